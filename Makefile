@@ -1,0 +1,38 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test check format clean
+
+help: ## Say what there is to make
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "duebell needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## Run the example on the embedded stack, no AWS account needed (ARGS=--once: end when the task has run)
+	$(BIN)/python -m examples.sales.demo $(ARGS)
+
+test: $(READY) ## Run every test that CI runs, the end-to-end ones included (ARGS='-m "not e2e"' leaves those out)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(READY) ## Lint, formatting, types and the links of the docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/cfn-lint infra/template.yaml
+	$(BIN)/python docs/check_links.py
+
+format: $(READY) ## Format the code and mend what the linter can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## Remove the virtual environment and everything built
+	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,56 @@
+"""duebell for services that schedule: add tasks to be run later, look at them, change them.
+
+from duebell_editor import Editor
+editor = Editor.from_env()
+editor.add("remind", due=timedelta(days=2), payload={"user": 7})
+"""
+
+from duebell_shared.errors import (
+    AwsError,
+    AwsRefused,
+    AwsUnavailable,
+    DuebellError,
+    InvalidInput,
+    InvalidQuery,
+    InvalidSettings,
+    InvalidTask,
+    NotArmed,
+    NotDeployed,
+    TaskConflict,
+    TaskExists,
+    TaskNotFound,
+)
+from duebell_shared.settings import Settings
+from duebell_shared.task import Failure, Status, Task
+
+from .editor import Editor, IfExists
+from .listing import Page
+from .many import AddFailure, AddReport, NewTask
+from .status import SchedulerStatus
+
+__all__ = [
+    "AddFailure",
+    "AddReport",
+    "AwsError",
+    "AwsRefused",
+    "AwsUnavailable",
+    "DuebellError",
+    "Editor",
+    "Failure",
+    "IfExists",
+    "InvalidInput",
+    "InvalidQuery",
+    "InvalidSettings",
+    "InvalidTask",
+    "NewTask",
+    "NotArmed",
+    "NotDeployed",
+    "Page",
+    "SchedulerStatus",
+    "Settings",
+    "Status",
+    "Task",
+    "TaskConflict",
+    "TaskExists",
+    "TaskNotFound",
+]

@@ -1,0 +1,277 @@
+"""The library that services embed: add tasks to the queue, look at them, change them."""
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import boto3
+import msgspec
+
+from duebell_shared.backend import Backend
+from duebell_shared.errors import (
+    AwsError,
+    InvalidTask,
+    NotArmed,
+    NotDeployed,
+    TaskConflict,
+    TaskExists,
+    TaskNotFound,
+)
+from duebell_shared.settings import Settings
+from duebell_shared.task import Status, Task, check_name, lane_of, new_task
+
+from .listing import Page, list_tasks, make_filter
+from .many import AddReport, NewTask, check_all, write_all
+from .status import SchedulerStatus, read_status
+
+__all__ = ["Editor", "IfExists"]
+
+#: How often a change is tried on a task that others keep changing.
+_TRIES = 5
+
+
+class IfExists(StrEnum):
+    """What `add` does when there is a task with this id already, waiting or as history."""
+
+    FAIL = "fail"
+    KEEP = "keep"
+    REPLACE = "replace"
+
+
+class Editor:
+    """Adds tasks and changes them. Thread-safe; make one and keep it.
+
+    Every method may raise AwsRefused, AwsUnavailable and NotDeployed. Those that set a time return only when
+    the rule is confirmed to ring for it; they raise NotArmed when the change is stored and that is not so.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        session: boto3.Session | None = None,
+        backend: Backend | None = None,
+    ) -> None:
+        """Settings default to the environment's, the session to the AWS SDK's own. Makes no call yet.
+
+        `backend` stands in for both, for tests with a clock of their own.
+        """
+        self._backend = backend or Backend.connect(settings or Settings.from_env(), session)
+        self._store = self._backend.store
+        self._armer = self._backend.armer
+        self._clock = self._backend.clock
+
+    @classmethod
+    def from_env(cls) -> Self:
+        """An editor set up by the `DUEBELL_…` variables and the AWS SDK's own. Raises InvalidSettings."""
+        return cls(Settings.from_env())
+
+    def add(
+        self,
+        action: str,
+        *,
+        due: datetime | timedelta | None = None,
+        payload: object = None,
+        id: str | None = None,
+        if_exists: IfExists | Literal["fail", "keep", "replace"] = IfExists.FAIL,
+    ) -> Task:
+        """Add a task: run `action` with `payload` at `due`. Returns it as stored.
+
+        action     name of an action of the worker, 1 to 256 printable characters
+        due        an aware datetime, or a timedelta from now; what is past runs at once (the first minute
+                   that a rule can safely ring in)
+        payload    what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB
+        id         1 to 256 printable characters; generated if not given
+        if_exists  with a task of this id there: fail (TaskExists), keep that one, or replace it
+
+        Raises InvalidTask before anything is written, TaskExists, NotArmed.
+        """
+        if_exists = _if_exists(if_exists)
+        task = self._write(self._make(NewTask(action=action, due=due, payload=payload, id=id)), if_exists)
+        self._arm([task])
+        return task
+
+    def add_many(
+        self,
+        tasks: Iterable[NewTask | Mapping[str, Any]],
+        *,
+        if_exists: IfExists | Literal["fail", "keep", "replace"] = IfExists.FAIL,
+    ) -> AddReport:
+        """Add any number of tasks, and arm once. Each is a NewTask, or a mapping with the arguments of `add`.
+
+        All are checked before any is written, and InvalidTask names the one that cannot be right. What fails
+        while writing (an id that is taken, AWS not answering) is in the report, beside the ids of those that
+        are stored. Raises NotArmed, with the report as its `report`, when they are stored and the rule could
+        not be confirmed.
+        """
+        if_exists = _if_exists(if_exists)
+        checked = check_all(tasks, self._make)
+        stored, failures = write_all(checked, lambda task: self._write(task, if_exists))
+        report = AddReport(added=tuple(task.id for task in stored), failures=failures)
+        try:
+            self._arm(stored)
+        except NotArmed as error:
+            error.report = report
+            raise
+        return report
+
+    def get(self, id: str) -> Task:
+        """The task with this id: one read, strongly consistent. Raises TaskNotFound."""
+        task = self._stored(check_name("id", id))
+        if task is None:
+            raise TaskNotFound(id)
+        return task
+
+    def list(
+        self,
+        *,
+        status: Status | str | Iterable[Status | str] | None = None,
+        action: str | None = None,
+        after: datetime | None = None,
+        before: datetime | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page:
+        """Tasks in due order: by when they are next looked at, and the finished and paused by their due date.
+
+        status         one or several; what is in the queue (scheduled and running) if not given. Paused and
+                       finished tasks are not in the queue's index, so asking for them reads all of history
+        action         of this action only
+        after, before  within these, both included
+        limit          at most this many, 1 to 1,000
+        cursor         the last page's, for the next
+
+        Raises InvalidQuery.
+        """
+        which = make_filter(
+            status=status, action=action, after=after, before=before, limit=limit, cursor=cursor
+        )
+        return list_tasks(self._store, self._lanes, which, now=self._clock())
+
+    def move(self, id: str, *, due: datetime | timedelta) -> Task:
+        """Another due date for a task that is scheduled, paused or running, with all attempts to come.
+
+        A running attempt is not stopped, but its outcome no longer applies.
+        Raises TaskNotFound, TaskConflict, InvalidTask, NotArmed.
+        """
+        return self._change(id, lambda task: task.moved(due, now=self._clock()))
+
+    def update(self, id: str, *, payload: object = None, action: str | None = None) -> Task:
+        """Another payload or action for a task that is scheduled, paused or failed.
+
+        Raises TaskNotFound, TaskConflict, InvalidTask.
+        """
+        if payload is None and action is None:
+            raise InvalidTask("payload", "or action must be given: there is nothing to change otherwise")
+        return self._change(id, lambda task: task.updated(payload=payload, action=action))
+
+    def cancel(self, id: str) -> Task:
+        """Never run this task; it is kept as history. A failed task too, which settles it.
+
+        A running attempt is not stopped, but its outcome no longer applies.
+        Raises TaskNotFound, TaskConflict.
+        """
+        retention = self._backend.settings.retention
+        return self._change(id, lambda task: task.cancelled(now=self._clock(), retention=retention))
+
+    def pause(self, id: str) -> Task:
+        """Take a scheduled task out of the queue until it is resumed. Raises TaskNotFound, TaskConflict."""
+        return self._change(id, Task.paused)
+
+    def resume(self, id: str) -> Task:
+        """Put a paused task back; it runs at once if its due date has passed.
+
+        Raises TaskNotFound, TaskConflict, NotArmed.
+        """
+        return self._change(id, Task.resumed)
+
+    def retry(self, id: str) -> Task:
+        """Run a failed task again, now, with all attempts to come.
+
+        Raises TaskNotFound, TaskConflict, NotArmed.
+        """
+        return self._change(id, lambda task: task.retried(now=self._clock()))
+
+    def status(self) -> SchedulerStatus:
+        """How the scheduler stands, and what is wrong with it, if anything."""
+        return read_status(self._backend)
+
+    def ensure_armed(self) -> SchedulerStatus:
+        """See to it that the rule rings for the earliest task, whatever happened to it. Raises NotArmed."""
+        self._armer.verify()
+        return self.status()
+
+    @cached_property
+    def _lanes(self) -> int:
+        """The queue's own number of lanes, which never changes: read once."""
+        return len(self._armer.read().lanes)
+
+    def _lane_of(self, id: str) -> int:
+        return lane_of(id, self._lanes)
+
+    def _make(self, given: NewTask) -> Task:
+        return new_task(
+            id=str(uuid.uuid4()) if given.id is None else given.id,
+            action=given.action,
+            due=given.due,
+            payload=given.payload,
+            now=self._clock(),
+            lane_of=self._lane_of,
+        )
+
+    def _stored(self, id: str) -> Task | None:
+        """The task with this id; history that has expired is not there any more, deleted yet or not."""
+        task = self._store.get(self._lane_of(id), id)
+        return None if task and task.expires_at and task.expires_at <= self._clock() else task
+
+    def _write(self, task: Task, if_exists: IfExists) -> Task:
+        for _ in range(_TRIES):
+            if self._store.insert(task):
+                return task
+            if if_exists is IfExists.FAIL:
+                raise TaskExists(task.id)
+            there = self._stored(task.id)
+            if there and if_exists is IfExists.KEEP:
+                return there
+            if there:
+                replacement = msgspec.structs.replace(task, rev=there.rev + 1)
+                if self._store.save(there, replacement):
+                    return replacement
+        raise _kept_changing(task.id)
+
+    def _change(self, id: str, change: Callable[[Task], Task]) -> Task:
+        for _ in range(_TRIES):
+            task = self.get(id)
+            changed = change(task)
+            if self._store.save(task, changed):
+                self._arm([changed] if changed.queued != task.queued else [])
+                return changed
+        raise _kept_changing(id)
+
+    def _arm(self, tasks: Iterable[Task]) -> None:
+        """See to it that the rule rings for these tasks, as far as they wait in the queue."""
+        dues: dict[int, datetime] = {}
+        waiting = [(task.lane, task.queued, task.id) for task in tasks if task.queued]
+        for lane, queued, _ in waiting:
+            dues[lane] = min(queued, dues.get(lane, queued))
+        if not dues:
+            return
+        try:
+            self._armer.ensure(self._armer.lower(dues))
+        except (AwsError, NotArmed, NotDeployed) as error:
+            what = f"task {waiting[0][2]!r} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
+            raise NotArmed(f"{what} stored, but {error}") from error
+
+
+def _if_exists(given: str) -> IfExists:
+    try:
+        return IfExists(given)
+    except ValueError:
+        raise InvalidTask("if_exists", f"must be 'fail', 'keep' or 'replace', not {given!r}") from None
+
+
+def _kept_changing(id: str) -> TaskConflict:
+    return TaskConflict(f"task {id!r} kept changing while this was tried: look at it and try again")

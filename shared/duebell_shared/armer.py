@@ -1,0 +1,154 @@
+"""The arming protocol: the arming record, the rule, and the order of steps between them.
+
+What each step guarantees is said in `arming.py`; here is who waits for whom.
+"""
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
+
+from .arming import ArmingRecord, Lane, ring_minute
+from .errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
+from .instants import utc_now
+from .rule import Rule, expression_at
+from .store import Store
+
+__all__ = ["HOLD", "PATIENCE", "Armer"]
+
+#: How long one process may keep others from calling PutRule. Longer than the calls it makes meanwhile, and
+#: shorter than LEAD, so that a ring it sets is never over before the rule is set.
+HOLD = timedelta(seconds=20)
+
+#: How long a caller waits for the rule to be confirmed before it gives up with NotArmed.
+PATIENCE = timedelta(seconds=45)
+
+
+class Armer:
+    """Changes the arming record by compare-and-swap, and makes the rule follow it."""
+
+    def __init__(
+        self,
+        store: Store,
+        rule: Rule,
+        *,
+        lanes: int,
+        clock: Callable[[], datetime] = utc_now,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._store = store
+        self._rule = rule
+        self._lanes = lanes
+        self._clock = clock
+        self._sleep = sleep
+
+    def read(self) -> ArmingRecord:
+        """The record; created with the first call of the queue's life."""
+        return self._store.read_record() or self._create()
+
+    def lower(self, dues: Mapping[int, datetime]) -> ArmingRecord:
+        """See to it that these lanes are looked at no later than this, and return the record as it is then.
+
+        When they are already, which is the common case, this is one read.
+        """
+        return self.change(lambda record: record.lowered(dues))
+
+    def change(self, transition: Callable[[ArmingRecord], ArmingRecord]) -> ArmingRecord:
+        """Apply a transition by compare-and-swap, on the newest record for as often as it takes.
+
+        A transition that changes nothing writes nothing. Raises NotArmed when others keep getting in first.
+        """
+        give_up = self._clock() + PATIENCE
+        for pause in _pauses():
+            record = self.read()
+            changed = transition(record)
+            if changed == record:
+                return record
+            if swapped := self._store.swap_record(record, changed):
+                return swapped
+            if self._clock() > give_up:
+                break
+            self._sleep(pause)
+        raise NotArmed("the arming record kept changing: call ensure_armed() to try again")
+
+    def ensure(self, record: ArmingRecord | None = None) -> ArmingRecord:
+        """See to it that the rule is confirmed to be where the record wants it.
+
+        At most one PutRule is under way at any time; everyone else waits for it, so that a burst of adds
+        costs one, not one each. `record` is the newest one if the caller just read it. Raises NotArmed when
+        it cannot be confirmed.
+        """
+        give_up = self._clock() + PATIENCE
+        failure: DuebellError | None = None
+        for pause in _pauses():
+            record = record or self.read()
+            now = self._clock()
+            if record.is_settled(now):
+                return record
+            if not record.is_being_applied(now):
+                try:
+                    record = self._apply(record)
+                except AwsUnavailable as error:
+                    failure = error
+                except (AwsRefused, NotDeployed) as error:  # waiting will not mend it
+                    raise NotArmed(f"the rule could not be set: {error}") from error
+                else:
+                    continue
+            if self._clock() > give_up:
+                break
+            self._sleep(pause)
+            record = None
+        raise NotArmed(
+            f"the rule could not be confirmed{f' ({failure})' if failure else ''}: "
+            f"call ensure_armed() to try again"
+        ) from failure
+
+    def verify(self) -> ArmingRecord:
+        """`ensure`, after a look at the rule itself, which someone else may have changed."""
+        record = self.read()
+        if record.armed is not None and not record.is_being_applied(self._clock()):
+            try:
+                found = self._rule.read()
+            except DuebellError as error:
+                raise NotArmed(f"the rule could not be read: {error}") from error
+            if found.expression != expression_at(record.rings_at):
+                record = self._store.swap_record(record, record.unapplied()) or self.read()
+        return self.ensure(record)
+
+    def _apply(self, record: ArmingRecord) -> ArmingRecord | None:
+        """Become the applier, set the rule, confirm. Returns the record as it is then; None: read it anew."""
+        me = uuid.uuid4().hex
+        now = self._clock()
+        held = self._store.swap_record(record, record.applying(me, until=now + HOLD))
+        if held is None:
+            return None
+        minute = ring_minute(held.target, now)
+        try:
+            self._rule.ring_at(minute, within=now + HOLD - self._clock())
+        except (AwsRefused, NotDeployed):
+            # It had no effect, so nobody needs to wait for our hold to end. After a time-out they do: the
+            # call may yet land.
+            self.change(lambda newest: newest.unapplied() if newest.applier == me else newest)
+            raise
+        # If our hold ran out before the call landed, another's call may have landed before ours: where the
+        # rule stands is unknown then, whatever has been confirmed meanwhile.
+        return self.change(
+            lambda newest: (
+                newest.confirmed(held.target, minute) if newest.applier == me else newest.unapplied()
+            )
+        )
+
+    def _create(self) -> ArmingRecord:
+        """The first record; it starts from the lanes' heads, should the queue have outlived a record."""
+        lanes = tuple(Lane(due=self._store.head(lane)) for lane in range(self._lanes))
+        self._store.swap_record(None, ArmingRecord(lanes=lanes))
+        return self.read()
+
+
+def _pauses() -> Iterator[float]:
+    """Seconds to wait between looks, growing to one, jittered; about PATIENCE in all."""
+    pause = 0.05
+    for _ in range(70):
+        yield random.uniform(pause / 2, pause)
+        pause = min(pause * 1.5, 1.0)

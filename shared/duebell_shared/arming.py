@@ -1,0 +1,148 @@
+"""The arming record: one value that says when the one rule must ring. Pure; time is an argument.
+
+PutRule has no compare-and-set, and a one-shot cron that was missed never comes again. So the truth about
+when to ring lives here, in one item that is only ever changed by compare-and-swap on `rev`, and the rule
+follows it. Around it, in `armer.py`, the order of steps makes the promise:
+
+* an editor writes its task, *then* lowers its lane's due, *then* sees to it that the rule follows;
+* a run claims lanes and arms its own watchdog (the end of its lease) before it does anything else, and it
+  forgets a lane's due *before* it reads the queue's head, so that whatever is added from then on shows in
+  the record;
+* `armed` is unknown from before a PutRule until it is confirmed, and only one process at a time may make it.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Self
+
+import msgspec
+from msgspec.structs import replace
+
+from .instants import NEVER, ceil_to_minute
+
+__all__ = ["GRACE", "LEAD", "ArmingRecord", "Lane", "ring_minute"]
+
+#: No rule is set to ring sooner than this: a changed rule takes effect after "a short period of time", and
+#: EventBridge gives no figure. https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html
+LEAD = timedelta(seconds=60)
+
+#: How long after its minute a ring, and the claim that follows it, may take before it counts as missed.
+GRACE = timedelta(minutes=2)
+
+
+class Lane(msgspec.Struct, frozen=True, kw_only=True):
+    """One partition of the queue: when someone must look at it, and which run holds it until when."""
+
+    due: datetime = NEVER
+    owner: str | None = None
+    until: datetime = NEVER
+
+    @property
+    def wake(self) -> datetime:
+        """When the rule must ring for this lane: at the end of the lease that holds it, else at its due."""
+        return self.until if self.owner else self.due
+
+    def is_free(self, now: datetime) -> bool:
+        """Whether a run may claim the lane: nobody holds it, or the lease has run out."""
+        return self.owner is None or self.until <= now
+
+
+class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """When the rule must ring, and what is known of where it stands.
+
+    lanes          each lane's due and lease
+    armed          the target that the rule is confirmed to be set for; None when unknown
+    rings_at       the minute it was set to ring; None at the sentinel, or when unknown
+    applier        who may call PutRule, until `applier_until`
+    rev            counts the changes
+    """
+
+    lanes: tuple[Lane, ...]
+    armed: datetime | None = None
+    rings_at: datetime | None = None
+    applier: str | None = None
+    applier_until: datetime = NEVER
+    rev: int = 0
+
+    @property
+    def target(self) -> datetime:
+        """When the rule must ring; NEVER when the queue is empty."""
+        return min(lane.wake for lane in self.lanes)
+
+    def is_settled(self, now: datetime) -> bool:
+        """Whether the rule is where it must be, and has not missed its minute."""
+        rang_long_ago = self.rings_at is not None and self.rings_at + GRACE < now
+        return self.armed == self.target and not rang_long_ago
+
+    def is_being_applied(self, now: datetime) -> bool:
+        """Whether someone may be calling PutRule at this moment."""
+        return self.applier is not None and self.applier_until > now
+
+    def lanes_of(self, owner: str) -> tuple[int, ...]:
+        """The lanes that this run holds, its lease run out or not."""
+        return tuple(number for number, lane in enumerate(self.lanes) if lane.owner == owner)
+
+    # What an editor does.
+
+    def lowered(self, dues: Mapping[int, datetime]) -> Self:
+        """Each of these lanes looked at no later than this. Only a run raises a lane's due.
+
+        A held lane is looked at by the run that holds it, which may have read its head already: its due must
+        be lowered. A free one is claimed together with all the others that are free, and its head is read
+        after that; so the earliest due among the free lanes counts for each, and most often nothing changes.
+        """
+        record = self
+        for number, due in sorted(dues.items(), key=lambda lane_due: lane_due[1]):
+            lane = record.lanes[number]
+            looked_at = lane.due if lane.owner else min(each.due for each in record.lanes if not each.owner)
+            if due < looked_at:
+                record = record._with({number: replace(lane, due=due)})
+        return record
+
+    # What a run does.
+
+    def claimed(self, owner: str, *, now: datetime, until: datetime) -> Self:
+        """All free lanes held by `owner` until then, their dues forgotten: the run will read the heads."""
+        free = (number for number, lane in enumerate(self.lanes) if lane.is_free(now))
+        return self._with({number: Lane(owner=owner, until=until) for number in free})
+
+    def renewed(self, owner: str, *, until: datetime) -> Self:
+        """The lanes that `owner` holds, held until then."""
+        mine = self.lanes_of(owner)
+        return self._with({number: replace(self.lanes[number], until=until) for number in mine})
+
+    def cleared(self, owner: str) -> Self:
+        """The dues of the lanes that `owner` holds forgotten, to be done *before* their heads are read."""
+        mine = self.lanes_of(owner)
+        return self._with({number: replace(self.lanes[number], due=NEVER) for number in mine})
+
+    def released(self, owner: str, heads: Mapping[int, datetime]) -> Self:
+        """The lanes that `owner` holds given back, due at their head or at what was added since `cleared`."""
+        mine = self.lanes_of(owner)
+        return self._with({number: Lane(due=min(self.lanes[number].due, heads[number])) for number in mine})
+
+    # What whoever arms does.
+
+    def applying(self, applier: str, *, until: datetime) -> Self:
+        """`applier` alone may call PutRule until then; where the rule stands is unknown meanwhile."""
+        return replace(self, armed=None, rings_at=None, applier=applier, applier_until=until)
+
+    def confirmed(self, target: datetime, rings_at: datetime | None) -> Self:
+        """The rule is set for `target`, to ring at `rings_at`; the next one may apply."""
+        return replace(self, armed=target, rings_at=rings_at, applier=None, applier_until=NEVER)
+
+    def unapplied(self) -> Self:
+        """Nobody is applying, and where the rule stands is unknown."""
+        return replace(self, armed=None, rings_at=None, applier=None, applier_until=NEVER)
+
+    def _with(self, changed: Mapping[int, Lane]) -> Self:
+        return replace(self, lanes=tuple(changed.get(number, lane) for number, lane in enumerate(self.lanes)))
+
+
+def ring_minute(target: datetime, now: datetime) -> datetime | None:
+    """The minute to set the rule to: the first whole one neither before `target` nor nearer than LEAD.
+
+    EventBridge rings somewhere within a minute, so a target of 10:05:30 rung for at 10:05 might find
+    nothing due yet, and 10:05 would not come again. None means the sentinel: nothing to ring for.
+    """
+    return None if target == NEVER else ceil_to_minute(max(target, now + LEAD))

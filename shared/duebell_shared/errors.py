@@ -1,0 +1,113 @@
+"""Every error that duebell raises on purpose, in one tree.
+
+DuebellError
+├── InvalidInput            what was given cannot be right; nothing was written
+│   ├── InvalidTask         a task's id, action, due date or payload
+│   ├── InvalidQuery        a filter, limit or cursor of a listing
+│   └── InvalidSettings     an environment variable or a setting
+├── TaskNotFound            no task with this id
+├── TaskExists              the id is taken
+├── TaskConflict            the task's status, or a concurrent change, does not allow this
+├── NotArmed                the task is stored; the rule could not be confirmed
+├── NotDeployed             the table or the rule is not there
+└── AwsError                a call to AWS failed
+    ├── AwsRefused          AWS refused it: permissions, or a bug of ours; it had no effect
+    └── AwsUnavailable      AWS could not be reached, or not in time; it may have had an effect
+"""
+
+__all__ = [
+    "AwsError",
+    "AwsRefused",
+    "AwsUnavailable",
+    "DuebellError",
+    "InvalidInput",
+    "InvalidQuery",
+    "InvalidSettings",
+    "InvalidTask",
+    "NotArmed",
+    "NotDeployed",
+    "TaskConflict",
+    "TaskExists",
+    "TaskNotFound",
+]
+
+
+class DuebellError(Exception):
+    """The base of all errors that duebell raises on purpose."""
+
+
+class InvalidInput(DuebellError):
+    """Something given cannot be right. Nothing was written.
+
+    `field` names what is wrong and `reason` says why and what would be right.
+    """
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field = field
+        self.reason = reason
+
+
+class InvalidTask(InvalidInput):
+    """A task cannot be as it was given: its id, action, due date or payload."""
+
+
+class InvalidQuery(InvalidInput):
+    """A listing was asked for with a filter, limit or cursor that cannot be right."""
+
+
+class InvalidSettings(InvalidInput):
+    """An environment variable, or a setting given in code, cannot be right."""
+
+
+class TaskNotFound(DuebellError):
+    """There is no task with this id, or its history has expired."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(f"there is no task {id!r} (finished tasks are forgotten after the retention time)")
+        self.id = id
+
+
+class TaskExists(DuebellError):
+    """A task with this id is there already, waiting or as history."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(
+            f"a task {id!r} exists already: choose another id, or add with if_exists='keep' "
+            f"(leave it as it is) or if_exists='replace'"
+        )
+        self.id = id
+
+
+class TaskConflict(DuebellError):
+    """The task's status does not allow this change, or it kept changing meanwhile."""
+
+
+class NotArmed(DuebellError):
+    """The change is stored, but it could not be confirmed that the rule rings for it.
+
+    `ensure_armed()`, any later call that arms, or the same add with `if_exists="keep"` mends it. After
+    `add_many`, `report` says what was stored.
+    """
+
+    report: object = None
+
+
+class NotDeployed(DuebellError):
+    """The table or the rule does not exist where we look for it."""
+
+
+class AwsError(DuebellError):
+    """A call to AWS failed."""
+
+
+class AwsRefused(AwsError):
+    """AWS refused the call, and it had no effect. Most often a permission is missing."""
+
+
+class AwsUnavailable(AwsError):
+    """AWS could not be reached, or did not answer in time, after retries.
+
+    Whether the call took effect may be unknown; an add with an id of your own and
+    `if_exists="keep"` can be repeated without harm.
+    """

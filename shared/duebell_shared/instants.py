@@ -1,0 +1,53 @@
+"""Points in time as duebell keeps them: UTC, whole milliseconds, text that sorts.
+
+`2026-12-31T00:00:00.000Z` has a fixed width, so its order as text is its order in time. That is what the
+queue's index sorts by, and it reads well in the DynamoDB console.
+"""
+
+from datetime import UTC, datetime, timedelta, tzinfo
+
+__all__ = ["LATEST", "NEVER", "ceil_to_minute", "parse", "render", "to_utc", "utc_now"]
+
+#: After every other instant; what an empty lane is due at.
+NEVER = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
+
+#: The last instant a rule can ring for: the years of an EventBridge cron expression end with 2199.
+#: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
+LATEST = datetime(2199, 12, 31, 23, 59, tzinfo=UTC)
+
+_MILLISECOND = timedelta(milliseconds=1)
+_MINUTE = timedelta(minutes=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def utc_now() -> datetime:
+    """The wall clock, in UTC. Only the edges read it; everything else is given the time."""
+    return datetime.now(UTC)
+
+
+def to_utc(instant: datetime) -> datetime:
+    """`instant` in UTC, rounded *up* to the millisecond, so that nothing ever runs early.
+
+    `instant` must be aware.
+    """
+    instant = instant.astimezone(UTC)
+    return instant + (-(instant - _EPOCH) % _MILLISECOND)
+
+
+def ceil_to_minute(instant: datetime) -> datetime:
+    """The first whole minute that is not before `instant`."""
+    return instant + (-(instant - _EPOCH) % _MINUTE)
+
+
+def render(instant: datetime) -> str:
+    """`instant` as fixed-width text with milliseconds, rounded up: `2026-12-31T00:00:00.000Z`."""
+    return to_utc(instant).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+
+
+def parse(text: str, zone: tzinfo = UTC) -> datetime:
+    """The instant that ISO-8601 `text` means, in UTC; text without an offset is taken as in `zone`.
+
+    Raises ValueError if the text is not a date and time.
+    """
+    instant = datetime.fromisoformat(text)
+    return to_utc(instant if instant.tzinfo else instant.replace(tzinfo=zone))

@@ -1,0 +1,76 @@
+"""Payloads: any JSON value, kept as a JSON text and unchanged to the last digit."""
+
+import json
+import math
+from typing import Any
+
+import msgspec
+
+from .errors import InvalidTask
+
+__all__ = ["MAX_BYTES", "decode", "encode"]
+
+#: A DynamoDB item holds 400 KB at most, names and all; the rest is for the task's own fields and its failure.
+#: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
+MAX_BYTES = 350 * 1024
+
+
+def encode(payload: object) -> str:
+    """`payload` as JSON text.
+
+    Takes what JSON has, and dataclasses, msgspec and pydantic types, dates, decimals and UUIDs. Integers
+    of any size, floats and unicode come back from `decode` as they were. Raises InvalidTask, naming the
+    place, for NaN and infinities, keys that are not text, values JSON has no form for, and more than
+    350 KB.
+    """
+    dump = getattr(payload, "model_dump", None)  # a pydantic model, without importing pydantic
+    try:
+        plain = msgspec.to_builtins(dump(mode="json") if callable(dump) else payload)
+        text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        size = len(text.encode())
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidTask("payload", _why_not(payload) or f"has no JSON form: {error}") from error
+    if reason := _odd_key(plain):
+        raise InvalidTask("payload", reason)
+    if size > MAX_BYTES:
+        raise InvalidTask(
+            "payload",
+            f"is {size:,} bytes as JSON, at most {MAX_BYTES:,} are allowed: keep the data elsewhere, "
+            f"in S3 for example, and put its key here",
+        )
+    return text
+
+
+def decode(text: str) -> Any:
+    """The value that `encode` was given, as JSON's own types."""
+    return json.loads(text)
+
+
+def _why_not(value: object, place: str = "payload") -> str | None:
+    """In words, the first value of a payload that JSON cannot hold."""
+    match value:
+        case float() if not math.isfinite(value):
+            return f"{place} is {value}, which JSON cannot hold: leave it out or use None"
+        case dict():
+            places = ((f"{place}[{key!r}]", inner) for key, inner in value.items())
+        case list() | tuple():
+            places = ((f"{place}[{index}]", inner) for index, inner in enumerate(value))
+        case _:
+            return None
+    return next((why for at, inner in places if (why := _why_not(inner, at))), None)
+
+
+def _odd_key(value: object, place: str = "payload") -> str | None:
+    """In words, the first key that JSON would silently turn into text."""
+    match value:
+        case dict():
+            for key, inner in value.items():
+                if not isinstance(key, str):
+                    return f"{place} has the key {key!r}, and JSON has text keys only: use {str(key)!r}"
+                if why := _odd_key(inner, f"{place}[{key!r}]"):
+                    return why
+        case list():
+            for index, inner in enumerate(value):
+                if why := _odd_key(inner, f"{place}[{index}]"):
+                    return why
+    return None

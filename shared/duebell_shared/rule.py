@@ -1,0 +1,158 @@
+"""The one EventBridge rule: read it, and set it to a minute. It is created by the stack, never here."""
+
+import random
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
+
+from .errors import AwsRefused, AwsUnavailable, NotDeployed
+from .instants import utc_now
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+
+__all__ = ["CALL_LIMIT", "SENTINEL", "Rule", "RuleState", "expression_at", "minute_of"]
+
+#: A past year is valid in a cron expression and never comes: the rule is parked.
+SENTINEL = "cron(0 0 1 1 ? 1970)"
+
+#: The longest that one call to EventBridge may take: the client's connect and read time-outs together.
+CALL_LIMIT = timedelta(seconds=6)
+
+#: Seconds between tries, at most; each is jittered.
+_PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0, 2.0)
+
+_CRON = re.compile(r"cron\((\d+) (\d+) (\d+) (\d+) \? (\d+)\)")
+
+#: Worth another try. PutRule answers ConcurrentModificationException in practice, and no retry mode of the
+#: SDK covers it. https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html#API_PutRule_Errors
+_PASSING = {
+    "ConcurrentModificationException",
+    "InternalException",
+    "InternalFailure",
+    "ServiceUnavailable",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+}
+
+
+class RuleState(msgspec.Struct, frozen=True, kw_only=True):
+    """What EventBridge says of the rule."""
+
+    expression: str
+    state: str
+    description: str | None = None
+    role: str | None = None
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether the rule rings at all; an operator may have disabled it."""
+        return self.state != "DISABLED"
+
+    @property
+    def minute(self) -> datetime | None:
+        """The minute it rings at; None at the sentinel, or at an expression that is not ours."""
+        return minute_of(self.expression)
+
+
+def expression_at(minute: datetime | None) -> str:
+    """The cron expression that rings once, in this UTC minute; the sentinel for None."""
+    if minute is None:
+        return SENTINEL
+    return f"cron({minute.minute} {minute.hour} {minute.day} {minute.month} ? {minute.year})"
+
+
+def minute_of(expression: str) -> datetime | None:
+    """The one minute that `expression` rings at; None for the sentinel and for other shapes of expression."""
+    if expression == SENTINEL or not (fields := _CRON.fullmatch(expression)):
+        return None
+    minute, hour, day, month, year = map(int, fields.groups())
+    try:
+        return datetime(year, month, day, hour, minute, tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+class Rule:
+    """The rule with this name on the default bus.
+
+    The client must not retry by itself and must time out within CALL_LIMIT: the arming protocol relies on
+    no PutRule landing after its caller's hold on the rule has ended.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        client: "EventBridgeClient",
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.name = name
+        self._client = client
+        self._clock = clock
+        self._sleep = sleep
+
+    def read(self, *, within: timedelta = 3 * CALL_LIMIT) -> RuleState:
+        """The rule as it stands, with no call begun that could end later than `within` from now.
+
+        Raises NotDeployed, AwsError.
+        """
+        rule = self._call(self._client.describe_rule, self._clock() + within, Name=self.name)
+        return RuleState(
+            expression=rule.get("ScheduleExpression", ""),
+            state=rule["State"],
+            description=rule.get("Description"),
+            role=rule.get("RoleArn"),
+        )
+
+    def ring_at(self, minute: datetime | None, *, within: timedelta) -> None:
+        """Set the rule to ring in `minute`, or park it at the sentinel for None; `within` as in `read`.
+
+        PutRule replaces what it is not given: the state becomes ENABLED and the description empty. So what
+        is there is read first and given back; a rule that an operator disabled stays disabled. Targets are
+        not part of it. Raises NotDeployed, AwsError.
+        """
+        deadline = self._clock() + within
+        rule = self.read(within=within)
+        kept = {"State": rule.state, "Description": rule.description, "RoleArn": rule.role}
+        self._call(
+            self._client.put_rule,
+            deadline,
+            Name=self.name,
+            ScheduleExpression=expression_at(minute),
+            **{name: value for name, value in kept.items() if value},
+        )
+
+    def count_targets(self) -> int:
+        """How many targets the rule wakes. Raises NotDeployed, AwsError."""
+        deadline = self._clock() + 3 * CALL_LIMIT
+        return len(self._call(self._client.list_targets_by_rule, deadline, Rule=self.name)["Targets"])
+
+    def _call(self, call: Callable[..., Any], deadline: datetime, **arguments: Any) -> Any:
+        failure: Exception | None = None
+        for pause in _PAUSES:
+            if self._clock() + CALL_LIMIT > deadline:
+                break
+            try:
+                return call(**arguments)
+            except ClientError as error:
+                code = error.response.get("Error", {}).get("Code", "")
+                if code == "ResourceNotFoundException":
+                    raise NotDeployed(
+                        f"there is no EventBridge rule {self.name!r} in {self._client.meta.region_name}: run "
+                        f"`duebell deploy`, or set DUEBELL_RULE and AWS_REGION to where it is"
+                    ) from error
+                if code not in _PASSING:
+                    raise AwsRefused(f"EventBridge, rule {self.name!r}: {error}") from error
+                failure = error
+            except BotoCoreError as error:
+                failure = error
+            self._sleep(random.uniform(pause / 2, pause))
+        raise AwsUnavailable(f"EventBridge, rule {self.name!r}: {failure or 'out of time'}") from failure

@@ -1,0 +1,61 @@
+"""Where a scheduler lives and how it is set up, from the environment or given in code."""
+
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Self
+
+import msgspec
+
+from .errors import InvalidSettings
+
+__all__ = ["MAX_LANES", "Settings"]
+
+#: More lanes mean more queries for each run; 16 carry about 3,000 single adds a second, the most that the
+#: one arming record (3,000 reads a second for a key) lets through anyway.
+MAX_LANES = 16
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of one scheduler. Raises InvalidSettings for values that cannot be right.
+
+    table      name of the DynamoDB table, the queue (`DUEBELL_TABLE`)
+    rule       name of the EventBridge rule, on the default bus (`DUEBELL_RULE`)
+    lanes      partitions of the queue, 1 to 16; read only when the queue is first used (`DUEBELL_LANES`)
+    retention  how long finished tasks are kept as history (`DUEBELL_RETENTION_DAYS`)
+    """
+
+    table: str = "duebell"
+    rule: str = "duebell"
+    lanes: int = 4
+    retention: timedelta = timedelta(days=30)
+
+    def __post_init__(self) -> None:
+        if not self.table:
+            raise InvalidSettings("DUEBELL_TABLE", "is empty: give the name of the DynamoDB table")
+        if not self.rule:
+            raise InvalidSettings("DUEBELL_RULE", "is empty: give the name of the EventBridge rule")
+        if not 1 <= self.lanes <= MAX_LANES:
+            raise InvalidSettings("DUEBELL_LANES", f"must be 1 to {MAX_LANES}, not {self.lanes}")
+        if self.retention <= timedelta(0):
+            raise InvalidSettings("DUEBELL_RETENTION_DAYS", "must be more than 0 days")
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
+        """The settings that the `DUEBELL_…` variables give, with defaults for those that are not set."""
+        return cls(
+            table=environ.get("DUEBELL_TABLE", "duebell"),
+            rule=environ.get("DUEBELL_RULE", "duebell"),
+            lanes=_whole_number(environ, "DUEBELL_LANES", 4),
+            retention=timedelta(days=_whole_number(environ, "DUEBELL_RETENTION_DAYS", 30)),
+        )
+
+
+def _whole_number(environ: Mapping[str, str], name: str, default: int) -> int:
+    text = environ.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidSettings(name, f"must be a whole number, not {text!r}") from None

@@ -1,0 +1,71 @@
+"""What the queue can do: the contract that the DynamoDB table keeps, in the words of the domain.
+
+Every change is conditional; nothing is ever overwritten blindly. All reads are strongly consistent, and none
+is a Scan. Every verb may raise NotDeployed, AwsRefused and AwsUnavailable; after AwsUnavailable a change may
+or may not have been made.
+"""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from typing import Protocol
+
+from .arming import ArmingRecord
+from .instants import NEVER
+from .task import QueueKey, Status, Task
+
+__all__ = ["Store"]
+
+
+class Store(Protocol):
+    """The queue: tasks by lane and id, an index of those that wait, and the arming record."""
+
+    def read_record(self) -> ArmingRecord | None:
+        """The arming record; None if there is none yet."""
+
+    def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
+        """Write `new` with the next `rev` and return it as stored.
+
+        Eligible: the stored record has `old.rev`; or `old` is None and none is stored. Else None.
+        """
+
+    def insert(self, task: Task) -> bool:
+        """Write a new task.
+
+        Eligible: no task with this id is stored, or only history that has expired at `task.created_at`.
+        """
+
+    def save(self, old: Task, new: Task) -> bool:
+        """Write what differs between `old` and `new`, `rev` included.
+
+        Eligible: the stored `rev` is `old.rev`.
+        """
+
+    def get(self, lane: int, id: str) -> Task | None:
+        """One task; None if there is none."""
+
+    def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
+        """Those of these tasks that are stored, by id."""
+
+    def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
+        """Start an attempt (running, `attempt` + 1, `started_at`, `run`, `lateness_ms`); return the task so.
+
+        Eligible: it has this `status` (scheduled; or running, when the run that started it is gone) and is
+        queued for exactly this moment. Else None.
+        """
+
+    def queued(
+        self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
+    ) -> Iterator[QueueKey]:
+        """The tasks that wait or run, in order of `queued`: from `after`, to `before`, both included.
+
+        Those of the same moment come in any order. Read page by page, as it is consumed.
+        """
+
+    def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
+        """The tasks of these statuses, in order of id, expired history left out.
+
+        For statuses that are not in the queue's index. Reads the whole lane: it costs by the size of history.
+        """
+
+    def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
+        """The earliest `queued` in the lane, but for these; NEVER if none waits."""

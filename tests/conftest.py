@@ -1,0 +1,66 @@
+"""Fixtures for all tests: a scheduler on moto whose clock stands still."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from duebell_editor import Editor
+from duebell_shared.backend import Backend
+from duebell_shared.settings import Settings
+from tests.support import REGION, Calls, Clock, create_rule, create_table
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees this machine's AWS settings, nor can reach a real account."""
+    for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_WORKER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
+    monkeypatch.setenv("AWS_REGION", REGION)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def session() -> Iterator[boto3.Session]:
+    """A session on moto, with the table and the rule as the stack creates them."""
+    with mock_aws():
+        session = boto3.Session(region_name=REGION)
+        create_table(session)
+        create_rule(session)
+        yield session
+
+
+@pytest.fixture
+def calls(session: boto3.Session) -> Calls:
+    """The AWS calls made through `session`, counted from the moment a client of ours makes them."""
+    calls = Calls()
+    calls.watch(session)
+    return calls
+
+
+@pytest.fixture
+def events(session: boto3.Session) -> "EventBridgeClient":
+    """EventBridge, for tests to look at the rule behind duebell's back; its calls are not counted."""
+    return boto3.client("events", region_name=REGION)
+
+
+@pytest.fixture
+def backend(session: boto3.Session, calls: Calls, clock: Clock) -> Backend:
+    return Backend.connect(Settings(), session, clock=clock, sleep=clock.sleep)
+
+
+@pytest.fixture
+def editor(backend: Backend) -> Editor:
+    return Editor(backend=backend)

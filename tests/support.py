@@ -1,0 +1,71 @@
+"""What the tests share: a clock that stands still, and a scheduler on moto with its API calls counted."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import boto3
+
+from duebell_shared.rule import SENTINEL
+
+REGION = "eu-central-1"
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that moves only when it is told to, or when someone sleeps by it."""
+
+    def __init__(self, now: datetime = NOON) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def advance(self, by: timedelta) -> None:
+        self.now += by
+
+    def sleep(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+
+
+class Calls(Counter[str]):
+    """How often each AWS operation was called through a session."""
+
+    def watch(self, session: boto3.Session) -> None:
+        session.events.register("before-call", self._count)
+
+    def _count(self, model: Any, **_: Any) -> None:
+        self[model.name] += 1
+
+
+def create_table(session: boto3.Session, name: str = "duebell") -> None:
+    """The table as the stack creates it; a test holds this against the template."""
+    session.client("dynamodb").create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[
+            {"AttributeName": attribute, "AttributeType": "S"} for attribute in ("lane", "id", "queued")
+        ],
+        KeySchema=[
+            {"AttributeName": "lane", "KeyType": "HASH"},
+            {"AttributeName": "id", "KeyType": "RANGE"},
+        ],
+        LocalSecondaryIndexes=[
+            {
+                "IndexName": "due-index",
+                "KeySchema": [
+                    {"AttributeName": "lane", "KeyType": "HASH"},
+                    {"AttributeName": "queued", "KeyType": "RANGE"},
+                ],
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            }
+        ],
+    )
+
+
+def create_rule(session: boto3.Session, name: str = "duebell") -> None:
+    """The rule as the stack creates it: parked, with one target."""
+    events = session.client("events")
+    events.put_rule(Name=name, ScheduleExpression=SENTINEL, Description="the one rule")
+    target = f"arn:aws:lambda:{REGION}:123456789012:function:{name}"
+    events.put_targets(Rule=name, Targets=[{"Id": "worker", "Arn": target}])

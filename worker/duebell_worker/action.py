@@ -1,0 +1,115 @@
+"""An action: the named function that handles a task, and how its payload becomes the type it asks for."""
+
+import asyncio
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any, Self
+
+import msgspec
+
+from duebell_shared import payload as payloads
+from duebell_shared.task import Task, check_name
+
+__all__ = ["Action", "InvalidPayload"]
+
+_MOST_ARGUMENTS = 2  # the payload and the task
+
+
+class InvalidPayload(Exception):
+    """The payload does not fit the type that the action asks for; the message names the field."""
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True):
+    """A function that handles tasks: called with the payload and the task, or the first, or nothing."""
+
+    name: str
+    function: Callable[..., Any]
+    attempts: int
+    arguments: int
+    decode: Callable[[str], Any]
+
+    @classmethod
+    def of(cls, name: str, function: Callable[..., Any], *, attempts: int) -> Self:
+        """The action that `function` is. Raises TypeError or ValueError if it cannot be one, saying why.
+
+        The annotation of its first parameter is the payload's type: nothing, Any or dict for plain JSON, or
+        a dataclass, TypedDict, msgspec or pydantic type.
+        """
+        check_name("action", name)
+        if attempts < 1:
+            raise ValueError(f"action {name!r}: attempts must be 1 or more, not {attempts}")
+        parameters = [
+            parameter
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}
+        ]
+        if len(parameters) > _MOST_ARGUMENTS:
+            raise TypeError(
+                f"action {name!r}: {function.__qualname__} takes {len(parameters)} arguments, "
+                f"and an action gets two, the payload and the task"
+            )
+        annotations = _annotations(name, function) if parameters else {}
+        payload_type = annotations.get(parameters[0].name, Any) if parameters else Any
+        return cls(
+            name=name,
+            function=function,
+            attempts=attempts,
+            arguments=len(parameters),
+            decode=_decoder(name, payload_type),
+        )
+
+    def __call__(self, task: Task) -> None:
+        """Handle the task. Raises InvalidPayload, and whatever the function raises."""
+        payload = self.decode(task.payload_json)
+        result = self.function(*(payload, task)[: self.arguments])
+        if inspect.iscoroutine(result):
+            asyncio.run(result)
+
+
+def _annotations(name: str, function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function)
+    except NameError as error:
+        raise TypeError(
+            f"action {name!r}: an annotation of {function.__qualname__} cannot be resolved ({error}); "
+            f"define or import the type at the module's top level"
+        ) from error
+
+
+def _decoder(name: str, payload_type: Any) -> Callable[[str], Any]:
+    """What turns JSON text into this type, or raises InvalidPayload."""
+    if payload_type in {Any, object}:
+        return payloads.decode
+    if hasattr(payload_type, "__pydantic_validator__"):
+        return _pydantic_decoder(payload_type)
+    try:
+        decode = msgspec.json.Decoder(payload_type).decode
+    except TypeError as error:
+        raise TypeError(f"action {name!r}: a payload cannot be {payload_type}: {error}") from error
+
+    def decode_checked(text: str) -> Any:
+        try:
+            return decode(text)
+        except msgspec.ValidationError as error:
+            raise InvalidPayload(str(error).replace("`$.", "`payload.").replace("`$", "`payload")) from error
+
+    return decode_checked
+
+
+def _pydantic_decoder(payload_type: Any) -> Callable[[str], Any]:
+    import pydantic  # noqa: PLC0415 (the user's own dependency: ours is not to load it)
+
+    validate = pydantic.TypeAdapter(payload_type).validate_json
+
+    def decode(text: str) -> Any:
+        try:
+            return validate(text)
+        except pydantic.ValidationError as error:
+            faults = (
+                f"payload.{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+                for fault in error.errors(include_url=False, include_input=False)
+            )
+            raise InvalidPayload("; ".join(faults)) from error
+
+    return decode

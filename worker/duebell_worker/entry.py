@@ -1,0 +1,51 @@
+"""The entry that the packaged Lambda is configured with: it finds the user's worker and lets it run.
+
+`DUEBELL_WORKER` names it as `module:attribute`. Without it there are no actions, and every task fails with a
+message that says so.
+"""
+
+import importlib
+import os
+from functools import cache
+from typing import Any
+
+from duebell_shared.errors import InvalidSettings
+
+from .log import to_stdout
+from .worker import LambdaContext, Worker
+
+__all__ = ["handler", "load"]
+
+to_stdout()
+
+
+def load(name: str) -> Worker:
+    """The worker that `module:attribute` names; one without actions for "". Raises InvalidSettings."""
+    if not name:
+        return Worker.from_env()
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise InvalidSettings(
+            "DUEBELL_WORKER", f"must be module:attribute, like sales.actions:worker, not {name!r}"
+        )
+    worker = getattr(importlib.import_module(module), attribute, None)
+    if not isinstance(worker, Worker):
+        raise InvalidSettings("DUEBELL_WORKER", f"{name!r} is not a duebell_worker.Worker, but {worker!r}")
+    return worker
+
+
+@cache
+def _worker() -> Worker:
+    return load(os.environ.get("DUEBELL_WORKER", ""))
+
+
+def handler(event: object, context: LambdaContext) -> dict[str, Any]:
+    """Run what is due, with the user's worker."""
+    try:
+        worker = _worker()
+    except Exception:
+        # The user's module cannot be imported. Lambda invokes twice more, minutes later: by then the rule
+        # counts as having missed its minute and is set again, and so on until a version that works is there.
+        Worker.from_env().backend.armer.ensure()
+        raise
+    return worker.handler(event, context)

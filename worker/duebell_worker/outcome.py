@@ -1,0 +1,126 @@
+"""What becomes of a task after an attempt. Pure; time and chance are arguments."""
+
+import traceback
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from random import Random
+from types import TracebackType
+
+from duebell_shared.task import Failure, Task
+
+from .action import Action, InvalidPayload
+from .report import Outcome
+
+__all__ = ["Abort", "Retry", "Unfinished", "after_attempt", "back_off"]
+
+#: The first retry comes about this much later, and each further one twice as much later, up to the most.
+_FIRST, _MOST = timedelta(seconds=30), timedelta(hours=1)
+
+_MESSAGE, _TRACEBACK = 1_000, 4_000
+
+
+class Retry(Exception):
+    """Raised by an action: try again after this long, as far as the action's attempts go."""
+
+    def __init__(self, reason: str = "", *, after: timedelta | float) -> None:
+        """`after` is a timedelta or seconds."""
+        super().__init__(reason or "the action asked for a retry")
+        self.after = after if isinstance(after, timedelta) else timedelta(seconds=after)
+
+
+class Abort(Exception):
+    """Raised by an action: this task has failed, and trying again would not help."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+
+
+class Unfinished(Exception):
+    """What an attempt ends with that was still going on when its run had to leave."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "was still running when the worker's time was up: shorten it, or lengthen the time-out"
+        )
+
+
+def back_off(attempt: int, random: Random) -> timedelta:
+    """How long to wait after this attempt failed: doubling, between half and all of it by chance.
+
+    The chance keeps tasks that failed together from coming back together.
+    """
+    doublings: int = 2 ** min(attempt - 1, 20)
+    return min(_FIRST * doublings, _MOST) * random.uniform(0.5, 1.0)
+
+
+def after_attempt(
+    task: Task,
+    error: BaseException | None,
+    actions: Mapping[str, Action],
+    *,
+    now: datetime,
+    retention: timedelta,
+    random: Random,
+) -> tuple[Task, Outcome]:
+    """The task after an attempt that ended with `error`, or without one; and what that is called.
+
+    An attempt beyond the action's limit was not made: it means that the process died during the last one.
+    """
+
+    def failed(failure: Failure, *, attempt: int = task.attempt) -> tuple[Task, Outcome]:
+        return task.failed(failure, now=now, retention=retention, attempt=attempt), Outcome.FAILED
+
+    action = actions.get(task.action)
+    if action is None:
+        return failed(_unknown(task.action, actions))
+    if task.attempt > action.attempts:
+        return failed(_died(action.attempts), attempt=action.attempts)
+    if error is None:
+        return task.done(now=now, retention=retention), Outcome.DONE
+    failure = _describe(error)
+    if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts:
+        return failed(failure)
+    pause = error.after if isinstance(error, Retry) else back_off(task.attempt, random)
+    return task.to_retry(now + max(pause, timedelta(0)), failure), Outcome.RETRIED
+
+
+def _unknown(name: str, actions: Mapping[str, Action]) -> Failure:
+    known = ", ".join(sorted(actions)) or "none at all"
+    return Failure(
+        type="UnknownAction",
+        message=f"this worker has no action {name!r}; it has {known}. Deploy one that has it, then retry",
+    )
+
+
+def _died(attempts: int) -> Failure:
+    return Failure(
+        type="WorkerDied",
+        message=f"the process ended while it ran this task, and all {attempts} attempts are used up",
+    )
+
+
+def _describe(error: BaseException) -> Failure:
+    """The error's type, its message and the end of its traceback, short enough to keep on the task."""
+    says_it_all = isinstance(error, Abort | Retry | InvalidPayload | Unfinished)
+    lines = (
+        "" if says_it_all else "".join(traceback.format_exception(error, error, _users(error.__traceback__)))
+    )
+    return Failure(
+        type=type(error).__qualname__,
+        message=_safe(str(error)[:_MESSAGE]),
+        traceback=_safe(lines[-_TRACEBACK:]),
+    )
+
+
+def _users(trace: TracebackType | None) -> TracebackType | None:
+    """The trace from the user's function on, without the worker's own frames before it."""
+    ours = str(Path(__file__).parent)
+    while trace and trace.tb_next and trace.tb_frame.f_code.co_filename.startswith(ours):
+        trace = trace.tb_next
+    return trace
+
+
+def _safe(text: str) -> str:
+    """`text` without what UTF-8 cannot carry, so that a strange error does not keep its own record out."""
+    return text.encode(errors="replace").decode()

@@ -1,0 +1,269 @@
+"""One run: everything that is due in the lanes it holds, then the lanes given back and the rule re-armed.
+
+The run's own thread looks into the queue, hands tasks to a bounded pool and keeps the lease; the pool's
+threads claim a task, call its action and write the outcome. Nothing is written once the lease has run out.
+"""
+
+import heapq
+import logging
+from collections.abc import Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from datetime import datetime, timedelta
+from random import Random
+
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsError, NotArmed
+from duebell_shared.task import QueueKey, Status, Task
+
+from .action import Action
+from .lease import Lease, LeaseLost
+from .log import emit
+from .outcome import Unfinished, after_attempt
+from .report import Outcome, RunReport, Tally
+
+__all__ = ["Run"]
+
+#: While actions run on, how long until the queue is looked into again for tasks that came due meanwhile.
+_LOOK_AGAIN = timedelta(seconds=5)
+
+#: How long after a renewal that failed it is tried again.
+_RENEW_AGAIN = timedelta(seconds=5)
+
+
+class _Attempt:
+    """One task in the pool: what it is, what it was claimed as, and what came of it."""
+
+    def __init__(self, key: QueueKey, status: Status) -> None:
+        self.key = key
+        self.status = status
+        self.claimed: Task | None = None
+        self.ended: Task | None = None
+        self.outcome: Outcome | None = None
+
+
+class Run:
+    """One run of the worker; made for it, and not used again."""
+
+    def __init__(
+        self,
+        id: str,
+        backend: Backend,
+        actions: Mapping[str, Action],
+        *,
+        pool: Executor,
+        places: int,
+        random: Random,
+        stop_at: datetime | None,
+        leave_at: datetime | None,
+    ) -> None:
+        """Tasks run in `pool`, at most `places` at a time.
+
+        From `stop_at` on no task is started, and at `leave_at` those that still run are given up on: a failed
+        attempt, retried later.
+        """
+        self._id = id
+        self._backend = backend
+        self._store = backend.store
+        self._clock = backend.clock
+        self._actions = actions
+        self._pool = pool
+        self._places = places
+        self._random = random
+        self._stop_at = stop_at
+        self._leave_at = leave_at
+        self._lease = Lease(backend.armer, id, backend.clock)
+        self._renew_at = self._lease.renew_at
+        self._tally = Tally()
+        self._under_way: dict[Future[None], _Attempt] = {}
+        self._not_claimed: list[QueueKey] = []
+        self._passed_over: set[QueueKey] = set()
+        self._trouble: AwsError | None = None
+        self._stopped_early = False
+
+    def execute(self) -> RunReport:
+        """Run what is due. Raises AwsError, NotArmed, NotDeployed; then the lease's end wakes another run."""
+        try:
+            self._lease.arm()
+        except NotArmed as error:
+            # No watchdog, but what is due can run: Lambda invokes again what ends in an error, as this will.
+            emit("not_armed", level=logging.ERROR, run=self._id, error=str(error))
+        lost = False
+        try:
+            while self._lease.lanes:
+                self._run_due()
+                self._run_abandoned()
+                if self._trouble:
+                    raise self._trouble
+                if self._release():
+                    break
+        except LeaseLost:
+            lost = True
+            emit("lease_lost", level=logging.WARNING, run=self._id)
+        record = self._backend.armer.ensure()
+        return self._tally.report(
+            run=self._id,
+            lanes=len(self._lease.lanes),
+            rings_at=record.rings_at,
+            stopped_early=self._stopped_early,
+            lost_lease=lost,
+        )
+
+    def _run_due(self) -> None:
+        """Start what is due, and what comes due while it runs; return when all of it has ended."""
+        while True:
+            for key in self._due():
+                self._wait_until_under_way(self._places - 1)
+                if self._is_time_to_stop():
+                    self._stopped_early = True
+                    break
+                self._start(key, Status.SCHEDULED)
+            if self._wait_until_under_way(0, for_at_most=_LOOK_AGAIN):
+                return
+
+    def _run_abandoned(self) -> None:
+        """Start the tasks that a run left running when it died: one at a time, should one have killed it.
+
+        What cannot be claimed that way either was changed by someone else, or is nothing that this version
+        knows how to run; it is passed over for the rest of this run.
+        """
+        for key in self._take_not_claimed():
+            if self._is_time_to_stop():
+                self._stopped_early = True
+                return
+            self._start(key, Status.RUNNING)
+            self._wait_until_under_way(0)
+            self._passed_over.update(self._take_not_claimed())
+
+    def _release(self) -> bool:
+        """Give the lanes back, unless more has come due meanwhile and there is time for it."""
+        self._lease.clear()
+        heads = {lane: self._store.head(lane, skipping=self._passed_over) for lane in self._lease.lanes}
+        return self._lease.release(heads, even_if_due=self._is_time_to_stop())
+
+    def _due(self) -> Iterator[QueueKey]:
+        """The keys of all lanes that are due now and not under way, earliest first."""
+        now = self._clock()
+        under_way = [attempt.key for attempt in self._under_way.values()]
+        for key in heapq.merge(*(self._store.queued(lane, before=now) for lane in self._lease.lanes)):
+            if key not in under_way and key not in self._passed_over:
+                yield key
+
+    def _is_time_to_stop(self) -> bool:
+        return self._trouble is not None or (self._stop_at is not None and self._clock() >= self._stop_at)
+
+    def _take_not_claimed(self) -> list[QueueKey]:
+        keys, self._not_claimed = self._not_claimed, []
+        return keys
+
+    def _start(self, key: QueueKey, status: Status) -> None:
+        attempt = _Attempt(key, status)
+        self._under_way[self._pool.submit(self._make, attempt)] = attempt
+
+    def _wait_until_under_way(self, most: int, *, for_at_most: timedelta | None = None) -> bool:
+        """Wait until at most this many tasks are under way; False if that takes longer than it may.
+
+        Keeps the lease meanwhile, and gives up on what still runs when it is time to leave. Raises LeaseLost.
+        """
+        give_up = self._clock() + for_at_most if for_at_most else None
+        while True:
+            now = self._clock()
+            if now >= self._renew_at:
+                self._renew()
+            if len(self._under_way) <= most:
+                return True
+            if self._leave_at and now >= self._leave_at:
+                self._leave_unfinished()
+                return True
+            if give_up and now >= give_up:
+                return False
+            until = min(moment for moment in (self._renew_at, self._leave_at, give_up) if moment)
+            patience = max((until - now).total_seconds(), 0)
+            ended, _ = wait(self._under_way, timeout=patience, return_when=FIRST_COMPLETED)
+            for future in ended:
+                self._take_in(future)
+
+    def _renew(self) -> None:
+        try:
+            self._lease.renew()
+        except (AwsError, NotArmed) as error:
+            if not self._lease.is_held():
+                raise LeaseLost from error
+            emit("not_renewed", level=logging.WARNING, run=self._id, error=str(error))
+            self._renew_at = self._clock() + _RENEW_AGAIN
+        else:
+            self._renew_at = self._lease.renew_at
+
+    def _take_in(self, future: Future[None]) -> None:
+        """Count and log what came of an attempt; trouble with AWS ends the run once all has ended."""
+        attempt = self._under_way.pop(future)
+        try:
+            future.result()
+        except AwsError as error:
+            self._trouble = error
+            emit("unrecorded", level=logging.ERROR, run=self._id, id=attempt.key.id, error=str(error))
+        if attempt.claimed is None and self._trouble is None:
+            self._not_claimed.append(attempt.key)
+        self._count(attempt)
+
+    def _count(self, attempt: _Attempt) -> None:
+        before, after = attempt.claimed, attempt.ended
+        if before is None or after is None or attempt.outcome is None:
+            return
+        lateness = before.lateness_ms or 0
+        self._tally.count(attempt.outcome, lateness)
+        emit(
+            "task",
+            level=logging.WARNING if attempt.outcome is Outcome.FAILED else logging.INFO,
+            run=self._id,
+            id=before.id,
+            action=before.action,
+            attempt=before.attempt,
+            outcome=attempt.outcome,
+            lateness_ms=lateness,
+            next_attempt=after.queued if attempt.outcome is Outcome.RETRIED else None,
+            failure=after.failure.type if after.failure else None,
+            message=after.failure.message if after.failure else None,
+        )
+
+    def _leave_unfinished(self) -> None:
+        """Record what still runs as failed attempts: the process is about to be frozen or ended."""
+        self._stopped_early = True
+        for attempt in self._under_way.values():
+            if attempt.claimed:
+                self._end(attempt, attempt.claimed, Unfinished())
+                self._count(attempt)
+        self._under_way.clear()
+
+    # In the pool's threads.
+
+    def _make(self, attempt: _Attempt) -> None:
+        """Claim the task, call its action, write the outcome."""
+        if not self._lease.is_held():
+            return
+        task = self._store.claim(attempt.key, run=self._id, now=self._clock(), status=attempt.status)
+        if task is None:
+            return
+        attempt.claimed = task
+        action = self._actions.get(task.action)
+        error: BaseException | None = None
+        if action and task.attempt <= action.attempts:
+            try:
+                action(task)
+            except BaseException as raised:  # noqa: BLE001 (whatever an action raises, it fails alone)
+                error = raised
+        self._end(attempt, task, error)
+
+    def _end(self, attempt: _Attempt, task: Task, error: BaseException | None) -> None:
+        """Write what came of the attempt, unless the task was changed meanwhile, or the lease is lost."""
+        ended, outcome = after_attempt(
+            task,
+            error,
+            self._actions,
+            now=self._clock(),
+            retention=self._backend.settings.retention,
+            random=self._random,
+        )
+        if not self._lease.is_held():
+            return
+        is_ours = self._store.save(task, ended)
+        attempt.ended, attempt.outcome = ended, outcome if is_ours else Outcome.SUPERSEDED

@@ -1,0 +1,125 @@
+"""The worker: a set of actions, and the run that the rule's ring starts."""
+
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from functools import cached_property
+from random import Random
+from typing import Any, Protocol, Self, TypeVar
+
+import boto3
+import msgspec
+
+from duebell_shared.backend import Backend
+from duebell_shared.settings import Settings
+
+from .action import Action
+from .log import emit
+from .report import RunReport
+from .run import Run
+
+__all__ = ["LambdaContext", "Worker"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+#: Of a run's time, what is kept for giving the lanes back and re-arming; a fifth of it if that is less.
+_RESERVE = timedelta(seconds=20)
+
+
+class LambdaContext(Protocol):
+    """What the worker uses of the context that Lambda gives a handler."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """How long until this invocation is ended, in milliseconds."""
+
+
+class Worker:
+    """A set of actions and how to run them. Making one makes no call and needs no AWS settings yet."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        session: boto3.Session | None = None,
+        backend: Backend | None = None,
+        concurrency: int = 16,
+    ) -> None:
+        """Settings default to the environment's, the session to the AWS SDK's own.
+
+        concurrency  how many actions run at a time
+        backend      stands in for settings and session, for tests with a clock of their own
+        """
+        if concurrency < 1:
+            raise ValueError(f"concurrency must be 1 or more, not {concurrency}")
+        self._settings = settings
+        self._session = session
+        self._given_backend = backend
+        self._concurrency = concurrency
+        self._actions: dict[str, Action] = {}
+
+    @classmethod
+    def from_env(cls) -> Self:
+        """A worker set up by the `DUEBELL_…` variables and the AWS SDK's own, read when it first runs."""
+        return cls()
+
+    @cached_property
+    def backend(self) -> Backend:
+        """The queue and the rule; connected when they are first needed. Raises InvalidSettings."""
+        return self._given_backend or Backend.connect(self._settings or Settings.from_env(), self._session)
+
+    def action(self, name: str, *, attempts: int = 5) -> Callable[[_F], _F]:
+        """Register a function as the action of this name. It stays callable as it is.
+
+        It is called with the payload and the task, or the first of them, or nothing; it may be `async`. Tasks
+        run at least once, so make it idempotent: `task.id` and `task.attempt` help. What it raises is a
+        failed attempt, retried after a back-off until `attempts` are used up; `Retry` and `Abort` decide
+        otherwise. Raises ValueError or TypeError if it cannot be an action.
+        """
+
+        def register(function: _F) -> _F:
+            if name in self._actions:
+                raise ValueError(
+                    f"there is an action {name!r} already: {self._actions[name].function.__qualname__}"
+                )
+            self._actions[name] = Action.of(name, function, attempts=attempts)
+            return function
+
+        return register
+
+    def run(self, *, now: datetime | None = None, time_left: timedelta | None = None) -> RunReport:
+        """Run everything that is due, and re-arm the rule. Returns what was done.
+
+        now        run as if it were this time
+        time_left  stop in good time before this is over; what is left then is for the next run
+
+        Raises AwsError, NotArmed and NotDeployed; what could not be run then is run when the lease ends.
+        """
+        backend = self.backend if now is None else self.backend.at(now)
+        leave_at = stop_at = None
+        if time_left is not None:
+            reserve = min(_RESERVE, time_left / 5)
+            stop_at = backend.clock() + time_left - reserve
+            leave_at = stop_at + reserve / 2
+        pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="duebell-action")
+        try:
+            report = Run(
+                uuid.uuid4().hex,
+                backend,
+                self._actions,
+                pool=pool,
+                places=self._concurrency,
+                random=Random(),
+                stop_at=stop_at,
+                leave_at=leave_at,
+            ).execute()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        emit("run", **msgspec.structs.asdict(report))
+        return report
+
+    def handler(self, event: object, context: LambdaContext) -> dict[str, Any]:
+        """The Lambda handler: one run within the invocation's time. What the event is does not matter."""
+        report = self.run(time_left=timedelta(milliseconds=context.get_remaining_time_in_millis()))
+        answer: dict[str, Any] = msgspec.to_builtins(report)
+        return answer

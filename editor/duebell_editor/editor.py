@@ -159,14 +159,29 @@ class Editor:
         """
         return self._change(id, lambda task: task.moved(due, now=self._clock()))
 
-    def update(self, id: str, *, payload: object = None, action: str | None = None) -> Task:
-        """Another payload or action for a task that is scheduled, paused or failed.
+    def update(
+        self,
+        id: str,
+        *,
+        payload: object = None,
+        action: str | None = None,
+        due: datetime | timedelta | None = None,
+    ) -> Task:
+        """Another payload, action or due date, in one step, for a task that is scheduled or paused.
 
-        Raises TaskNotFound, TaskConflict, InvalidTask.
+        A failed one can be given another payload or action, to be retried then. What is None stays as it is.
+        Raises TaskNotFound, TaskConflict, InvalidTask, NotArmed.
         """
-        if payload is None and action is None:
-            raise InvalidTask("payload", "or action must be given: there is nothing to change otherwise")
-        return self._change(id, lambda task: task.updated(payload=payload, action=action))
+        if payload is None and action is None and due is None:
+            raise InvalidTask(
+                "payload", "or action or due must be given: there is nothing to change otherwise"
+            )
+
+        def change(task: Task) -> Task:
+            updated = task.updated(payload=payload, action=action)
+            return updated if due is None else updated.moved(due, now=self._clock())
+
+        return self._change(id, change)
 
     def cancel(self, id: str) -> Task:
         """Never run this task; it is kept as history. A failed task too, which settles it.

@@ -103,9 +103,8 @@ def _died(attempts: int) -> Failure:
 def _describe(error: BaseException) -> Failure:
     """The error's type, its message and the end of its traceback, short enough to keep on the task."""
     says_it_all = isinstance(error, Abort | Retry | InvalidPayload | Unfinished)
-    lines = (
-        "" if says_it_all else "".join(traceback.format_exception(error, error, _users(error.__traceback__)))
-    )
+    trace = _users(error.__traceback__)
+    lines = "" if says_it_all else "".join(traceback.format_exception(type(error), error, trace))
     return Failure(
         type=type(error).__qualname__,
         message=_safe(str(error)[:_MESSAGE]),

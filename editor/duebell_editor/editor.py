@@ -173,9 +173,7 @@ class Editor:
         Raises TaskNotFound, TaskConflict, InvalidTask, NotArmed.
         """
         if payload is None and action is None and due is None:
-            raise InvalidTask(
-                "payload", "or action or due must be given: there is nothing to change otherwise"
-            )
+            raise InvalidTask("change", "is empty: give a payload, an action or a due date")
 
         def change(task: Task) -> Task:
             updated = task.updated(payload=payload, action=action)

@@ -59,7 +59,7 @@ def read_status(backend: Backend) -> SchedulerStatus:
     except (NotDeployed, AwsRefused) as error:
         problems.append(str(error))
     is_settled = record.is_settled(now)
-    if not is_settled:
+    if not is_settled and record.target != NEVER:
         problems.append("the rule is not confirmed to be where the queue needs it: call ensure_armed()")
     if rule and not rule.is_enabled:
         problems.append(f"rule {backend.rule.name!r} is disabled, so nothing runs: enable it in EventBridge")

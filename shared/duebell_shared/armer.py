@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 
 from .arming import ArmingRecord, Lane, ring_minute
 from .errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
-from .instants import utc_now
+from .instants import NEVER, utc_now
 from .rule import Rule, expression_at
+from .settings import MAX_LANES
 from .store import Store
 
 __all__ = ["HOLD", "PATIENCE", "Armer"]
@@ -44,8 +45,9 @@ class Armer:
         self._sleep = sleep
 
     def read(self) -> ArmingRecord:
-        """The record; created with the first call of the queue's life."""
-        return self._store.read_record() or self._create()
+        """The record; made with the first call of the queue's life, and anew if someone damaged it."""
+        record = self._store.read_record()
+        return record if record and record.lanes else self._make(record)
 
     def lower(self, dues: Mapping[int, datetime]) -> ArmingRecord:
         """See to it that these lanes are looked at no later than this, and return the record as it is then.
@@ -105,15 +107,16 @@ class Armer:
         ) from failure
 
     def verify(self) -> ArmingRecord:
-        """`ensure`, after a look at the rule itself, which someone else may have changed."""
+        """`ensure`, after a look at the queue and at the rule itself, which someone else may have changed."""
         record = self.read()
+        record = self.lower({lane: self._store.head(lane) for lane in range(len(record.lanes))})
         if record.armed is not None and not record.is_being_applied(self._clock()):
             try:
                 found = self._rule.read()
             except DuebellError as error:
                 raise NotArmed(f"the rule could not be read: {error}") from error
             if found.expression != expression_at(record.rings_at):
-                record = self._store.swap_record(record, record.unapplied()) or self.read()
+                record = self._store.swap_record(record, record.disputed()) or self.read()
         return self.ensure(record)
 
     def _apply(self, record: ArmingRecord) -> ArmingRecord | None:
@@ -125,25 +128,31 @@ class Armer:
             return None
         minute = ring_minute(held.target, now)
         try:
-            self._rule.ring_at(minute, within=now + HOLD - self._clock())
+            is_all_answered = self._rule.ring_at(minute, within=now + HOLD - self._clock())
         except (AwsRefused, NotDeployed):
             # It had no effect, so nobody needs to wait for our hold to end. After a time-out they do: the
             # call may yet land.
-            self.change(lambda newest: newest.unapplied() if newest.applier == me else newest)
+            self.change(lambda newest: newest.unheld() if newest.applier == me else newest)
             raise
-        # If our hold ran out before the call landed, another's call may have landed before ours: where the
-        # rule stands is unknown then, whatever has been confirmed meanwhile.
-        return self.change(
-            lambda newest: (
-                newest.confirmed(held.target, minute) if newest.applier == me else newest.unapplied()
-            )
-        )
 
-    def _create(self) -> ArmingRecord:
-        """The first record; it starts from the lanes' heads, should the queue have outlived a record."""
-        lanes = tuple(Lane(due=self._store.head(lane)) for lane in range(self._lanes))
-        self._store.swap_record(None, ArmingRecord(lanes=lanes))
-        return self.read()
+        def confirm(newest: ArmingRecord) -> ArmingRecord:
+            if newest.applier != me:
+                # Our hold ran out before the call landed. Another's may have landed before it.
+                return newest.disputed()
+            confirmed = newest.confirmed(held.target, minute)
+            return confirmed.unheld() if is_all_answered else confirmed
+
+        return self.change(confirm)
+
+    def _make(self, damaged: ArmingRecord | None) -> ArmingRecord:
+        """A record from the lanes' heads: the first one, or one for a queue that has outlived its record.
+
+        Lanes that have tasks in them count, whatever the settings say now.
+        """
+        heads = [self._store.head(lane) for lane in range(MAX_LANES)]
+        in_use = [lane + 1 for lane, head in enumerate(heads) if head != NEVER]
+        made = ArmingRecord(lanes=tuple(Lane(due=due) for due in heads[: max(self._lanes, *in_use, 0)]))
+        return self._store.swap_record(damaged, made) or self.read()
 
 
 def _pauses() -> Iterator[float]:

@@ -102,9 +102,13 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     # What a run does.
 
     def claimed(self, owner: str, *, now: datetime, until: datetime) -> Self:
-        """All free lanes held by `owner` until then, their dues forgotten: the run will read the heads."""
-        free = (number for number, lane in enumerate(self.lanes) if lane.is_free(now))
-        return self._with({number: Lane(owner=owner, until=until) for number in free})
+        """All free lanes held by `owner` until then, their dues forgotten: the run will read the heads.
+
+        What rang for them will not ring again, so the rule counts as unarmed, whatever it is set to.
+        """
+        free = [number for number, lane in enumerate(self.lanes) if lane.is_free(now)]
+        record = self._with({number: Lane(owner=owner, until=until) for number in free})
+        return replace(record, armed=None, rings_at=None) if free else self
 
     def renewed(self, owner: str, *, until: datetime) -> Self:
         """The lanes that `owner` holds, held until then."""
@@ -128,12 +132,19 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, armed=None, rings_at=None, applier=applier, applier_until=until)
 
     def confirmed(self, target: datetime, rings_at: datetime | None) -> Self:
-        """The rule is set for `target`, to ring at `rings_at`; the next one may apply."""
-        return replace(self, armed=target, rings_at=rings_at, applier=None, applier_until=NEVER)
+        """The rule is set for `target`, to ring at `rings_at`. Whoever applied it still holds it."""
+        return replace(self, armed=target, rings_at=rings_at)
 
-    def unapplied(self) -> Self:
-        """Nobody is applying, and where the rule stands is unknown."""
-        return replace(self, armed=None, rings_at=None, applier=None, applier_until=NEVER)
+    def unheld(self) -> Self:
+        """The next one may apply."""
+        return replace(self, applier=None, applier_until=NEVER)
+
+    def disputed(self) -> Self:
+        """Someone's call landed after its hold was over: where the rule stands is unknown.
+
+        Whoever applies now has its time, but it cannot confirm: its call may have landed first.
+        """
+        return replace(self, armed=None, rings_at=None, applier=self.applier and "disputed")
 
     def _with(self, changed: Mapping[int, Lane]) -> Self:
         return replace(self, lanes=tuple(changed.get(number, lane) for number, lane in enumerate(self.lanes)))

@@ -8,6 +8,7 @@ DuebellError
 ├── TaskNotFound            no task with this id
 ├── TaskExists              the id is taken
 ├── TaskConflict            the task's status, or a concurrent change, does not allow this
+├── UnreadableTask          an item of the table is none that this version can read
 ├── NotArmed                the task is stored; the rule could not be confirmed
 ├── NotDeployed             the table or the rule is not there
 └── AwsError                a call to AWS failed
@@ -29,6 +30,7 @@ __all__ = [
     "TaskConflict",
     "TaskExists",
     "TaskNotFound",
+    "UnreadableTask",
 ]
 
 
@@ -81,6 +83,14 @@ class TaskExists(DuebellError):
 
 class TaskConflict(DuebellError):
     """The task's status does not allow this change, or it kept changing meanwhile."""
+
+
+class UnreadableTask(DuebellError):
+    """An item of the table is none that this version can read: someone else wrote it, or a newer version."""
+
+    def __init__(self, id: str, why: object) -> None:
+        super().__init__(f"the item {id!r} is no task that this version of duebell can read: {why}")
+        self.id = id
 
 
 class NotArmed(DuebellError):

@@ -112,23 +112,26 @@ class Rule:
             role=rule.get("RoleArn"),
         )
 
-    def ring_at(self, minute: datetime | None, *, within: timedelta) -> None:
+    def ring_at(self, minute: datetime | None, *, within: timedelta) -> bool:
         """Set the rule to ring in `minute`, or park it at the sentinel for None; `within` as in `read`.
+
+        False means that a try went unanswered before the one that succeeded, and may take effect yet.
 
         PutRule replaces what it is not given: the state becomes ENABLED and the description empty. So what
         is there is read first and given back; a rule that an operator disabled stays disabled. Targets are
-        not part of it. Raises NotDeployed, AwsError.
+        not part of it. Raises NotDeployed, AwsError; after AwsUnavailable the rule may be set yet.
         """
         deadline = self._clock() + within
         rule = self.read(within=within)
         kept = {"State": rule.state, "Description": rule.description, "RoleArn": rule.role}
-        self._call(
+        _, went_unanswered = self._try(
             self._client.put_rule,
             deadline,
             Name=self.name,
             ScheduleExpression=expression_at(minute),
             **{name: value for name, value in kept.items() if value},
         )
+        return not went_unanswered
 
     def count_targets(self) -> int:
         """How many targets the rule wakes. Raises NotDeployed, AwsError."""
@@ -136,12 +139,18 @@ class Rule:
         return len(self._call(self._client.list_targets_by_rule, deadline, Rule=self.name)["Targets"])
 
     def _call(self, call: Callable[..., Any], deadline: datetime, **arguments: Any) -> Any:
+        answer, _ = self._try(call, deadline, **arguments)
+        return answer
+
+    def _try(self, call: Callable[..., Any], deadline: datetime, **arguments: Any) -> tuple[Any, bool]:
+        """The answer, and whether a try before went unanswered."""
         failure: Exception | None = None
+        went_unanswered = False
         for pause in _PAUSES:
             if self._clock() + CALL_LIMIT > deadline:
                 break
             try:
-                return call(**arguments)
+                return call(**arguments), went_unanswered
             except ClientError as error:
                 code = error.response.get("Error", {}).get("Code", "")
                 if code == "ResourceNotFoundException":
@@ -149,10 +158,11 @@ class Rule:
                         f"there is no EventBridge rule {self.name!r} in {self._client.meta.region_name}: run "
                         f"`duebell deploy`, or set DUEBELL_RULE and AWS_REGION to where it is"
                     ) from error
-                if code not in _PASSING:
+                if code not in _PASSING and not went_unanswered:
                     raise AwsRefused(f"EventBridge, rule {self.name!r}: {error}") from error
                 failure = error
             except BotoCoreError as error:
                 failure = error
+                went_unanswered = True
             self._sleep(random.uniform(pause / 2, pause))
         raise AwsUnavailable(f"EventBridge, rule {self.name!r}: {failure or 'out of time'}") from failure

@@ -20,7 +20,7 @@ class Store(Protocol):
     """The queue: tasks by lane and id, an index of those that wait, and the arming record."""
 
     def read_record(self) -> ArmingRecord | None:
-        """The arming record; None if there is none yet."""
+        """The arming record; None if there is none yet, one without lanes if it cannot be read."""
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         """Write `new` with the next `rev` and return it as stored.

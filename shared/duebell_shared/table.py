@@ -4,42 +4,35 @@ The table is created by the stack (`infra/template.yaml`), never here. Keys are 
 index `due-index` sorts the tasks of a lane by `queued`. A local index, because only that can be read strongly
 consistently (a global one can miss a task that was just added, and a missed task is a lost task).
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
+
+Some answers of DynamoDB are lost, and the SDK then tries again: a conditional write that was made finds its
+condition refused by itself. So after a refusal that may be such a case, the stored item is compared.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+import logging
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from pynamodb.attributes import Attribute, NumberAttribute, TTLAttribute, UnicodeAttribute
-from pynamodb.constants import STRING
-from pynamodb.exceptions import PutError, PynamoDBException, UpdateError
-from pynamodb.expressions.condition import Condition
-from pynamodb.expressions.update import Action
-from pynamodb.indexes import KeysOnlyProjection, LocalSecondaryIndex
-from pynamodb.models import Model
+from pynamodb.exceptions import PynamoDBException
 
 from .arming import ArmingRecord
-from .errors import AwsRefused, AwsUnavailable, NotDeployed
-from .instants import NEVER, parse, render
-from .task import Failure, QueueKey, Status, Task
+from .errors import AwsRefused, AwsUnavailable, NotDeployed, UnreadableTask
+from .instants import NEVER, to_utc
+from .items import ARMING, changes, items_of
+from .task import QueueKey, Status, Task
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["INDEX", "DynamoTable"]
+__all__ = ["DynamoTable"]
 
-INDEX = "due-index"
-
-#: Both keys of the item that holds the arming record; lanes are numbers, so it is in none of them.
-_ARMING = "arming"
+_LOG = logging.getLogger("duebell.table")
 
 #: Keys read at a time. A page of 1 MB would hold thousands, and most are never looked at.
 _PAGE = 200
-
-#: The item keeps these of a task's fields under its keys or in a form of its own.
-_FIELDS = tuple(field for field in Task.__struct_fields__ if field not in {"lane", "id"})
 
 #: Refusals that another try may turn into success.
 _PASSING = {
@@ -53,83 +46,8 @@ _PASSING = {
     "TransactionConflictException",
 }
 
-
-class _InstantAttribute(Attribute[datetime]):
-    """A time as fixed-width text, so that it sorts in the index and reads well in the console."""
-
-    attr_type = STRING
-
-    def serialize(self, value: datetime) -> str:
-        return render(value)
-
-    def deserialize(self, value: str) -> datetime:
-        return parse(value)
-
-
-class _StatusAttribute(Attribute[Status]):
-    attr_type = STRING
-
-    def serialize(self, value: Status) -> str:
-        return value.value
-
-    def deserialize(self, value: str) -> Status:
-        return Status(value)
-
-
-class _FailureAttribute(Attribute[Failure]):
-    attr_type = STRING
-
-    def serialize(self, value: Failure) -> str:
-        return msgspec.json.encode(value).decode()
-
-    def deserialize(self, value: str) -> Failure:
-        return msgspec.json.decode(value, type=Failure)
-
-
-class _DueIndex(LocalSecondaryIndex["_TaskItem"]):  # type: ignore[no-untyped-call]
-    class Meta:
-        index_name = INDEX
-        projection = KeysOnlyProjection()
-
-    lane = UnicodeAttribute(hash_key=True)
-    queued = _InstantAttribute(range_key=True)
-
-
-class _TaskItem(Model):
-    """A task as an item; attributes are named like the fields of Task."""
-
-    lane = UnicodeAttribute(hash_key=True)
-    id = UnicodeAttribute(range_key=True)
-    action = UnicodeAttribute()
-    due = _InstantAttribute()
-    payload_json = UnicodeAttribute(attr_name="payload")
-    status = _StatusAttribute()
-    queued = _InstantAttribute(null=True)
-    attempt = NumberAttribute()
-    rev = NumberAttribute()
-    created_at = _InstantAttribute()
-    started_at = _InstantAttribute(null=True)
-    finished_at = _InstantAttribute(null=True)
-    run = UnicodeAttribute(null=True)
-    lateness_ms = NumberAttribute(null=True)
-    failure = _FailureAttribute(null=True)
-    expires_at = TTLAttribute(null=True)
-
-    @classmethod
-    def of(cls, task: Task) -> Self:
-        return cls(str(task.lane), task.id, **{field: getattr(task, field) for field in _FIELDS})
-
-    def to_task(self) -> Task:
-        return Task(lane=int(self.lane), id=self.id, **{field: getattr(self, field) for field in _FIELDS})
-
-
-class _ArmingItem(Model):
-    """The arming record as an item; `rev` stands beside it for the compare-and-swap."""
-
-    lane = UnicodeAttribute(hash_key=True, default=_ARMING)
-    id = UnicodeAttribute(range_key=True, default=_ARMING)
-    record = UnicodeAttribute()
-    rev = NumberAttribute()
+#: What reading an item raises that no version of ours has written.
+_UNREADABLE = (ValueError, TypeError, AttributeError)
 
 
 class DynamoTable:
@@ -138,74 +56,56 @@ class DynamoTable:
     def __init__(self, name: str, client: "DynamoDBClient") -> None:
         self.name = name
         self._client = client
-
-        class TaskItem(_TaskItem):
-            class Meta:
-                table_name = name
-                region = client.meta.region_name
-
-            due_index = _DueIndex()
-
-        class ArmingItem(_ArmingItem):
-            class Meta:
-                table_name = name
-                region = client.meta.region_name
-
-        for model in (TaskItem, ArmingItem):
-            # pynamodb would make a client of its own, without the caller's session; it has no public way in.
-            model._get_connection().connection._client = client  # type: ignore[assignment]  # noqa: SLF001
-        self._tasks: type[_TaskItem] = TaskItem
-        self._index = TaskItem.due_index
-        self._arming = ArmingItem
+        self._tasks, self._arming = items_of(name, client)
 
     def read_record(self) -> ArmingRecord | None:
         with self._aws():
             try:
-                item = self._arming.get(_ARMING, _ARMING, consistent_read=True)
+                item = self._arming.get(ARMING, ARMING, consistent_read=True)
             except self._arming.DoesNotExist:
                 return None
+        try:
             return msgspec.json.decode(item.record, type=ArmingRecord)
+        except (msgspec.MsgspecError, TypeError) as error:
+            _LOG.error("the arming record cannot be read and is made anew: %s", error)
+            return ArmingRecord(lanes=(), rev=int(item.rev or 0))
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
         item = self._arming(record=msgspec.json.encode(new).decode(), rev=new.rev)
-        is_as_read = self._arming.rev == old.rev if old else self._arming.rev.does_not_exist()
+        is_as_read = self._arming.rev == old.rev if old and old.rev else self._arming.rev.does_not_exist()
         with self._aws():
-            return new if self._put(item, is_as_read) else None
+            return new if _is_made(lambda: item.save(is_as_read)) else None
 
     def insert(self, task: Task) -> bool:
-        has_expired = self._tasks.expires_at <= task.created_at
+        is_free = self._tasks.id.does_not_exist() | (self._tasks.expires_at <= task.created_at)
         with self._aws():
-            try:
-                self._tasks.of(task).save(self._tasks.id.does_not_exist() | has_expired)
-            except PutError as error:
-                if not _is_refused_by_condition(error):
-                    raise
-                # A retry of the SDK's finds what its first try wrote, when only the answer was lost.
-                return _was_retried(error) and self.get(task.lane, task.id) == task
-            return True
+            if made := _is_made(lambda: self._tasks.of(task).save(is_free)):
+                return True
+            return made.was_retried and self.get(task.lane, task.id) == task
 
     def save(self, old: Task, new: Task) -> bool:
-        changed = [field for field in _FIELDS if getattr(old, field) != getattr(new, field)]
         item = self._tasks(str(old.lane), old.id)
+        is_as_read = self._tasks.rev == old.rev
         with self._aws():
-            if self._update(
-                item, [_change(self._tasks, field, new) for field in changed], self._tasks.rev == old.rev
-            ):
-                return True
-            return self.get(old.lane, old.id) == new  # ours, when only the answer to a first try was lost
+            made = _is_made(lambda: item.update(changes(self._tasks, old, new), is_as_read))
+            return bool(made) or self.get(old.lane, old.id) == new
 
     def get(self, lane: int, id: str) -> Task | None:
-        with self._aws():
+        with self._aws(), _reading(id):
             try:
                 return self._tasks.get(str(lane), id, consistent_read=True).to_task()
             except self._tasks.DoesNotExist:
                 return None
 
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
-        with self._aws():
-            items = self._tasks.batch_get([(str(key.lane), key.id) for key in keys], consistent_read=True)
-            return {item.id: item.to_task() for item in items}
+        try:
+            with self._aws(), _reading("(one of many)"):
+                items = self._tasks.batch_get([(str(key.lane), key.id) for key in keys], consistent_read=True)
+                return {item.id: item.to_task() for item in items}
+        except UnreadableTask:
+            found = (self._get_if_readable(key) for key in keys)
+            return {task.id: task for task in found if task}
 
     def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
         tasks = self._tasks
@@ -219,8 +119,12 @@ class DynamoTable:
             tasks.run.set(run),
             tasks.lateness_ms.set(round((now - key.queued).total_seconds() * 1000)),
         ]
-        with self._aws():
-            return item.to_task() if self._update(item, start, is_as_queued) else None
+        with self._aws(key.id), _reading(key.id):
+            if made := _is_made(lambda: item.update(list(start), is_as_queued)):
+                return item.to_task()
+            there = self.get(key.lane, key.id) if made.was_retried else None
+            is_ours = there and there.run == run and there.started_at == to_utc(now)
+            return there if is_ours else None
 
     def queued(
         self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
@@ -228,13 +132,13 @@ class DynamoTable:
         queued = self._tasks.queued
         within = queued.between(after, before) if after else queued <= before
         with self._aws():
-            for item in self._index.query(str(lane), within, consistent_read=True, page_size=_PAGE):
+            for item in self._tasks.due_index.query(str(lane), within, consistent_read=True, page_size=_PAGE):
                 yield QueueKey(queued=item.queued, id=item.id, lane=lane)
 
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
         has_status = self._tasks.status.is_in(*statuses)
         is_kept = self._tasks.expires_at.does_not_exist() | (self._tasks.expires_at > now)
-        with self._aws():
+        with self._aws(), _reading("(one of the history)"):
             for item in self._tasks.query(
                 str(lane), filter_condition=has_status & is_kept, consistent_read=True
             ):
@@ -242,62 +146,67 @@ class DynamoTable:
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         with self._aws():
-            for item in self._index.query(str(lane), consistent_read=True, page_size=1 + len(skipping)):
+            index = self._tasks.due_index
+            for item in index.query(str(lane), consistent_read=True, page_size=1 + len(skipping)):
                 if QueueKey(queued=item.queued, id=item.id, lane=lane) not in skipping:
                     return item.queued
             return NEVER
 
+    def _get_if_readable(self, key: QueueKey) -> Task | None:
+        try:
+            return self.get(key.lane, key.id)
+        except UnreadableTask as error:
+            _LOG.warning("left out of a listing: %s", error)
+            return None
+
     @contextmanager
-    def _aws(self) -> Iterator[None]:
-        """What goes wrong in AWS, as duebell's own errors."""
+    def _aws(self, id: str | None = None) -> Iterator[None]:
+        """What goes wrong in AWS, as duebell's own errors; `id` is the task that an expression works on."""
         try:
             yield
         except PynamoDBException as error:
+            what = f"DynamoDB, table {self.name!r}: {error.cause or error}"
             match error.cause_response_code:
                 case "ResourceNotFoundException":
                     raise NotDeployed(
                         f"there is no DynamoDB table {self.name!r} in {self._client.meta.region_name}: run "
                         f"`duebell deploy`, or set DUEBELL_TABLE and AWS_REGION to where it is"
                     ) from error
-                case None:
-                    raise AwsUnavailable(f"DynamoDB, table {self.name!r}: {error.cause or error}") from error
-                case code if code in _PASSING:
-                    raise AwsUnavailable(f"DynamoDB, table {self.name!r}: {error.cause or error}") from error
+                case "ValidationException" if id is not None:  # such as a counter that is no number
+                    raise UnreadableTask(id, error.cause_response_message) from error
+                case code if code is None or code in _PASSING:
+                    raise AwsUnavailable(what) from error
                 case _:
-                    raise AwsRefused(f"DynamoDB, table {self.name!r}: {error.cause or error}") from error
-
-    def _put(self, item: Model, condition: Condition) -> bool:
-        """Whether the condition held and the item was written."""
-        try:
-            item.save(condition)
-        except PutError as error:
-            if not _is_refused_by_condition(error):
-                raise
-            return False
-        return True
-
-    def _update(self, item: Model, actions: Sequence[Action], condition: Condition) -> bool:
-        """Whether the condition held and the item was changed; it is then as DynamoDB has it."""
-        try:
-            item.update(list(actions), condition)
-        except UpdateError as error:
-            if not _is_refused_by_condition(error):
-                raise
-            return False
-        return True
+                    raise AwsRefused(what) from error
 
 
-def _change(model: type[_TaskItem], field: str, task: Task) -> Action:
-    attribute, value = getattr(model, field), getattr(task, field)
-    action: Action = attribute.remove() if value is None else attribute.set(value)
-    return action
+class _Made:
+    """Whether a conditional write was made; falsy when its condition did not hold."""
+
+    def __init__(self, refusal: PynamoDBException | None = None) -> None:
+        # pynamodb keeps how often the SDK had tried only in the error that it wraps.
+        cause = refusal.cause.__cause__ if refusal and refusal.cause else None
+        response: dict[str, Any] = getattr(cause, "response", {})
+        self._is_made = refusal is None
+        self.was_retried = bool(response.get("ResponseMetadata", {}).get("RetryAttempts"))
+
+    def __bool__(self) -> bool:
+        return self._is_made
 
 
-def _is_refused_by_condition(error: PynamoDBException) -> bool:
-    return error.cause_response_code == "ConditionalCheckFailedException"
+def _is_made(write: Any) -> _Made:
+    try:
+        write()
+    except PynamoDBException as error:
+        if error.cause_response_code != "ConditionalCheckFailedException":
+            raise
+        return _Made(error)
+    return _Made()
 
 
-def _was_retried(error: PynamoDBException) -> bool:
-    """Whether the SDK had tried this call before; pynamodb keeps that only in the error it wraps."""
-    response: dict[str, Any] = getattr(error.cause.__cause__, "response", {}) if error.cause else {}
-    return bool(response.get("ResponseMetadata", {}).get("RetryAttempts"))
+@contextmanager
+def _reading(id: str) -> Iterator[None]:
+    try:
+        yield
+    except _UNREADABLE as error:
+        raise UnreadableTask(id, error) from error

@@ -91,7 +91,7 @@ def _decoder(name: str, payload_type: Any) -> Callable[[str], Any]:
     def decode_checked(text: str) -> Any:
         try:
             return decode(text)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, msgspec.DecodeError) as error:
             raise InvalidPayload(str(error).replace("`$.", "`payload.").replace("`$", "`payload")) from error
 
     return decode_checked

@@ -20,12 +20,18 @@ class Lease:
     """The lanes that one run holds. All free lanes are claimed at once, and given back at once."""
 
     def __init__(self, armer: Armer, owner: str, clock: Callable[[], datetime]) -> None:
-        """Claim the lanes that are free: all, some, or none when other runs hold them."""
+        """Claim the lanes that are free: all, some, or none when other runs hold them.
+
+        An owner that holds lanes already, for it failed and tries again, keeps them.
+        """
         self._armer = armer
         self._owner = owner
         self._clock = clock
         self._until = clock() + LEASE
-        record = armer.change(lambda record: record.claimed(owner, now=clock(), until=self._until))
+        until = self._until
+        record = armer.change(
+            lambda record: record.claimed(owner, now=clock(), until=until).renewed(owner, until=until)
+        )
         self.lanes = record.lanes_of(owner)
 
     def arm(self) -> None:

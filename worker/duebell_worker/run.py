@@ -7,24 +7,28 @@ threads claim a task, call its action and write the outcome. Nothing is written 
 import heapq
 import logging
 from collections.abc import Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import Future
 from datetime import datetime, timedelta
 from random import Random
 
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsError, NotArmed
+from duebell_shared.errors import AwsError, NotArmed, NotDeployed, UnreadableTask
 from duebell_shared.task import QueueKey, Status, Task
 
 from .action import Action
 from .lease import Lease, LeaseLost
 from .log import emit
 from .outcome import Unfinished, after_attempt
+from .pool import Pool
 from .report import Outcome, RunReport, Tally
 
 __all__ = ["Run"]
 
 #: While actions run on, how long until the queue is looked into again for tasks that came due meanwhile.
 _LOOK_AGAIN = timedelta(seconds=5)
+
+#: How long until what could not be claimed is tried again.
+_PASSED_OVER = timedelta(minutes=5)
 
 #: How long after a renewal that failed it is tried again.
 _RENEW_AGAIN = timedelta(seconds=5)
@@ -50,7 +54,7 @@ class Run:
         backend: Backend,
         actions: Mapping[str, Action],
         *,
-        pool: Executor,
+        pool: Pool,
         places: int,
         random: Random,
         stop_at: datetime | None,
@@ -77,11 +81,14 @@ class Run:
         self._under_way: dict[Future[None], _Attempt] = {}
         self._not_claimed: list[QueueKey] = []
         self._passed_over: set[QueueKey] = set()
-        self._trouble: AwsError | None = None
+        self._trouble: AwsError | NotDeployed | None = None
         self._stopped_early = False
 
     def execute(self) -> RunReport:
-        """Run what is due. Raises AwsError, NotArmed, NotDeployed; then the lease's end wakes another run."""
+        """Run what is due. Raises AwsError, NotArmed, NotDeployed, with nothing under way any more.
+
+        Another run with the same id goes on where this one failed; any other one does when the lease ends.
+        """
         try:
             self._lease.arm()
         except NotArmed as error:
@@ -111,20 +118,26 @@ class Run:
     def _run_due(self) -> None:
         """Start what is due, and what comes due while it runs; return when all of it has ended."""
         while True:
-            for key in self._due():
-                self._wait_until_under_way(self._places - 1)
-                if self._is_time_to_stop():
-                    self._stopped_early = True
-                    break
-                self._start(key, Status.SCHEDULED)
+            try:
+                self._start_due()
+            except (AwsError, NotDeployed) as error:
+                self._trouble = error
             if self._wait_until_under_way(0, for_at_most=_LOOK_AGAIN):
                 return
+
+    def _start_due(self) -> None:
+        for key in self._due():
+            self._wait_until_under_way(self._places - 1)
+            if self._is_time_to_stop():
+                self._stopped_early = True
+                return
+            self._start(key, Status.SCHEDULED)
 
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, should one have killed it.
 
-        What cannot be claimed that way either was changed by someone else, or is nothing that this version
-        knows how to run; it is passed over for the rest of this run.
+        What cannot be claimed that way either was changed by someone else this very moment, or is nothing
+        that this version can run; it is passed over for the rest of this run, and looked at again soon.
         """
         for key in self._take_not_claimed():
             if self._is_time_to_stop():
@@ -137,8 +150,16 @@ class Run:
     def _release(self) -> bool:
         """Give the lanes back, unless more has come due meanwhile and there is time for it."""
         self._lease.clear()
-        heads = {lane: self._store.head(lane, skipping=self._passed_over) for lane in self._lease.lanes}
+        heads = {lane: self._head(lane) for lane in self._lease.lanes}
         return self._lease.release(heads, even_if_due=self._is_time_to_stop())
+
+    def _head(self, lane: int) -> datetime:
+        """When the lane must be looked at next. What was passed over in it must not keep this run going."""
+        head = self._store.head(lane)
+        passed_over = {key for key in self._passed_over if key.lane == lane}
+        if head > self._clock() or not passed_over:
+            return head
+        return min(self._store.head(lane, skipping=passed_over), self._clock() + _PASSED_OVER)
 
     def _due(self) -> Iterator[QueueKey]:
         """The keys of all lanes that are due now and not under way, earliest first."""
@@ -177,9 +198,7 @@ class Run:
             if give_up and now >= give_up:
                 return False
             until = min(moment for moment in (self._renew_at, self._leave_at, give_up) if moment)
-            patience = max((until - now).total_seconds(), 0)
-            ended, _ = wait(self._under_way, timeout=patience, return_when=FIRST_COMPLETED)
-            for future in ended:
+            for future in self._pool.wait(self._under_way, until - now):
                 self._take_in(future)
 
     def _renew(self) -> None:
@@ -198,16 +217,21 @@ class Run:
         attempt = self._under_way.pop(future)
         try:
             future.result()
-        except AwsError as error:
+        except UnreadableTask as error:
+            emit("unreadable", level=logging.ERROR, run=self._id, id=attempt.key.id, error=str(error))
+        except (AwsError, NotDeployed) as error:
             self._trouble = error
             emit("unrecorded", level=logging.ERROR, run=self._id, id=attempt.key.id, error=str(error))
-        if attempt.claimed is None and self._trouble is None:
+        if attempt.outcome:
+            self._count(attempt)
+        elif not self._lease.is_held():
+            raise LeaseLost
+        elif self._trouble is None:
             self._not_claimed.append(attempt.key)
-        self._count(attempt)
 
     def _count(self, attempt: _Attempt) -> None:
         before, after = attempt.claimed, attempt.ended
-        if before is None or after is None or attempt.outcome is None:
+        if before is None or after is None or attempt.outcome is None:  # given up on before it was claimed
             return
         lateness = before.lateness_ms or 0
         self._tally.count(attempt.outcome, lateness)

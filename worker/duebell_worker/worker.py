@@ -1,8 +1,8 @@
 """The worker: a set of actions, and the run that the rule's ring starts."""
 
+import logging
 import uuid
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import cached_property
 from random import Random
@@ -12,16 +12,21 @@ import boto3
 import msgspec
 
 from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsUnavailable, NotArmed
 from duebell_shared.settings import Settings
 
 from .action import Action
 from .log import emit
+from .pool import Pool, ThreadPool
 from .report import RunReport
 from .run import Run
 
 __all__ = ["LambdaContext", "Worker"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+#: Seconds until a run that failed is tried again; the last failure is Lambda's to deal with.
+_PAUSES = (1.0, 4.0, 16.0, 32.0, 0.0)
 
 #: Of a run's time, what is kept for giving the lanes back and re-arming; a fifth of it if that is less.
 _RESERVE = timedelta(seconds=20)
@@ -44,11 +49,13 @@ class Worker:
         session: boto3.Session | None = None,
         backend: Backend | None = None,
         concurrency: int = 16,
+        pool: Callable[[int], Pool] = ThreadPool,
     ) -> None:
         """Settings default to the environment's, the session to the AWS SDK's own.
 
         concurrency  how many actions run at a time
         backend      stands in for settings and session, for tests with a clock of their own
+        pool         makes what they run in, likewise
         """
         if concurrency < 1:
             raise ValueError(f"concurrency must be 1 or more, not {concurrency}")
@@ -56,6 +63,7 @@ class Worker:
         self._session = session
         self._given_backend = backend
         self._concurrency = concurrency
+        self._make_pool = pool
         self._actions: dict[str, Action] = {}
 
     @classmethod
@@ -95,16 +103,39 @@ class Worker:
 
         Raises AwsError, NotArmed and NotDeployed; what could not be run then is run when the lease ends.
         """
-        backend = self.backend if now is None else self.backend.at(now)
+        return self._run(uuid.uuid4().hex, self.backend if now is None else self.backend.at(now), time_left)
+
+    def handler(self, event: object, context: LambdaContext) -> dict[str, Any]:
+        """The Lambda handler: one run within the invocation's time. What the event is does not matter.
+
+        What fails for want of AWS is tried again: the ring that started this does not come twice, and Lambda
+        invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end.
+        """
+        id = uuid.uuid4().hex
+        for pause in _PAUSES:
+            left = timedelta(milliseconds=context.get_remaining_time_in_millis())
+            try:
+                report = self._run(id, self.backend, left)
+            except (AwsUnavailable, NotArmed) as error:
+                if timedelta(milliseconds=context.get_remaining_time_in_millis()) < 2 * _RESERVE or not pause:
+                    raise
+                emit("run_failed", level=logging.ERROR, run=id, error=str(error), trying_again_in=pause)
+                self.backend.sleep(pause)
+            else:
+                break
+        answer: dict[str, Any] = msgspec.to_builtins(report)
+        return answer
+
+    def _run(self, id: str, backend: Backend, time_left: timedelta | None) -> RunReport:
         leave_at = stop_at = None
         if time_left is not None:
             reserve = min(_RESERVE, time_left / 5)
             stop_at = backend.clock() + time_left - reserve
             leave_at = stop_at + reserve / 2
-        pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="duebell-action")
+        pool = self._make_pool(self._concurrency)
         try:
             report = Run(
-                uuid.uuid4().hex,
+                id,
                 backend,
                 self._actions,
                 pool=pool,
@@ -114,12 +145,6 @@ class Worker:
                 leave_at=leave_at,
             ).execute()
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.close()
         emit("run", **msgspec.structs.asdict(report))
         return report
-
-    def handler(self, event: object, context: LambdaContext) -> dict[str, Any]:
-        """The Lambda handler: one run within the invocation's time. What the event is does not matter."""
-        report = self.run(time_left=timedelta(milliseconds=context.get_remaining_time_in_millis()))
-        answer: dict[str, Any] = msgspec.to_builtins(report)
-        return answer

@@ -1,0 +1,193 @@
+"""The commands, each one a method of the library."""
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from duebell_editor import Editor, IfExists
+from duebell_shared.errors import DuebellError
+from duebell_shared.instants import utc_now
+from duebell_shared.task import Status, Task
+
+from .given import due_from, instant_from, payload_from, zone_from
+from .output import print_json, show_change, show_status, show_task, show_tasks, status_json, task_json
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="duebell",
+    help="Run things later on AWS: look at the queue of tasks and change it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The task's id.")]
+Due = Annotated[
+    str | None, typer.Option("--due", metavar="TIME", help="When: ISO-8601, such as 2026-12-31T09:00+01:00.")
+]
+In = Annotated[
+    str | None, typer.Option("--in", metavar="DURATION", help="How long from now, such as 90s, 1h30m, 2d10h.")
+]
+Timezone = Annotated[
+    str | None,
+    typer.Option(
+        "--timezone", metavar="ZONE", help="Zone of times without an offset, such as Europe/Berlin."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
+
+
+def _editor() -> Editor:
+    """The editor that every command uses; tests put their own here."""
+    return Editor.from_env()
+
+
+@app.command()
+def add(
+    action: Annotated[str, typer.Argument(metavar="ACTION", help="Name of an action of the worker.")],
+    *,
+    due: Due = None,
+    in_: In = None,
+    timezone: Timezone = None,
+    payload: Annotated[
+        str | None, typer.Option(metavar="JSON", help="The payload; - reads it from stdin.")
+    ] = None,
+    payload_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The payload, in a file of JSON; - is stdin.")
+    ] = None,
+    id: Annotated[str | None, typer.Option("--id", metavar="ID", help="Generated if not given.")] = None,
+    if_exists: Annotated[IfExists, typer.Option(help="What to do when the id is taken.")] = IfExists.FAIL,
+    as_json: AsJson = False,
+) -> None:
+    """Add a task: run ACTION with a payload at a time."""
+    at = due_from(due, in_, timezone)
+    value = payload_from(payload, payload_file)
+    task = _editor().add(action, due=at, payload=value, id=id, if_exists=if_exists)
+    _print_change(task, as_json=as_json)
+
+
+@app.command("list")
+def list_tasks(
+    *,
+    status: Annotated[
+        list[Status] | None,
+        typer.Option(help="Of this status; several may be given. [scheduled and running]"),
+    ] = None,
+    action: Annotated[str | None, typer.Option(metavar="ACTION", help="Of this action.")] = None,
+    after: Annotated[str | None, typer.Option(metavar="TIME", help="Not earlier than this.")] = None,
+    before: Annotated[str | None, typer.Option(metavar="TIME", help="Not later than this.")] = None,
+    timezone: Timezone = None,
+    limit: Annotated[int, typer.Option(help="At most this many, 1 to 1000.")] = 100,
+    cursor: Annotated[
+        str | None, typer.Option(metavar="CURSOR", help="The last listing's, to go on.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for programs, one task to a line.")] = False,
+) -> None:
+    """List tasks in due order.
+
+    What is in the queue, scheduled and running; paused and finished tasks when their status is asked for.
+    """
+    zone = zone_from(timezone)
+    start = None if after is None else instant_from("--after", after, zone)
+    end = None if before is None else instant_from("--before", before, zone)
+    page = _editor().list(
+        status=status or None, action=action, after=start, before=end, limit=limit, cursor=cursor
+    )
+    if as_json:
+        for task in page.tasks:
+            print_json(task_json(task))
+    else:
+        show_tasks(page.tasks, utc_now())
+    if page.cursor:
+        print(f"there is more: repeat with --cursor {page.cursor}", file=sys.stderr)
+
+
+@app.command()
+def show(id: Id, *, as_json: AsJson = False) -> None:
+    """Show all there is to know of a task."""
+    task = _editor().get(id)
+    if as_json:
+        print_json(task_json(task))
+    else:
+        show_task(task, utc_now())
+
+
+@app.command()
+def move(
+    id: Id, *, due: Due = None, in_: In = None, timezone: Timezone = None, as_json: AsJson = False
+) -> None:
+    """Give a task another due date."""
+    at = due_from(due, in_, timezone)
+    _print_change(_editor().move(id, due=at), as_json=as_json)
+
+
+@app.command()
+def cancel(id: Id, *, as_json: AsJson = False) -> None:
+    """Never run a task; it is kept as history."""
+    _print_change(_editor().cancel(id), as_json=as_json)
+
+
+@app.command()
+def pause(id: Id, *, as_json: AsJson = False) -> None:
+    """Take a scheduled task out of the queue until it is resumed."""
+    _print_change(_editor().pause(id), as_json=as_json)
+
+
+@app.command()
+def resume(id: Id, *, as_json: AsJson = False) -> None:
+    """Put a paused task back in the queue."""
+    _print_change(_editor().resume(id), as_json=as_json)
+
+
+@app.command()
+def retry(id: Id, *, as_json: AsJson = False) -> None:
+    """Run a failed task again, now."""
+    _print_change(_editor().retry(id), as_json=as_json)
+
+
+@app.command()
+def status(*, as_json: AsJson = False) -> None:
+    """Say how the scheduler stands.
+
+    The exit status is 1 if something is wrong.
+    """
+    found = _editor().status()
+    if as_json:
+        print_json(status_json(found))
+    else:
+        show_status(found, utc_now())
+    if not found.healthy:
+        raise typer.Exit(1)
+
+
+@app.command()
+def editor(
+    port: Annotated[int, typer.Option(help="Port of 127.0.0.1 to serve on; 0 is any.")] = 8125,
+) -> None:
+    """Serve the HTTP editor and its page on this machine, until Ctrl-C."""
+    serve = _http_serve()
+    serve(
+        _editor(), port=port, started=lambda url: print(f"duebell is at {url} (Ctrl-C ends it)", flush=True)
+    )
+
+
+def _http_serve() -> Callable[..., None]:
+    try:
+        from duebell_editor.http import serve  # noqa: PLC0415 - an extra, and slow to import
+    except ModuleNotFoundError as error:
+        if error.name not in {"fastapi", "starlette", "pydantic", "uvicorn"}:
+            raise
+        raise DuebellError(
+            f"the HTTP editor needs {error.name}, which is not installed: pip install 'duebell[http]'"
+        ) from error
+    return serve
+
+
+def _print_change(task: Task, *, as_json: bool) -> None:
+    if as_json:
+        print_json(task_json(task))
+    else:
+        show_change(task, utc_now())

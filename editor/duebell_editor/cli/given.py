@@ -1,0 +1,83 @@
+"""Text of the command line as values for the library. All raise BadParameter, a usage error."""
+
+import json
+import re
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import typer
+
+from duebell_shared.instants import parse
+
+__all__ = ["due_from", "instant_from", "payload_from", "zone_from"]
+
+_DURATION = re.compile("".join(f"(?:([0-9]+){unit})?" for unit in "wdhms"))
+
+
+def due_from(due: str | None, in_: str | None, timezone: str | None) -> datetime | timedelta:
+    """The due date that --due or --in gives."""
+    if (due is None) == (in_ is None):
+        raise typer.BadParameter("give either --due, a date and time, or --in, a time from now")
+    if due is not None:
+        return instant_from("--due", due, zone_from(timezone))
+    if timezone is not None:
+        raise typer.BadParameter("--timezone goes with --due, not with --in")
+    return _duration(in_ or "")
+
+
+def instant_from(option: str, text: str, zone: ZoneInfo | None) -> datetime:
+    """A time given as ISO-8601; without an offset it is in `zone`, and wrong if there is none."""
+    try:
+        if datetime.fromisoformat(text).tzinfo is None and zone is None:
+            raise typer.BadParameter(
+                f"{option} {text} has no offset: end it with Z for UTC or with +01:00 and the like, "
+                f"or name its zone, as in --timezone Europe/Berlin"
+            )
+        return parse(text, zone) if zone else parse(text)
+    except (ValueError, OverflowError) as error:
+        raise typer.BadParameter(
+            f"{option} {text} is not an ISO-8601 date and time, such as 2026-12-31T09:00Z"
+        ) from error
+
+
+def zone_from(name: str | None) -> ZoneInfo | None:
+    """The time zone of this IANA name."""
+    try:
+        return None if name is None else ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise typer.BadParameter(
+            f"there is no time zone {name!r}: give an IANA name, such as Europe/Berlin"
+        ) from error
+
+
+def payload_from(text: str | None, file: str | None) -> Any:
+    """The JSON value that --payload or --payload-file gives, `-` being stdin; None if neither does."""
+    if text is not None and file is not None:
+        raise typer.BadParameter("give either --payload or --payload-file")
+    if text is None and file is None:
+        return None
+    try:
+        if file is not None and file != "-":
+            return json.loads(Path(file).read_text(encoding="utf-8"))
+        return json.loads(sys.stdin.read() if text is None or text == "-" else text)
+    except OSError as error:
+        raise typer.BadParameter(f"cannot read {file}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise typer.BadParameter(f"the payload is not JSON: {error}") from error
+
+
+def _duration(text: str) -> timedelta:
+    match = _DURATION.fullmatch(text)
+    if not text or match is None:
+        raise typer.BadParameter(
+            f"--in {text!r} is not a time from now: give weeks, days, hours, minutes, seconds, "
+            f"such as 90s, 45m, 1h30m, 2d10h"
+        )
+    try:
+        weeks, days, hours, minutes, seconds = (int(count or 0) for count in match.groups())
+        return timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
+    except (OverflowError, ValueError) as error:
+        raise typer.BadParameter(f"--in {text} is too far away") from error

@@ -1,0 +1,136 @@
+"""What the commands print: tables for people, JSON for programs.
+
+The JSON is ASCII, one document to a line, with the names and values of the HTTP editor's.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from duebell_editor import SchedulerStatus
+from duebell_shared.instants import render
+from duebell_shared.task import Status, Task
+
+from .text import local, plain, relative, when
+
+__all__ = ["print_json", "show_change", "show_status", "show_task", "show_tasks", "status_json", "task_json"]
+
+_STYLES = {
+    Status.RUNNING: "cyan",
+    Status.PAUSED: "yellow",
+    Status.DONE: "green",
+    Status.FAILED: "red",
+    Status.CANCELLED: "dim",
+}
+
+#: When nobody looks, a line is as long as it is: what is cut or wrapped cannot be searched or copied.
+_UNLIMITED = 100_000
+
+
+def task_json(task: Task) -> dict[str, Any]:
+    """A task as JSON's own types, but for its times."""
+    fields: dict[str, Any] = msgspec.to_builtins(task, builtin_types=(datetime,))
+    del fields["payload_json"]
+    return {**fields, "payload": task.payload}
+
+
+def status_json(status: SchedulerStatus) -> dict[str, Any]:
+    """The scheduler's status as JSON's own types, but for its times."""
+    fields: dict[str, Any] = msgspec.to_builtins(status, builtin_types=(datetime,))
+    return {**fields, "healthy": status.healthy}
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """One JSON document on one line."""
+    print(json.dumps(document, default=render))
+
+
+def show_change(task: Task, now: datetime) -> None:
+    """One line that says what a task is now."""
+    line = Text.assemble(task.id, ": ", _status(task.status), f", {task.action} due {when(task.due, now)}")
+    _console().print(line, soft_wrap=True)
+
+
+def show_tasks(tasks: Iterable[Task], now: datetime) -> None:
+    """Tasks as a table, their times in the local zone."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("due", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    table.add_column("id", overflow="fold")
+    table.add_column("action", overflow="fold")
+    table.add_column("status", no_wrap=True)
+    for task in tasks:
+        status = _status(task.status)
+        if task.attempt:
+            status.append(f" (attempt {task.attempt})")
+        table.add_row(local(task.due), relative(task.due, now), Text(task.id), Text(task.action), status)
+    _console().print(table if table.row_count else "no tasks")
+
+
+def show_task(task: Task, now: datetime) -> None:
+    """All there is to know of a task."""
+    rows: dict[str, str | Text] = {
+        "id": Text(task.id),
+        "action": Text(task.action),
+        "status": _status(task.status),
+        "due": when(task.due, now),
+        "next look": when(task.queued, now),
+        "attempt": str(task.attempt),
+        "created": when(task.created_at, now),
+        "started": when(task.started_at, now),
+        "finished": when(task.finished_at, now),
+        "lateness": "-" if task.lateness_ms is None else f"{task.lateness_ms / 1000:,.3f} s",
+        "run": task.run or "-",
+        "forgotten": when(task.expires_at, now),
+        "payload": Text(plain(json.dumps(task.payload, ensure_ascii=False, indent=2))),
+    }
+    if task.failure:
+        rows["failure"] = Text(plain(f"{task.failure.type}: {task.failure.message}"), style="red")
+        rows["traceback"] = Text(plain(task.failure.traceback.rstrip()))
+    _console().print(_facts(rows))
+
+
+def show_status(status: SchedulerStatus, now: datetime) -> None:
+    """How the scheduler stands, and what is wrong with it."""
+    health = Text("healthy", style="green") if status.healthy else Text("needs attention", style="red")
+    rows: dict[str, str | Text] = {
+        "status": health,
+        "rule": Text(f"{status.rule}{'' if status.enabled else ' (disabled)'}"),
+        "rings": when(status.rings_at, now) if status.rings_at else "parked",
+        "expression": Text(status.expression or "-"),
+        "armed": "yes" if status.armed else "no",
+        "table": Text(status.table),
+        "next due": when(status.next_due, now) if status.next_due else "nothing",
+        "running": f"{status.running} of {status.lanes} lanes",
+    }
+    for number, problem in enumerate(status.problems, start=1):
+        rows[f"problem {number}"] = Text(plain(problem), style="red")
+    _console().print(_facts(rows))
+
+
+def _console() -> Console:
+    """A console that takes no text for markup, and has colour on a terminal only."""
+    console = Console(markup=False, highlight=False, emoji=False)
+    if not console.is_terminal:
+        console.width = _UNLIMITED
+    return console
+
+
+def _facts(rows: Mapping[str, str | Text]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in rows.items():
+        grid.add_row(name, value)
+    return grid
+
+
+def _status(status: Status) -> Text:
+    return Text(status.value, style=_STYLES.get(status, ""))

@@ -1,0 +1,152 @@
+"""Errors as problem documents (RFC 9457): every answer that is not a success has this one form."""
+
+import json
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from duebell_shared.errors import (
+    AwsRefused,
+    AwsUnavailable,
+    DuebellError,
+    InvalidInput,
+    NotArmed,
+    NotDeployed,
+    TaskConflict,
+    TaskExists,
+    TaskNotFound,
+)
+
+__all__ = ["PROBLEM_RESPONSE", "handle_problems", "problem"]
+
+_MEDIA_TYPE = "application/problem+json"
+
+#: How the API's description says it.
+PROBLEM_RESPONSE: dict[str, Any] = {
+    "description": "A problem document (RFC 9457); `field` and `reason` say what cannot be right",
+    "content": {
+        _MEDIA_TYPE: {
+            "schema": {
+                "type": "object",
+                "required": ["type", "title", "status", "detail"],
+                "properties": {
+                    "type": {"type": "string"},
+                    "title": {"type": "string"},
+                    "status": {"type": "integer"},
+                    "detail": {"type": "string"},
+                    "field": {"type": "string"},
+                    "reason": {"type": "string"},
+                    "id": {"type": "string"},
+                    "stored": {"type": "boolean"},
+                },
+            }
+        }
+    },
+}
+
+_STATUS: dict[type[Exception], HTTPStatus] = {
+    InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
+    TaskNotFound: HTTPStatus.NOT_FOUND,
+    TaskExists: HTTPStatus.CONFLICT,
+    TaskConflict: HTTPStatus.CONFLICT,
+    NotArmed: HTTPStatus.SERVICE_UNAVAILABLE,
+    NotDeployed: HTTPStatus.SERVICE_UNAVAILABLE,
+    AwsUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    AwsRefused: HTTPStatus.BAD_GATEWAY,
+    DuebellError: HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+
+
+def problem(
+    status: int,
+    detail: str,
+    *,
+    type: str = "about:blank",
+    title: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    extra: Mapping[str, object] | None = None,
+) -> Response:
+    """A response with a problem document; the title is the status's own unless given."""
+    title = HTTPStatus(status).phrase if title is None else title
+    document = {"type": type, "title": title, "status": int(status), "detail": detail, **(extra or {})}
+    # As ASCII: what was given may hold half of a surrogate pair, which UTF-8 cannot.
+    return Response(json.dumps(document), status, headers, _MEDIA_TYPE)
+
+
+def handle_problems(app: FastAPI) -> None:
+    """Answer every error of this application with a problem document."""
+    app.add_exception_handler(DuebellError, _deliberate)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def _deliberate(request: Request, error: Exception) -> Response:
+    status = next(_STATUS[cls] for cls in type(error).__mro__ if cls in _STATUS)
+    words = re.findall("[A-Z][a-z]+", type(error).__name__)
+    extra: dict[str, object] = {}
+    match error:
+        case InvalidInput():
+            extra = {"field": error.field, "reason": error.reason}
+        case TaskNotFound() | TaskExists():
+            extra = {"id": error.id}
+        case NotArmed():
+            extra = {"stored": True, "id": _task_id(request)}
+    kind = f"urn:duebell:{'-'.join(words).lower()}"
+    return problem(status, str(error), type=kind, title=" ".join(words).capitalize(), extra=extra)
+
+
+def _task_id(request: Request) -> str | None:
+    """The task that the request was about: of its path, or the one it added."""
+    return request.path_params.get("id") or getattr(request.state, "task_id", None)
+
+
+def _invalid(request: Request, error: Exception) -> Response:
+    """What FastAPI found wrong, in the form of InvalidInput; all of it in `errors`, the first at the top."""
+    if not isinstance(error, RequestValidationError):
+        return _unexpected(request, error)
+    errors = [{"field": _field(one), "reason": _reason(one)} for one in error.errors()]
+    detail = "; ".join(f"{one['field']}: {one['reason']}" for one in errors)
+    return problem(
+        422,
+        detail,
+        type="urn:duebell:invalid-input",
+        title="Invalid input",
+        extra={**errors[0], "errors": errors},
+    )
+
+
+def _field(one: Mapping[str, Any]) -> str:
+    """`due` of ("body", "due"); the whole body when it is not JSON at all."""
+    inner = [str(part) for part in one["loc"][1:]]
+    return ".".join(inner) if inner and one["type"] != "json_invalid" else str(one["loc"][0])
+
+
+def _reason(one: Mapping[str, Any]) -> str:
+    match one:
+        case {"type": "json_invalid", "ctx": {"error": why}}:
+            return f"is not JSON: {why} at character {one['loc'][-1]}"
+        case {"type": "value_error", "ctx": {"error": why}}:
+            return str(why)
+        case {"type": "extra_forbidden"}:
+            return "is not known here"
+        case {"type": "missing"}:
+            return "is missing"
+    return str(one["msg"])
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    """What the framework refuses: no such path, no such method, a body that cannot be read."""
+    if not isinstance(error, HTTPException):
+        return _unexpected(request, error)
+    return problem(error.status_code, str(error.detail), headers=error.headers)
+
+
+def _unexpected(request: Request, error: Exception) -> Response:
+    """A fault of ours: its trace is in the server's log, not in the answer."""
+    return problem(500, "Something went wrong inside duebell; the server's log has the details.")

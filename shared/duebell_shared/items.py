@@ -1,0 +1,158 @@
+"""How tasks and the arming record look as items of the DynamoDB table, in pynamodb's terms."""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+from pynamodb.attributes import Attribute, NumberAttribute, TTLAttribute, UnicodeAttribute
+from pynamodb.constants import STRING
+from pynamodb.expressions.update import Action
+from pynamodb.indexes import KeysOnlyProjection, LocalSecondaryIndex
+from pynamodb.models import Model
+
+from .errors import UnreadableTask
+from .instants import parse, render
+from .task import Failure, Status, Task
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+__all__ = ["ARMING", "ArmingItem", "TaskItem", "changes", "items_of"]
+
+#: Both keys of the item that holds the arming record; lanes are numbers, so it is in none of them.
+ARMING = "arming"
+
+#: The fields of a task that are attributes of the same name.
+_FIELDS = tuple(field for field in Task.__struct_fields__ if field not in {"lane", "id"})
+
+#: Those that every task has.
+_REQUIRED = ("action", "due", "payload_json", "status", "attempt", "rev", "created_at")
+
+
+class _InstantAttribute(Attribute[datetime]):
+    """A time as fixed-width text, so that it sorts in the index and reads well in the console."""
+
+    attr_type = STRING
+
+    def serialize(self, value: datetime) -> str:
+        return render(value)
+
+    def deserialize(self, value: str) -> datetime:
+        return parse(value)
+
+
+class _QueuedAttribute(_InstantAttribute):
+    """A time, or whatever someone else wrote into the index: that is looked at and passed over."""
+
+    def deserialize(self, value: str) -> datetime:
+        try:
+            return super().deserialize(value)
+        except ValueError:
+            return datetime.min.replace(tzinfo=UTC)
+
+
+class _StatusAttribute(Attribute[Status]):
+    attr_type = STRING
+
+    def serialize(self, value: Status) -> str:
+        return value.value
+
+    def deserialize(self, value: str) -> Status:
+        return Status(value)
+
+
+class _FailureAttribute(Attribute[Failure]):
+    attr_type = STRING
+
+    def serialize(self, value: Failure) -> str:
+        return msgspec.json.encode(value).decode()
+
+    def deserialize(self, value: str) -> Failure:
+        return msgspec.json.decode(value, type=Failure)
+
+
+class DueIndex(LocalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
+    """The tasks of a lane that wait or run, by when they shall be looked at."""
+
+    class Meta:
+        index_name = "due-index"
+        projection = KeysOnlyProjection()
+
+    lane = UnicodeAttribute(hash_key=True)
+    queued = _QueuedAttribute(range_key=True)
+
+
+class TaskItem(Model):
+    """A task as an item; attributes are named like the fields of Task."""
+
+    due_index: DueIndex
+
+    lane = UnicodeAttribute(hash_key=True)
+    id = UnicodeAttribute(range_key=True)
+    action = UnicodeAttribute()
+    due = _InstantAttribute()
+    payload_json = UnicodeAttribute(attr_name="payload")
+    status = _StatusAttribute()
+    queued = _QueuedAttribute(null=True)
+    attempt = NumberAttribute()
+    rev = NumberAttribute()
+    created_at = _InstantAttribute()
+    started_at = _InstantAttribute(null=True)
+    finished_at = _InstantAttribute(null=True)
+    run = UnicodeAttribute(null=True)
+    lateness_ms = NumberAttribute(null=True)
+    failure = _FailureAttribute(null=True)
+    expires_at = TTLAttribute(null=True)
+
+    @classmethod
+    def of(cls, task: Task) -> Self:
+        """The item that a task is stored as."""
+        return cls(str(task.lane), task.id, **{field: getattr(task, field) for field in _FIELDS})
+
+    def to_task(self) -> Task:
+        """The task that an item holds. Raises UnreadableTask if it lacks what every task has."""
+        if missing := [field for field in _REQUIRED if getattr(self, field) is None]:
+            raise UnreadableTask(self.id, f"it has no {', '.join(missing)}")
+        return Task(lane=int(self.lane), id=self.id, **{field: getattr(self, field) for field in _FIELDS})
+
+
+class ArmingItem(Model):
+    """The arming record as an item; `rev` stands beside it for the compare-and-swap."""
+
+    lane = UnicodeAttribute(hash_key=True, default=ARMING)
+    id = UnicodeAttribute(range_key=True, default=ARMING)
+    record = UnicodeAttribute(null=True)
+    rev = NumberAttribute(null=True)
+
+
+def items_of(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], type[ArmingItem]]:
+    """The two kinds of items, bound to this table and this client."""
+
+    class BoundTask(TaskItem):
+        class Meta:
+            table_name = table
+            region = client.meta.region_name
+
+        due_index = DueIndex()
+
+    class BoundArming(ArmingItem):
+        class Meta:
+            table_name = table
+            region = client.meta.region_name
+
+    for model in (BoundTask, BoundArming):
+        # pynamodb would make a client of its own, without the caller's session; it has no public way in.
+        model._get_connection().connection._client = client  # type: ignore[assignment]  # noqa: SLF001
+    return BoundTask, BoundArming
+
+
+def changes(model: type[TaskItem], old: Task, new: Task) -> list[Action]:
+    """What makes `new` of `old`: the attributes that differ."""
+
+    def change(field: str) -> Action:
+        attribute: Any = getattr(model, field)
+        value = getattr(new, field)
+        action: Action = attribute.remove() if value is None else attribute.set(value)
+        return action
+
+    return [change(field) for field in _FIELDS if getattr(old, field) != getattr(new, field)]

@@ -1,0 +1,112 @@
+"""The command line's words for people, and its reading of what people give."""
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+import typer
+
+from duebell_editor.cli.given import due_from, instant_from
+from duebell_editor.cli.text import plain, relative, when
+from tests.support import NOON
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This process lives in Berlin."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("90s", timedelta(seconds=90)),
+        ("45m", timedelta(minutes=45)),
+        ("1h30m", timedelta(hours=1, minutes=30)),
+        ("2d10h", timedelta(days=2, hours=10)),
+        ("1w", timedelta(weeks=1)),
+        ("1w2d3h4m5s", timedelta(weeks=1, days=2, hours=3, minutes=4, seconds=5)),
+        ("0s", timedelta()),
+    ],
+)
+def test_durations(text: str, expected: timedelta) -> None:
+    assert due_from(None, text, None) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "90",
+        "h",
+        "1.5h",
+        "-1h",
+        "1h 30m",
+        "30m1h",
+        "1H",
+        "tomorrow",
+        "٣h",
+        "9" * 20 + "w",
+        "9" * 5000 + "s",
+    ],
+)
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match="--in"):
+        due_from(None, text, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "expected"),
+    [
+        ("2026-12-31T09:00Z", None, datetime(2026, 12, 31, 9, tzinfo=UTC)),
+        ("2026-12-31T09:00:00+01:00", None, datetime(2026, 12, 31, 8, tzinfo=UTC)),
+        ("2026-12-31 09:00", "Europe/Berlin", datetime(2026, 12, 31, 8, tzinfo=UTC)),
+        ("2026-07-01", "Europe/Berlin", datetime(2026, 6, 30, 22, tzinfo=UTC)),
+        ("2026-12-31T09:00Z", "Europe/Berlin", datetime(2026, 12, 31, 9, tzinfo=UTC)),
+        # The hour that is skipped in spring, and the one that comes twice in autumn.
+        ("2026-03-29T02:30", "Europe/Berlin", datetime(2026, 3, 29, 1, 30, tzinfo=UTC)),
+        ("2026-10-25T02:30", "Europe/Berlin", datetime(2026, 10, 25, 0, 30, tzinfo=UTC)),
+    ],
+)
+def test_times(text: str, zone: str | None, expected: datetime) -> None:
+    assert instant_from("--due", text, ZoneInfo(zone) if zone else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words"),
+    [
+        (timedelta(), "now"),
+        (timedelta(milliseconds=900), "now"),
+        (timedelta(seconds=45), "in 45 s"),
+        (timedelta(hours=3), "in 3 h"),
+        (timedelta(hours=2, minutes=59, seconds=58), "in 3 h"),
+        (timedelta(days=2, hours=10), "in 2 d"),
+        (timedelta(minutes=-5, seconds=-2), "5 min ago"),
+        (timedelta(days=-400), "400 d ago"),
+    ],
+)
+def test_how_far_away_a_time_is(ahead: timedelta, words: str) -> None:
+    assert relative(NOON + ahead, NOON) == words
+
+
+@pytest.mark.usefixtures("berlin")
+def test_times_are_shown_in_the_local_zone() -> None:
+    due = datetime(2026, 12, 31, 8, 0, 0, 123000, tzinfo=UTC)
+    assert when(due, due - timedelta(hours=3)) == "2026-12-31 09:00:00 CET (in 3 h)"
+    assert when(None, NOON) == "-"
+
+
+@pytest.mark.usefixtures("berlin")
+def test_times_at_the_end_of_the_calendar_are_shown_in_utc() -> None:
+    assert when(datetime.max.replace(tzinfo=UTC), NOON).startswith("9999-12-31 23:59:59 UTC")
+
+
+def test_what_a_terminal_would_obey_is_written_as_escapes() -> None:
+    assert plain("a\x1b[31mb\x07\x9bc\u202ed\r") == r"a\x1b[31mb\x07\x9bc\u202ed\r"
+    assert plain("ümlaut 🔔 [bold]\nnext") == "ümlaut 🔔 [bold]\nnext"

@@ -1,0 +1,185 @@
+"""Every error of the HTTP editor is a problem document that says what to do."""
+
+import json
+from typing import Any
+from unittest import mock
+
+import pytest
+from fastapi.testclient import TestClient
+
+from duebell_editor import Editor
+from duebell_editor.http import create_app
+from duebell_shared import errors
+
+DUE = "2026-12-31T00:00:00Z"
+
+
+@pytest.fixture
+def client(editor: Editor) -> TestClient:
+    return TestClient(create_app(editor), base_url="http://127.0.0.1:8125", raise_server_exceptions=False)
+
+
+def problem(response: Any, status: int) -> Any:
+    """The response's problem document, checked for what all of them have."""
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    document = response.json()
+    assert document["status"] == status
+    assert document["title"]
+    assert document["detail"]
+    return document
+
+
+def post(client: TestClient, body: str | bytes) -> Any:
+    return client.post("/api/tasks", content=body, headers={"Content-Type": "application/json"})
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "reason"),
+    [
+        ({"due": DUE}, "action", "is missing"),
+        ({"action": "x"}, "due", "is missing"),
+        ({"action": "", "due": DUE}, "action", "must be 1 to 256 characters"),
+        ({"action": 1, "due": DUE}, "action", "valid string"),
+        ({"action": "x", "due": "2026-12-31T00:00:00"}, "due", "has no offset"),
+        ({"action": "x", "due": "2026-12-31"}, "due", "has no offset"),
+        ({"action": "x", "due": "tomorrow"}, "due", "is not an ISO-8601 time"),
+        ({"action": "x", "due": 1798675200}, "due", "must be text"),
+        ({"action": "x", "due": None}, "due", "must be text"),
+        ({"action": "x", "due": "2200-01-01T00:00:00Z"}, "due", "2199"),
+        ({"action": "x", "due": "9999-12-31T23:59:59-10:00"}, "due", "outside the calendar"),
+        ({"action": "x", "due": DUE, "id": ""}, "id", "must be 1 to 256 characters"),
+        ({"action": "x", "due": DUE, "id": "x" * 257}, "id", "must be 1 to 256 characters"),
+        ({"action": "x", "due": DUE, "id": "a\nb"}, "id", "printable"),
+        ({"action": "x", "due": DUE, "if_exists": "maybe"}, "if_exists", "'keep'"),
+        ({"action": "x", "due": DUE, "dues": 1}, "dues", "is not known here"),
+        ({"action": "x", "due": DUE, "payload": "x" * 400_000}, "payload", "is 400,002 bytes"),
+        ([], "body", "valid dictionary"),
+    ],
+)
+def test_what_cannot_be_right_is_named_with_the_reason(
+    client: TestClient, body: object, field: str, reason: str
+) -> None:
+    document = problem(post(client, json.dumps(body)), 422)
+    assert document["field"] == field
+    assert reason in document["reason"]
+    assert client.get("/api/tasks").json()["tasks"] == []
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+def test_a_payload_with_a_number_that_json_has_not_is_refused(client: TestClient, number: str) -> None:
+    body = f'{{"action": "x", "due": "{DUE}", "payload": {{"n": {number}}}}}'
+    assert problem(post(client, body), 422)["field"] == "payload"
+
+
+def test_half_a_surrogate_pair_is_refused(client: TestClient) -> None:
+    body = f'{{"action": "x", "due": "{DUE}", "payload": "\\ud800"}}'
+    assert problem(post(client, body), 422)["field"] == "payload"
+    assert problem(post(client, f'{{"action": "\\ud800", "due": "{DUE}"}}'), 422)["field"] == "action"
+
+
+def test_all_that_is_wrong_with_a_body_is_said(client: TestClient) -> None:
+    document = problem(post(client, '{"due": "soon"}'), 422)
+    assert [one["field"] for one in document["errors"]] == ["action", "due"]
+
+
+@pytest.mark.parametrize("body", ["{", "", "{'a': 1}"])
+def test_a_body_that_is_not_json_is_refused(client: TestClient, body: str) -> None:
+    assert problem(post(client, body), 422)["field"] == "body"
+
+
+@pytest.mark.parametrize("body", [b"\xff\xfe", b"9" * 5000, b"[" * 100_000])
+def test_a_body_that_cannot_be_read_is_refused(client: TestClient, body: bytes) -> None:
+    assert 400 <= post(client, body).status_code < 500
+    problem(post(client, body), post(client, body).status_code)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("limit=0", "limit"),
+        ("limit=many", "limit"),
+        ("status=lost", "status.0"),
+        ("after=2026-12-31T00:00:00", "after"),
+        ("before=soon", "before"),
+        ("cursor=nonsense", "cursor"),
+        ("actoin=x", "actoin"),
+    ],
+)
+def test_a_listing_that_cannot_be_right_is_refused(client: TestClient, query: str, field: str) -> None:
+    assert problem(client.get(f"/api/tasks?{query}"), 422)["field"] == field
+
+
+def test_a_task_that_is_not_there_is_not_found(client: TestClient) -> None:
+    for response in (
+        client.get("/api/tasks/no%2Fsuch"),
+        client.delete("/api/tasks/no%2Fsuch"),
+        client.patch("/api/tasks/no%2Fsuch", json={"payload": 1}),
+        client.patch("/api/tasks/no%2Fsuch", json={"payload": 1, "due": DUE}),
+    ):
+        document = problem(response, 404)
+        assert document["type"] == "urn:duebell:task-not-found"
+        assert document["id"] == "no/such"
+
+
+def test_a_change_that_the_status_does_not_allow_is_a_conflict(client: TestClient) -> None:
+    client.post("/api/tasks", json={"action": "x", "due": DUE, "id": "a"})
+    client.delete("/api/tasks/a")
+    assert "cancelled" in problem(client.delete("/api/tasks/a"), 409)["detail"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "type"),
+    [
+        (errors.InvalidQuery("limit", "is odd"), 422, "invalid-query"),
+        (errors.TaskNotFound("a"), 404, "task-not-found"),
+        (errors.TaskExists("a"), 409, "task-exists"),
+        (errors.TaskConflict("no"), 409, "task-conflict"),
+        (errors.NotArmed("stored, but no"), 503, "not-armed"),
+        (errors.NotDeployed("no table"), 503, "not-deployed"),
+        (errors.AwsUnavailable("no answer"), 503, "aws-unavailable"),
+        (errors.AwsRefused("no permission"), 502, "aws-refused"),
+        (errors.DuebellError("no"), 500, "duebell-error"),
+    ],
+)
+def test_each_error_has_its_status(
+    client: TestClient, editor: Editor, *, error: errors.DuebellError, status: int, type: str
+) -> None:
+    with mock.patch.object(editor, "status", side_effect=error):
+        document = problem(client.get("/api/status"), status)
+    assert document["type"] == f"urn:duebell:{type}"
+    assert document["detail"] == str(error)
+
+
+@pytest.mark.parametrize("id", ["sale/42", None])
+def test_a_task_that_could_not_be_armed_is_named_and_was_stored(
+    client: TestClient, editor: Editor, monkeypatch: pytest.MonkeyPatch, id: str | None
+) -> None:
+    # Given a rule that cannot be set
+    refusal = mock.Mock(side_effect=errors.AwsRefused("not allowed to PutRule"))
+    monkeypatch.setattr(editor._backend.rule, "ring_at", refusal)
+    # When a task is added
+    document = problem(client.post("/api/tasks", json={"action": "x", "due": DUE, "id": id}), 503)
+    # Then the answer says that it is stored, and which one it is
+    assert document["stored"] is True
+    assert editor.get(document["id"]).action == "x"
+    if id:
+        assert document["id"] == id
+        moved = problem(client.patch("/api/tasks/sale%2F42", json={"due": "2026-12-01T00:00Z"}), 503)
+        assert (moved["stored"], moved["id"]) == (True, id)
+
+
+def test_what_is_unexpected_shows_no_inside(client: TestClient, editor: Editor) -> None:
+    with mock.patch.object(editor, "status", side_effect=RuntimeError("secret")):
+        response = client.get("/api/status")
+    problem(response, 500)
+    assert "secret" not in response.text
+    assert "Traceback" not in response.text
+
+
+def test_unknown_paths_and_methods_are_problems_too(client: TestClient) -> None:
+    problem(client.get("/api/nothing"), 404)
+    problem(client.get("/static/nothing.js"), 404)
+    not_allowed = client.put("/api/status", json={})
+    problem(not_allowed, 405)
+    assert not_allowed.headers["allow"] == "GET"

@@ -1,0 +1,197 @@
+"""The HTTP editor's routes, over the library on moto."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from duebell_editor import Editor, Status
+from duebell_editor.http import create_app
+from duebell_shared.instants import render
+from duebell_shared.task import QueueKey
+from tests.support import NOON
+
+TOMORROW = render(NOON + timedelta(days=1))
+
+
+@pytest.fixture
+def client(editor: Editor) -> TestClient:
+    return TestClient(create_app(editor), base_url="http://127.0.0.1:8125")
+
+
+def add(client: TestClient, **fields: Any) -> Any:
+    response = client.post("/api/tasks", json={"action": "put_on_sale", "due": TOMORROW, **fields})
+    assert response.status_code == 201, response.text
+    return response.json()
+
+
+def ids(client: TestClient, **query: Any) -> list[str]:
+    response = client.get("/api/tasks", params=query)
+    assert response.status_code == 200, response.text
+    return [task["id"] for task in response.json()["tasks"]]
+
+
+def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestClient, editor: Editor) -> None:
+    # When
+    response = client.post(
+        "/api/tasks",
+        json={
+            "action": "put_on_sale",
+            "due": "2026-12-31T01:00:00+01:00",
+            "payload": {"item": 42},
+            "id": "a b/c",
+        },
+    )
+    # Then
+    assert response.status_code == 201
+    assert response.headers["location"] == "/api/tasks/a%20b%2Fc"
+    assert response.json() == {
+        "id": "a b/c",
+        "action": "put_on_sale",
+        "due": "2026-12-31T00:00:00.000Z",
+        "status": "scheduled",
+        "payload": {"item": 42},
+        "queued": "2026-12-31T00:00:00.000Z",
+        "attempt": 0,
+        "created_at": "2026-11-21T12:00:00.000Z",
+        "started_at": None,
+        "finished_at": None,
+        "lateness_ms": None,
+        "failure": None,
+        "run": None,
+        "expires_at": None,
+        "lane": editor.get("a b/c").lane,
+        "rev": 1,
+    }
+    assert editor.status().rings_at == datetime(2026, 12, 31, tzinfo=UTC)
+
+
+def test_without_an_id_one_is_generated_and_without_a_payload_it_is_empty(client: TestClient) -> None:
+    first, second = add(client), add(client)
+    assert first["id"] != second["id"]
+    assert first["payload"] == {}
+
+
+def test_if_exists_says_what_to_do_with_a_taken_id(client: TestClient) -> None:
+    add(client, id="sale", payload=1)
+    assert add(client, id="sale", payload=2, if_exists="keep")["payload"] == 1
+    assert add(client, id="sale", payload=3, if_exists="replace")["payload"] == 3
+    again = client.post("/api/tasks", json={"action": "x", "due": TOMORROW, "id": "sale"})
+    assert (again.status_code, again.json()["id"]) == (409, "sale")
+
+
+@pytest.mark.parametrize(
+    "text", ["12345678901234567890123456789", "0.1", "5e-324", "-0.0", "1e+22", '"你好\\u0000"']
+)
+def test_payloads_come_back_as_they_went_in(client: TestClient, text: str) -> None:
+    body = f'{{"action": "x", "due": "{TOMORROW}", "id": "n", "payload": [{text}]}}'
+    added = client.post("/api/tasks", content=body, headers={"Content-Type": "application/json"})
+    assert added.status_code == 201
+    got = client.get("/api/tasks/n").json()
+    assert repr(got["payload"]) == repr(added.json()["payload"])
+    assert got["payload"] == client.get("/api/tasks").json()["tasks"][0]["payload"]
+    if not text.startswith('"'):
+        assert f'"payload":[{text}]' in added.text
+
+
+def test_a_task_can_be_changed_in_one_request(client: TestClient) -> None:
+    add(client, id="sale")
+    changed = client.patch(
+        "/api/tasks/sale", json={"payload": [1], "action": "discount", "due": "2027-01-01T00:00:00Z"}
+    ).json()
+    assert (changed["payload"], changed["action"], changed["due"]) == (
+        [1],
+        "discount",
+        "2027-01-01T00:00:00.000Z",
+    )
+    assert client.get("/api/tasks/sale").json() == changed
+
+
+def test_what_is_left_out_of_a_change_stays_and_an_empty_value_does_not(client: TestClient) -> None:
+    add(client, id="sale", payload={"item": 42})
+    assert client.patch("/api/tasks/sale", json={"due": "2027-01-01T00:00Z"}).json()["payload"] == {
+        "item": 42
+    }
+    assert client.patch("/api/tasks/sale", json={"payload": 0, "action": None}).json()["payload"] == 0
+
+
+def test_a_change_that_is_only_half_allowed_writes_nothing(client: TestClient, editor: Editor) -> None:
+    # Given a task that may be moved while it runs, but not updated
+    task = editor.add("x", due=timedelta(days=1), id="busy")
+    editor._store.claim(
+        QueueKey(NOON + timedelta(days=1), task.id, task.lane), run="r", now=NOON, status=Status.SCHEDULED
+    )
+    # When both are asked for
+    response = client.patch("/api/tasks/busy", json={"payload": 1, "due": "2027-01-01T00:00Z"})
+    # Then neither is done
+    assert response.status_code == 409
+    assert "running" in response.json()["detail"]
+    assert editor.get("busy").due == task.due
+
+
+def test_a_change_of_nothing_is_refused(client: TestClient) -> None:
+    add(client, id="sale")
+    for body in ({}, {"payload": None}):
+        response = client.patch("/api/tasks/sale", json=body)
+        assert (response.status_code, response.json()["field"]) == (422, "change")
+
+
+def test_tasks_are_listed_in_due_order_and_can_be_filtered(client: TestClient) -> None:
+    for day, action in ((3, "a"), (1, "b"), (2, "a")):
+        add(client, id=f"day-{day}", action=action, due=f"2026-12-0{day}T00:00:00Z")
+    client.delete("/api/tasks/day-2")
+    assert ids(client) == ["day-1", "day-3"]
+    assert ids(client, action="a") == ["day-3"]
+    assert ids(client, status=["cancelled", "scheduled"]) == ["day-1", "day-2", "day-3"]
+    assert ids(client, after="2026-12-02T01:00:00+01:00") == ["day-3"]
+    assert ids(client, before="2026-12-01T00:00:00Z") == ["day-1"]
+
+
+def test_a_listing_goes_on_where_its_cursor_says(client: TestClient) -> None:
+    for name in ("a", "b", "c"):
+        add(client, id=name)
+    first = client.get("/api/tasks", params={"limit": 2}).json()
+    rest = client.get("/api/tasks", params={"limit": 2, "cursor": first["cursor"]}).json()
+    assert [task["id"] for task in first["tasks"] + rest["tasks"]] == ["a", "b", "c"]
+    assert rest["cursor"] is None
+
+
+def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
+    add(client, due="2026-12-31T00:00:00Z")
+    assert client.get("/api/status").json() == {
+        "healthy": True,
+        "problems": [],
+        "rule": "duebell",
+        "table": "duebell",
+        "expression": "cron(0 0 31 12 ? 2026)",
+        "enabled": True,
+        "rings_at": "2026-12-31T00:00:00.000Z",
+        "next_due": "2026-12-31T00:00:00.000Z",
+        "armed": True,
+        "lanes": 4,
+        "running": 0,
+    }
+
+
+def test_the_page_runs_nothing_but_its_own_files(client: TestClient) -> None:
+    page = client.get("/")
+    assert page.headers["content-type"].startswith("text/html")
+    assert page.headers["content-security-policy"].startswith("default-src 'self'")
+    assert "<style" not in page.text
+    assert " style=" not in page.text
+    for name in ("page.js", "page.css", "bell.svg"):
+        assert f"/static/{name}" in page.text
+        assert client.get(f"/static/{name}").status_code == 200
+    script = client.get("/static/page.js").text
+    assert "innerHTML" not in script
+
+
+def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+    assert set(paths) == {"/api/tasks", "/api/tasks/{id}", "/api/status"}
+    for operations in paths.values():
+        for operation in operations.values():
+            assert "application/problem+json" in operation["responses"]["default"]["content"]
+            assert "422" not in operation["responses"]
+    assert client.get("/docs").status_code == 200

@@ -1,0 +1,308 @@
+"""One simulated history: editors that add and change tasks, runs that the rule wakes, and what goes wrong.
+
+The editors and the worker are the real code, over the simulated AWS. `check` then demands what duebell
+promises, of what really happened.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from random import Random
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+
+from duebell_editor import AwsError, DuebellError, Editor, NotArmed, Status, Task, TaskConflict
+from duebell_shared.backend import Backend
+from duebell_shared.instants import NEVER
+from duebell_shared.rule import SENTINEL, Rule, minute_of
+from duebell_shared.settings import Settings
+from duebell_worker import Retry, Worker
+
+from .services import Aws, EventsClient, Faults, StoreOverNetwork
+from .world import Process, SimulatedPool, World
+
+__all__ = ["History"]
+
+#: How many attempts each action has.
+LIMITS = {"quick": 3, "slow": 3, "flaky": 4, "bad": 2, "killer": 2, "hangs": 2, "chains": 5, "asks": 3}
+
+#: Lambda ends an invocation after this, and tries a failed one again twice.
+LAMBDA_LIMIT = 300.0
+LAMBDA_RETRIES = 2
+
+#: Long enough for all retries with their back-off, and for leases and watchdogs between.
+END = timedelta(hours=6)
+
+
+class Known(msgspec.Struct):
+    """What a user knows of a task: what was acknowledged, and when."""
+
+    due: datetime
+    action: str
+    acknowledged_at: datetime | None = None
+    cancelled_at: datetime | None = None
+    is_uncertain: bool = False  # changed, or being changed, without an answer
+
+
+class Start(msgspec.Struct, frozen=True):
+    """One start of an action."""
+
+    id: str
+    at: datetime
+    clock: datetime
+    due: datetime
+    attempt: int
+
+
+class History:
+    """A history from its seed. `run` plays it, `problems` says what promise it broke."""
+
+    def __init__(self, seed: int, faults: Faults) -> None:
+        self.seed = seed
+        self.faults = faults
+        self.world = World(seed)
+        self.random = Random(seed + 1)
+        self.aws = Aws(self.world, faults, self._rung)
+        self.lanes = self.random.choice([1, 2, 4])
+        self.known: dict[str, Known] = {}
+        self.starts: list[Start] = []
+        self.invocations = 0
+        self.failures: list[str] = []
+
+    def run(self) -> "History":
+        """Play it to the end."""
+        for number in range(self.random.randint(1, 3)):
+            self.world.after(self.random.uniform(0, 120), partial(self._service, number, 0))
+        self.world.run_until(self.world.now + END)
+        return self
+
+    # The users' services.
+
+    def _service(self, number: int, life: int) -> None:
+        """A process that uses an editor, and is started again when it dies."""
+        process = Process(self.world, f"service-{number}.{life}", skew=self._skew())
+
+        def again() -> None:
+            if life < 4:
+                self.world.after(self.random.uniform(1, 30), lambda: self._service(number, life + 1))
+
+        process.start(lambda: self._use(process, number, life), on_death=again)
+
+    def _use(self, process: Process, number: int, life: int) -> None:
+        editor = Editor(backend=self._backend(process))
+        # What a service that died was about to do, it does again: that is what ids and "keep" are for.
+        for id, known in list(self.known.items()):
+            if id.startswith(f"{number}-") and known.acknowledged_at is None:
+                self._add(editor, id, known)
+        for step in range(self.random.randint(1, 6)):
+            process.sleep(self.random.choice([0.0, 0.1, 5.0, self.random.uniform(0, 200)]))
+            self._step(editor, process, f"{number}-{life}.{step}")
+
+    def _step(self, editor: Editor, process: Process, id: str) -> None:
+        now = process.clock()
+        mine = [known for known in self.known if known.startswith(id.partition("-")[0] + "-")]
+        what = self.random.choice(["add", "add", "add", "many", "move", "cancel", "pause"])
+        if what == "add" or not mine:
+            self._add(editor, id, Known(due=self._due(now), action=self.random.choice(list(LIMITS))))
+        elif what == "many":
+            due = self._due(now)
+            for each in range(self.random.randint(2, 8)):
+                # add_many writes in threads of its own; to everyone else it is the same one by one.
+                self._add(editor, f"{id}.{each}", Known(due=due, action="quick"))
+        else:
+            chosen = self.random.choice(mine)
+            self._change(editor, what, chosen, self._due(now))
+
+    def _add(self, editor: Editor, id: str, known: Known) -> None:
+        self.known[id] = known
+
+        def add() -> None:
+            editor.add(known.action, due=known.due, id=id, if_exists="keep")
+
+        if self._insist(add):
+            known.acknowledged_at = self.world.now
+
+    def _change(self, editor: Editor, what: str, id: str, due: datetime) -> None:
+        known = self.known[id]
+        if known.acknowledged_at is None:
+            return
+        known.is_uncertain = True
+        if what == "move" and self._insist(lambda: editor.move(id, due=due)):
+            known.due = due
+        elif what == "cancel" and self._insist(lambda: editor.cancel(id)):
+            known.cancelled_at = self.world.now
+        elif what == "pause" and self._insist(lambda: editor.pause(id)):
+            self._insist(lambda: editor.resume(id))
+        known.is_uncertain = False
+
+    def _insist(self, call: Callable[[], object]) -> bool:
+        """Do it again until it is answered, as a careful user would; False if the task does not allow it."""
+        for _ in range(40):
+            try:
+                call()
+            except TaskConflict:
+                return False
+            except (AwsError, NotArmed):
+                continue
+            except DuebellError as error:
+                self.failures.append(f"{type(error).__name__}: {error}")
+                return False
+            return True
+        self.failures.append("an editor's call never succeeded")
+        return False
+
+    def _due(self, now: datetime) -> datetime:
+        seconds = self.random.choice([-600, 0, 1, 30, 59, 60, 61, 90, 120, 300, 300, 301, 600, 3600])
+        return (now + timedelta(seconds=seconds)).replace(microsecond=0)
+
+    # The worker, as Lambda invokes it.
+
+    def _rung(self) -> None:
+        delay = self.random.choice([0.1, 1.0, self.random.uniform(0, 20)])
+        self.world.after(delay, lambda: self._invoke(0))
+
+    def _invoke(self, tries: int) -> None:
+        self.invocations += 1
+        if self.invocations > 400:
+            raise AssertionError(f"seed {self.seed}: the rule rings and rings")
+        # What duebell promises, it promises if not all three of Lambda's tries are killed from outside.
+        is_last = tries == LAMBDA_RETRIES
+        process = Process(self.world, f"run-{self.invocations}", skew=self._skew(), is_charmed=is_last)
+
+        def again() -> None:
+            if tries < LAMBDA_RETRIES:
+                self.world.after(
+                    60 * (tries + 1) * self.random.uniform(1, 1.2), lambda: self._invoke(tries + 1)
+                )
+
+        if tries == 0 and self.random.random() < self.faults.drop:
+            again()
+            return
+
+        def main() -> None:
+            try:
+                self._run_worker(process, ends_at=self.world.now + timedelta(seconds=LAMBDA_LIMIT))
+            except (AwsError, NotArmed):
+                process.kill()
+
+        process.start(main, on_death=again)
+        self.world.after(LAMBDA_LIMIT, lambda: process.kill() if not ended(process) else None)
+
+        def ended(process: Process) -> bool:
+            return getattr(process, "has_ended", False)
+
+    def _run_worker(self, process: Process, *, ends_at: datetime) -> None:
+        worker = Worker(backend=self._backend(process), concurrency=4, pool=lambda _: SimulatedPool(process))
+        for name, attempts in LIMITS.items():
+            worker.action(name, attempts=attempts)(self._action(name, process))
+        left = lambda: max(int((ends_at - self.world.now).total_seconds() * 1000), 0)  # noqa: E731
+        worker.handler(None, cast("Any", SimpleNamespace(get_remaining_time_in_millis=left)))
+        process.has_ended = True  # type: ignore[attr-defined]
+
+    def _action(self, name: str, process: Process) -> Callable[[Any, Task], None]:
+        random = self.random
+
+        def act(_: Any, task: Task) -> None:
+            self.starts.append(
+                Start(task.id, self.world.now, process.clock(), task.queued or task.due, task.attempt)
+            )
+            match name:
+                case "slow":
+                    process.sleep(random.uniform(10, 200))
+                case "flaky" if random.random() < 0.5:
+                    raise ValueError("flaky")
+                case "bad":
+                    raise KeyboardInterrupt
+                case "killer":
+                    process.crash()
+                case "hangs":
+                    process.sleep(10_000)
+                case "asks":
+                    raise Retry(after=random.uniform(0, 100))
+                case "chains":
+                    known = Known(due=self._due(process.clock()), action="quick")
+                    self._add(Editor(backend=self._backend(process)), f"chained-{task.id}", known)
+                case _:
+                    process.sleep(random.uniform(0, 0.5))
+
+        return act
+
+    def _backend(self, process: Process) -> Backend:
+        client = cast("Any", EventsClient(self.aws, process))
+        return Backend.over(
+            Settings(lanes=self.lanes),
+            StoreOverNetwork(self.aws, process),
+            Rule("duebell", client, clock=process.clock, sleep=process.sleep),
+            clock=process.clock,
+            sleep=process.sleep,
+        )
+
+    def _skew(self) -> float:
+        return self.random.uniform(-self.faults.skew, self.faults.skew)
+
+    # What must hold of it all.
+
+    def problems(self) -> list[str]:
+        """The promises that this history broke; none if all is well."""
+        tasks = {task.id: task for task in self.aws.store.tasks.values()}
+        acknowledged = {id: known for id, known in self.known.items() if known.acknowledged_at}
+        return [
+            *self.failures,
+            *(f"{id} was acknowledged and is gone" for id in acknowledged if id not in tasks),
+            *(
+                self._unfinished(tasks[id])
+                for id in acknowledged
+                if id in tasks and _is_unfinished(tasks[id])
+            ),
+            *(f"{start.id} was started early, {start}" for start in self.starts if start.clock < start.due),
+            *self._beyond_limits(tasks),
+            *(
+                f"{start.id} ran after it was cancelled"
+                for start in self.starts
+                if self._was_cancelled(start)
+            ),
+            *self._rule_is_wrong(),
+        ]
+
+    def lateness(self) -> list[float]:
+        """How late the first attempts were, in seconds, counted from when the task was acknowledged."""
+        first: dict[str, float] = {}
+        for start in self.starts:
+            known = self.known.get(start.id)
+            if known and known.acknowledged_at and start.attempt == 1 and start.due == known.due:
+                late = (start.at - max(start.due, known.acknowledged_at)).total_seconds()
+                first.setdefault(start.id, late)
+        return list(first.values())
+
+    def _unfinished(self, task: Task) -> str:
+        return f"{task.id} is still {task.status}, queued for {task.queued}; the rule: {self.aws.expression}"
+
+    def _was_cancelled(self, start: Start) -> bool:
+        known = self.known.get(start.id)
+        return bool(known and known.cancelled_at and known.cancelled_at < start.at - timedelta(seconds=5))
+
+    def _beyond_limits(self, tasks: dict[str, Task]) -> list[str]:
+        return [
+            f"{start.id} had attempt {start.attempt}"
+            for start in self.starts
+            if start.attempt > LIMITS[tasks[start.id].action]
+        ]
+
+    def _rule_is_wrong(self) -> list[str]:
+        waiting = [task.queued for task in self.aws.store.tasks.values() if task.queued]
+        if not waiting and self.aws.expression == SENTINEL:
+            return []
+        minute = minute_of(self.aws.expression)
+        if (
+            minute
+            and minute > self.world.now - timedelta(minutes=5)
+            and min(waiting, default=NEVER) <= minute
+        ):
+            return []
+        return [f"the rule is at {self.aws.expression}, the queue's head at {min(waiting, default=None)}"]
+
+
+def _is_unfinished(task: Task) -> bool:
+    return task.status in {Status.SCHEDULED, Status.RUNNING}

@@ -1,0 +1,88 @@
+"""The queue in memory: the same contract as the DynamoDB table, for the simulation."""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+
+import msgspec
+
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.instants import NEVER, to_utc
+from duebell_shared.task import QueueKey, Status, Task
+
+__all__ = ["MemoryStore"]
+
+
+class MemoryStore:
+    """Tasks and the arming record in dictionaries; each verb is one atomic step."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[tuple[int, str], Task] = {}
+        self.record: ArmingRecord | None = None
+
+    def read_record(self) -> ArmingRecord | None:
+        return self.record
+
+    def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
+        stored_rev = self.record.rev if self.record else None
+        if stored_rev != (old.rev if old else None):
+            return None
+        self.record = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
+        return self.record
+
+    def insert(self, task: Task) -> bool:
+        there = self.tasks.get((task.lane, task.id))
+        has_expired = there and there.expires_at and there.expires_at <= task.created_at
+        if there and not has_expired:
+            return False
+        self.tasks[task.lane, task.id] = task
+        return True
+
+    def save(self, old: Task, new: Task) -> bool:
+        there = self.tasks.get((old.lane, old.id))
+        if there is None or there.rev != old.rev:
+            return there == new
+        self.tasks[old.lane, old.id] = new
+        return True
+
+    def get(self, lane: int, id: str) -> Task | None:
+        return self.tasks.get((lane, id))
+
+    def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
+        found = (self.tasks.get((key.lane, key.id)) for key in keys)
+        return {task.id: task for task in found if task}
+
+    def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
+        task = self.tasks.get((key.lane, key.id))
+        if task is None or task.status is not status or task.queued != key.queued:
+            return None
+        claimed = msgspec.structs.replace(
+            task,
+            status=Status.RUNNING,
+            attempt=task.attempt + 1,
+            rev=task.rev + 1,
+            started_at=to_utc(now),
+            run=run,
+            lateness_ms=round((now - key.queued).total_seconds() * 1000),
+        )
+        self.tasks[key.lane, key.id] = claimed
+        return claimed
+
+    def queued(
+        self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
+    ) -> Iterator[QueueKey]:
+        yield from self._keys(lane, after or datetime.min.replace(tzinfo=NEVER.tzinfo), before)
+
+    def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
+        for (its_lane, _), task in sorted(self.tasks.items()):
+            is_kept = task.expires_at is None or task.expires_at > now
+            if its_lane == lane and task.status in statuses and is_kept:
+                yield task
+
+    def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
+        keys = self._keys(lane, datetime.min.replace(tzinfo=NEVER.tzinfo), NEVER)
+        return next((key.queued for key in keys if key not in skipping), NEVER)
+
+    def _keys(self, lane: int, after: datetime, before: datetime) -> list[QueueKey]:
+        queued = (task for task in self.tasks.values() if task.lane == lane and task.queued)
+        keys = (QueueKey(queued=task.queued, id=task.id, lane=lane) for task in queued if task.queued)
+        return sorted(key for key in keys if after <= key.queued <= before)

@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check format clean
+.PHONY: help demo test soak check format clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -21,7 +21,10 @@ demo: $(READY) ## Run the example on the embedded stack, no AWS account needed (
 	$(BIN)/python -m examples.sales.demo $(ARGS)
 
 test: $(READY) ## Run every test that CI runs, the end-to-end ones included (ARGS='-m "not e2e"' leaves those out)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto $(ARGS)
+
+soak: $(READY) ## Play a hundred thousand simulated histories, about two hours on two cores (ARGS='--count 5000')
+	$(BIN)/python -m tests.simulation.play --count 100000 $(ARGS)
 
 check: $(READY) ## Lint, formatting, types and the links of the docs
 	$(BIN)/ruff check .

@@ -24,6 +24,7 @@ from duebell_shared.settings import Settings
 from duebell_shared.task import Failure, Status, Task
 
 from .editor import Editor, IfExists
+from .health import Problem, ProblemKind
 from .listing import Page
 from .many import AddFailure, AddReport, NewTask
 from .status import SchedulerStatus
@@ -46,6 +47,8 @@ __all__ = [
     "NotArmed",
     "NotDeployed",
     "Page",
+    "Problem",
+    "ProblemKind",
     "SchedulerStatus",
     "Settings",
     "Status",

@@ -208,9 +208,14 @@ class Editor:
         """
         return self._change(id, lambda task: task.retried(now=self._clock()))
 
-    def status(self) -> SchedulerStatus:
-        """How the scheduler stands, and what is wrong with it, if anything."""
-        return read_status(self._backend)
+    def status(self, *, thorough: bool = False) -> SchedulerStatus:
+        """How the scheduler stands, and what is wrong with it, if anything.
+
+        thorough  also look for failed tasks, which reads all of history
+
+        What AWS refuses, or has not got, is among the problems. Raises AwsUnavailable.
+        """
+        return read_status(self._backend, thorough=thorough)
 
     def ensure_armed(self) -> SchedulerStatus:
         """See to it that the rule rings for the earliest task, whatever happened to it. Raises NotArmed."""

@@ -1,15 +1,23 @@
 """How the scheduler stands: the rule, the arming record and the queue's heads, held against each other."""
 
+import itertools
+from collections.abc import Iterator
 from datetime import datetime
 
 import msgspec
 
+from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.instants import NEVER
-from duebell_shared.rule import RuleState, expression_at
+from duebell_shared.task import Status
+
+from .health import Problem, ProblemKind, failed_problem, queue_problems, rule_problems
 
 __all__ = ["SchedulerStatus", "read_status"]
+
+#: Failed tasks beyond these are not counted.
+_COUNTED = 100
 
 
 class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,19 +31,19 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     armed        whether the rule is confirmed to be where the queue needs it
     lanes        partitions of the queue
     running      how many of these a run holds at this moment
-    problems     what is wrong, in words, each with the way out; empty when all is well
+    problems     what is wrong, each with the way out; empty when all is well
     """
 
     table: str
     rule: str
-    expression: str
-    enabled: bool
-    rings_at: datetime | None
-    next_due: datetime | None
-    armed: bool
-    lanes: int
-    running: int
-    problems: tuple[str, ...] = ()
+    expression: str = ""
+    enabled: bool = False
+    rings_at: datetime | None = None
+    next_due: datetime | None = None
+    armed: bool = False
+    lanes: int = 0
+    running: int = 0
+    problems: tuple[Problem, ...] = ()
 
     @property
     def healthy(self) -> bool:
@@ -43,40 +51,61 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
         return not self.problems
 
 
-def read_status(backend: Backend) -> SchedulerStatus:
-    """Look at the record, the rule and each lane's head. Raises NotDeployed, AwsError for the table."""
+def read_status(backend: Backend, *, thorough: bool) -> SchedulerStatus:
+    """Look at the record, the rule and each lane's head; thoroughly, also for failed tasks in all of history.
+
+    Raises AwsUnavailable. That AWS refuses, or that something is not there, is a problem like others.
+    """
+    status = SchedulerStatus(table=backend.settings.table, rule=backend.rule.name)
+    try:
+        status, record = _with_queue(status, backend, thorough=thorough)
+    except (NotDeployed, AwsRefused) as error:
+        return _and(status, _from_aws(ProblemKind.TABLE, error))
+    try:
+        return _with_rule(status, backend, record)
+    except (NotDeployed, AwsRefused) as error:
+        return _and(status, _from_aws(ProblemKind.RULE, error))
+
+
+def _with_queue(
+    status: SchedulerStatus, backend: Backend, *, thorough: bool
+) -> tuple[SchedulerStatus, ArmingRecord]:
     record = backend.armer.read()
     now = backend.clock()
-    next_due = min(backend.store.head(lane) for lane in range(len(record.lanes)))
-    problems = []
-    rule: RuleState | None = None
-    try:
-        rule = backend.rule.read()
-        if not backend.rule.count_targets():
-            problems.append(
-                f"rule {backend.rule.name!r} has no target, so it wakes nobody: run `duebell deploy`"
-            )
-    except (NotDeployed, AwsRefused) as error:
-        problems.append(str(error))
-    is_settled = record.is_settled(now)
-    if not is_settled and record.target != NEVER:
-        problems.append("the rule is not confirmed to be where the queue needs it: call ensure_armed()")
-    if rule and not rule.is_enabled:
-        problems.append(f"rule {backend.rule.name!r} is disabled, so nothing runs: enable it in EventBridge")
-    if rule and is_settled and rule.expression != expression_at(record.rings_at):
-        problems.append(
-            f"the rule is at {rule.expression} and should be at {expression_at(record.rings_at)}: "
-            f"something else changed it; call ensure_armed()"
-        )
-    return SchedulerStatus(
-        table=backend.settings.table,
-        rule=backend.rule.name,
-        expression=rule.expression if rule else "",
-        enabled=rule is not None and rule.is_enabled,
-        rings_at=rule.minute if rule else None,
-        next_due=None if next_due == NEVER else next_due,
-        armed=is_settled,
+    heads = [backend.store.head(lane) for lane in range(len(record.lanes))]
+    status = msgspec.structs.replace(
+        status,
+        next_due=None if min(heads) == NEVER else min(heads),
+        armed=record.is_settled(now) or record.target == NEVER,
         lanes=len(record.lanes),
         running=sum(not lane.is_free(now) for lane in record.lanes),
-        problems=tuple(problems),
     )
+    return _and(status, *queue_problems(record, heads, now), *(_failed(backend) if thorough else ())), record
+
+
+def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) -> SchedulerStatus:
+    rule = backend.rule.read()
+    targets = backend.rule.count_targets()
+    status = msgspec.structs.replace(
+        status, expression=rule.expression, enabled=rule.is_enabled, rings_at=rule.minute
+    )
+    return _and(status, *rule_problems(backend.rule.name, rule, targets, record, backend.clock()))
+
+
+def _failed(backend: Backend) -> Iterator[Problem]:
+    lanes = range(len(backend.armer.read().lanes))
+    each = (backend.store.unqueued(lane, {Status.FAILED}, now=backend.clock()) for lane in lanes)
+    count = sum(1 for _ in itertools.islice(itertools.chain.from_iterable(each), _COUNTED + 1))
+    if count:
+        yield failed_problem(count, is_all=count <= _COUNTED)
+
+
+def _from_aws(kind: ProblemKind, error: NotDeployed | AwsRefused) -> Problem:
+    if isinstance(error, NotDeployed):
+        what, _, way_out = str(error).partition(": ")
+        return Problem(kind=kind, what=what, way_out=way_out)
+    return Problem(kind=kind, what=str(error), way_out="give whoever runs this the permissions of an editor")
+
+
+def _and(status: SchedulerStatus, *problems: Problem) -> SchedulerStatus:
+    return msgspec.structs.replace(status, problems=(*status.problems, *problems))

@@ -135,14 +135,12 @@ class Armer:
             self.change(lambda newest: newest.unheld() if newest.applier == me else newest)
             raise
 
-        def confirm(newest: ArmingRecord) -> ArmingRecord:
-            if newest.applier != me:
-                # Our hold ran out before the call landed. Another's may have landed before it.
-                return newest.disputed()
-            confirmed = newest.confirmed(held.target, minute)
-            return confirmed.unheld() if is_all_answered else confirmed
-
-        return self.change(confirm)
+        answered_at = self._clock()
+        return self.change(
+            lambda newest: newest.confirmed(
+                me, held.target, minute, now=answered_at, may_land_again=not is_all_answered
+            )
+        )
 
     def _make(self, damaged: ArmingRecord | None) -> ArmingRecord:
         """A record from the lanes' heads: the first one, or one for a queue that has outlived its record.

@@ -70,9 +70,17 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return min(lane.wake for lane in self.lanes)
 
     def is_settled(self, now: datetime) -> bool:
-        """Whether the rule is where it must be, and has not missed its minute."""
-        rang_long_ago = self.rings_at is not None and self.rings_at + GRACE < now
-        return self.armed == self.target and not rang_long_ago
+        """Whether the rule is where it must be, and has not missed its minute.
+
+        A target that came earlier may find a ring so near that setting the rule anew would only put it off.
+        """
+        if self.armed is None:
+            return False
+        if self.rings_at is None:  # parked
+            return self.armed == self.target
+        rings_soonest = self.target < self.armed and self.rings_at <= _minute_for(self.target, now)
+        rang_long_ago = self.rings_at + GRACE < now
+        return (self.armed == self.target or rings_soonest) and not rang_long_ago
 
     def is_being_applied(self, now: datetime) -> bool:
         """Whether someone may be calling PutRule at this moment."""
@@ -131,19 +139,33 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         """`applier` alone may call PutRule until then; where the rule stands is unknown meanwhile."""
         return replace(self, armed=None, rings_at=None, applier=applier, applier_until=until)
 
-    def confirmed(self, target: datetime, rings_at: datetime | None) -> Self:
-        """The rule is set for `target`, to ring at `rings_at`. Whoever applied it still holds it."""
-        return replace(self, armed=target, rings_at=rings_at)
+    def confirmed(
+        self,
+        applier: str,
+        target: datetime,
+        rings_at: datetime | None,
+        *,
+        now: datetime,
+        may_land_again: bool,
+    ) -> Self:
+        """`applier` has set the rule for `target`, to ring at `rings_at`, and was answered before `now`.
+
+        Within its hold, that is so; when a try of its call may land yet, the hold lasts till its end. After
+        its hold, nobody knows: the minute may be over, or another's call may have landed before.
+        """
+        if self.applier != applier:
+            return self.disputed()
+        if self.applier_until <= now:
+            return self.disputed().unheld()
+        confirmed = replace(self, armed=target, rings_at=rings_at)
+        return confirmed if may_land_again else confirmed.unheld()
 
     def unheld(self) -> Self:
         """The next one may apply."""
         return replace(self, applier=None, applier_until=NEVER)
 
     def disputed(self) -> Self:
-        """Someone's call landed after its hold was over: where the rule stands is unknown.
-
-        Whoever applies now has its time, but it cannot confirm: its call may have landed first.
-        """
+        """Where the rule stands is unknown. Whoever is applying cannot confirm, but has its time."""
         return replace(self, armed=None, rings_at=None, applier=self.applier and "disputed")
 
     def _with(self, changed: Mapping[int, Lane]) -> Self:
@@ -156,4 +178,8 @@ def ring_minute(target: datetime, now: datetime) -> datetime | None:
     EventBridge rings somewhere within a minute, so a target of 10:05:30 rung for at 10:05 might find
     nothing due yet, and 10:05 would not come again. None means the sentinel: nothing to ring for.
     """
-    return None if target == NEVER else ceil_to_minute(max(target, now + LEAD))
+    return None if target == NEVER else _minute_for(target, now)
+
+
+def _minute_for(target: datetime, now: datetime) -> datetime:
+    return ceil_to_minute(max(target, now + LEAD))

@@ -4,7 +4,8 @@ The editors and the worker are the real code, over the simulated AWS. `check` th
 promises, of what really happened.
 """
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from functools import partial
 from random import Random
@@ -59,11 +60,13 @@ class Start(msgspec.Struct, frozen=True):
 class History:
     """A history from its seed. `run` plays it, `problems` says what promise it broke."""
 
-    def __init__(self, seed: int, faults: Faults) -> None:
+    def __init__(self, seed: int, faults: Faults, *, actions: Collection[str] = tuple(LIMITS)) -> None:
         self.seed = seed
         self.faults = faults
+        self.actions = tuple(actions)
         self.world = World(seed)
         self.random = Random(seed + 1)
+        random.seed(seed + 2)  # the jitter of the code under test
         self.aws = Aws(self.world, faults, self._rung)
         self.lanes = self.random.choice([1, 2, 4])
         self.known: dict[str, Known] = {}
@@ -105,7 +108,7 @@ class History:
         mine = [known for known in self.known if known.startswith(id.partition("-")[0] + "-")]
         what = self.random.choice(["add", "add", "add", "many", "move", "cancel", "pause"])
         if what == "add" or not mine:
-            self._add(editor, id, Known(due=self._due(now), action=self.random.choice(list(LIMITS))))
+            self._add(editor, id, Known(due=self._due(now), action=self.random.choice(self.actions)))
         elif what == "many":
             due = self._due(now)
             for each in range(self.random.randint(2, 8)):
@@ -130,7 +133,7 @@ class History:
             return
         known.is_uncertain = True
         if what == "move" and self._insist(lambda: editor.move(id, due=due)):
-            known.due = due
+            known.due, known.acknowledged_at = due, self.world.now
         elif what == "cancel" and self._insist(lambda: editor.cancel(id)):
             known.cancelled_at = self.world.now
         elif what == "pause" and self._insist(lambda: editor.pause(id)):
@@ -202,7 +205,7 @@ class History:
         process.has_ended = True  # type: ignore[attr-defined]
 
     def _action(self, name: str, process: Process) -> Callable[[Any, Task], None]:
-        random = self.random
+        chance = self.random
 
         def act(_: Any, task: Task) -> None:
             self.starts.append(
@@ -210,8 +213,8 @@ class History:
             )
             match name:
                 case "slow":
-                    process.sleep(random.uniform(10, 200))
-                case "flaky" if random.random() < 0.5:
+                    process.sleep(chance.uniform(10, 200))
+                case "flaky" if chance.random() < 0.5:
                     raise ValueError("flaky")
                 case "bad":
                     raise KeyboardInterrupt
@@ -220,12 +223,12 @@ class History:
                 case "hangs":
                     process.sleep(10_000)
                 case "asks":
-                    raise Retry(after=random.uniform(0, 100))
+                    raise Retry(after=chance.uniform(0, 100))
                 case "chains":
                     known = Known(due=self._due(process.clock()), action="quick")
                     self._add(Editor(backend=self._backend(process)), f"chained-{task.id}", known)
                 case _:
-                    process.sleep(random.uniform(0, 0.5))
+                    process.sleep(chance.uniform(0, 0.5))
 
         return act
 

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cached_property
-from random import Random
+from random import Random, random
 from typing import Any, Protocol, Self, TypeVar
 
 import boto3
@@ -140,7 +140,7 @@ class Worker:
                 self._actions,
                 pool=pool,
                 places=self._concurrency,
-                random=Random(),
+                random=Random(random()),
                 stop_at=stop_at,
                 leave_at=leave_at,
             ).execute()

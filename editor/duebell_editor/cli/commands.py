@@ -12,7 +12,16 @@ from duebell_shared.instants import utc_now
 from duebell_shared.task import Status, Task
 
 from .given import due_from, instant_from, payload_from, zone_from
-from .output import print_json, show_change, show_status, show_task, show_tasks, status_json, task_json
+from .output import (
+    print_json,
+    show_change,
+    show_diagnosis,
+    show_status,
+    show_task,
+    show_tasks,
+    status_json,
+    task_json,
+)
 
 __all__ = ["app"]
 
@@ -159,6 +168,28 @@ def status(*, as_json: AsJson = False) -> None:
         print_json(status_json(found))
     else:
         show_status(found, utc_now())
+    if not found.healthy:
+        raise typer.Exit(1)
+
+
+@app.command()
+def doctor(
+    *,
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is wrong with the scheduler, and mend it.
+
+    Looks for failed tasks too, in all of history. The exit status is 1 if something is wrong (still).
+    """
+    chosen = _editor()
+    if fix:
+        chosen.ensure_armed()
+    found = chosen.status(thorough=True)
+    if as_json:
+        print_json(status_json(found))
+    else:
+        show_diagnosis(found)
     if not found.healthy:
         raise typer.Exit(1)
 

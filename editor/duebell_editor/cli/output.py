@@ -20,7 +20,16 @@ from duebell_shared.task import Status, Task
 
 from .text import local, plain, relative, when
 
-__all__ = ["print_json", "show_change", "show_status", "show_task", "show_tasks", "status_json", "task_json"]
+__all__ = [
+    "print_json",
+    "show_change",
+    "show_diagnosis",
+    "show_status",
+    "show_task",
+    "show_tasks",
+    "status_json",
+    "task_json",
+]
 
 _STYLES = {
     Status.RUNNING: "cyan",
@@ -111,8 +120,18 @@ def show_status(status: SchedulerStatus, now: datetime) -> None:
         "running": f"{status.running} of {status.lanes} lanes",
     }
     for number, problem in enumerate(status.problems, start=1):
-        rows[f"problem {number}"] = Text(plain(problem), style="red")
+        rows[f"problem {number}"] = Text(plain(str(problem)), style="red")
     _console().print(_facts(rows))
+
+
+def show_diagnosis(status: SchedulerStatus) -> None:
+    """What is wrong, each with the way out."""
+    console = _console()
+    if status.healthy:
+        console.print(Text("healthy: nothing is wrong", style="green"))
+    for problem in status.problems:
+        console.print(Text(plain(problem.what), style="red"))
+        console.print(Text(f"  {plain(problem.way_out)}{' (--fix does)' if problem.mendable else ''}"))
 
 
 def _console() -> Console:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 import msgspec
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
-from duebell_editor import IfExists, SchedulerStatus
+from duebell_editor import IfExists, ProblemKind, SchedulerStatus
 from duebell_shared.instants import render, to_utc
 from duebell_shared.task import Failure, Status, Task
 
@@ -117,11 +117,20 @@ class PageView(BaseModel):
     cursor: str | None
 
 
+class ProblemView(BaseModel):
+    """One thing that is wrong."""
+
+    kind: ProblemKind
+    what: str
+    way_out: str
+    mendable: bool = Field(description="Whether `duebell doctor --fix` mends it")
+
+
 class StatusView(BaseModel):
     """How the scheduler stands; the fields are those of the library's `SchedulerStatus`."""
 
     healthy: bool = Field(description="Whether nothing is wrong")
-    problems: list[str] = Field(description="What is wrong, in words, each with the way out")
+    problems: list[ProblemView] = Field(description="What is wrong, each with the way out")
     rule: str
     table: str
     expression: str = Field(description="The rule's cron expression, as EventBridge has it")
@@ -135,5 +144,6 @@ class StatusView(BaseModel):
     @classmethod
     def of(cls, status: SchedulerStatus) -> Self:
         """The status as it was read."""
+        problems = [msgspec.structs.asdict(problem) for problem in status.problems]
         plain = msgspec.structs.asdict(status)
-        return cls.model_validate({**plain, "healthy": status.healthy})
+        return cls.model_validate({**plain, "problems": problems, "healthy": status.healthy})

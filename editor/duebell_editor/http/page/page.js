@@ -44,7 +44,7 @@ function showStatus(status) {
   byId("health").replaceChildren(
     status.healthy ? element("span", "healthy", "badge done") : element("span", "needs attention", "badge failed"),
   );
-  byId("problems").replaceChildren(...status.problems.map((problem) => element("li", problem)));
+  byId("problems").replaceChildren(...status.problems.map((problem) => element("li", `${problem.what}: ${problem.way_out}`)));
   byId("problems").hidden = status.healthy;
   const facts = [
     ["Rings", status.rings_at ? time(status.rings_at) : "parked"],

@@ -1,0 +1,111 @@
+"""What can be wrong with a scheduler, each with the way out. Pure: looks at what was read and at the time."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from duebell_shared.arming import GRACE, ArmingRecord
+from duebell_shared.instants import NEVER, render
+from duebell_shared.rule import RuleState, expression_at
+
+__all__ = ["Problem", "ProblemKind", "failed_problem", "queue_problems", "rule_problems"]
+
+#: A task may start about two minutes after it is due, and a minute more after a run that died.
+_OVERDUE = timedelta(minutes=5)
+
+_DOCTOR = "`duebell doctor --fix`, or Editor.ensure_armed(), sets it right"
+
+
+class ProblemKind(StrEnum):
+    """What kind of thing is wrong, for programs that watch."""
+
+    TABLE = "table"
+    RULE = "rule"
+    NO_TARGET = "no_target"
+    DISABLED = "disabled"
+    NOT_ARMED = "not_armed"
+    RULE_ELSEWHERE = "rule_elsewhere"
+    OVERDUE = "overdue"
+    LEASE_EXPIRED = "lease_expired"
+    FAILED_TASKS = "failed_tasks"
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong: what, and the way out; whether `duebell doctor --fix` mends it."""
+
+    kind: ProblemKind
+    what: str
+    way_out: str
+    mendable: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.way_out}"
+
+
+def rule_problems(
+    name: str, rule: RuleState, targets: int, record: ArmingRecord, now: datetime
+) -> Iterator[Problem]:
+    """What is wrong with the rule as EventBridge has it, held against the arming record."""
+    if not rule.is_enabled:
+        yield Problem(
+            kind=ProblemKind.DISABLED,
+            what=f"rule {name!r} is disabled, so nothing runs",
+            way_out=f"enable it in EventBridge, or with `aws events enable-rule --name {name}`",
+        )
+    if not targets:
+        yield Problem(
+            kind=ProblemKind.NO_TARGET,
+            what=f"rule {name!r} has no target, so it wakes nobody",
+            way_out="`duebell deploy` gives it one",
+        )
+    if record.is_settled(now):
+        if rule.expression != expression_at(record.rings_at):
+            yield Problem(
+                kind=ProblemKind.RULE_ELSEWHERE,
+                what=f"the rule is at {rule.expression} and should be at {expression_at(record.rings_at)}; "
+                f"something other than duebell changed it",
+                way_out=_DOCTOR,
+                mendable=True,
+            )
+    elif record.target != NEVER and not record.is_being_applied(now):
+        is_missed = record.armed == record.target and record.rings_at
+        yield Problem(
+            kind=ProblemKind.NOT_ARMED,
+            what=f"the rule should have rung at {render(record.rings_at)}, and no run came of it"
+            if is_missed and record.rings_at
+            else "the rule is not confirmed to be where the queue needs it",
+            way_out=_DOCTOR,
+            mendable=True,
+        )
+
+
+def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetime) -> Iterator[Problem]:
+    """What is wrong with the queue: `heads` is when the first task of each lane is to be looked at."""
+    lanes = list(zip(record.lanes, heads, strict=True))
+    late = [head for lane, head in lanes if head < now - _OVERDUE and lane.is_free(now)]
+    if late:
+        yield Problem(
+            kind=ProblemKind.OVERDUE,
+            what=f"tasks are overdue, the first since {render(min(late))}, and no run is at work on them",
+            way_out=f"{_DOCTOR}; if they stay overdue, look into the worker's log and its dead-letter queue",
+            mendable=True,
+        )
+    expired = [lane.until for lane, _ in lanes if lane.owner and lane.until < now - GRACE]
+    if expired:
+        yield Problem(
+            kind=ProblemKind.LEASE_EXPIRED,
+            what=f"a run died and left its lease, which ended at {render(min(expired))}, and none took over",
+            way_out=_DOCTOR,
+            mendable=True,
+        )
+
+
+def failed_problem(count: int, *, is_all: bool) -> Problem:
+    """That there are failed tasks."""
+    return Problem(
+        kind=ProblemKind.FAILED_TASKS,
+        what=f"{'' if is_all else 'more than '}{count if is_all else count - 1} of the tasks failed",
+        way_out="see them with `duebell list --status failed`, then `duebell retry` or `cancel` each",
+    )

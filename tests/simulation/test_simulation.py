@@ -1,0 +1,57 @@
+"""Two thousand histories of the real code in a simulated AWS, some of them never played before."""
+
+import logging
+from datetime import timedelta
+from random import SystemRandom
+
+import pytest
+
+from duebell_shared.arming import LEAD
+from tests.simulation.history import History
+from tests.simulation.services import Faults
+from tests.simulation.weather import CALM, ROUGH
+
+FRESH = SystemRandom().randrange(2**40)
+
+#: What the simulation adds to the bound: the longest that a ring takes to the Lambda, and slack for calls.
+DELIVERY = timedelta(seconds=25)
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, logger="duebell.worker")
+
+
+def play(seeds: range, faults: Faults) -> None:
+    broken = {}
+    for seed in seeds:
+        if problems := History(seed, faults).run().problems():
+            broken[seed] = problems
+    assert not broken, f"replay with: python -m tests.simulation.play --trace --seed {min(broken)}"
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_what_duebell_promises_holds_whatever_goes_wrong(part: int) -> None:
+    play(range(part * 200, part * 200 + 200), ROUGH)
+
+
+def test_what_duebell_promises_holds_in_histories_nobody_has_seen() -> None:
+    print(f"fresh seeds from {FRESH}")
+    play(range(FRESH, FRESH + 200), ROUGH)
+
+
+def test_when_nothing_goes_wrong_tasks_are_late_by_the_documented_bound_at_most() -> None:
+    # Given tasks that come back, however they come back, and none that kills or hangs its process
+    harmless = ("quick", "flaky", "bad", "asks", "chains", "slow")
+    # A task due at once waits for the lead, then for the next whole minute, and for the ring within it.
+    bound = (LEAD + timedelta(minutes=2) + DELIVERY).total_seconds()
+    for seed in range(200):
+        history = History(seed, CALM, actions=harmless).run()
+        assert not history.problems()
+        assert max(history.lateness(), default=0) <= bound, f"seed {seed}"
+
+
+def test_a_seed_replays_to_the_last_call() -> None:
+    first, second = (History(4711, ROUGH).run() for _ in range(2))
+    assert first.aws.trace == second.aws.trace
+    assert first.starts == second.starts

@@ -1,0 +1,145 @@
+"""The commands about the stack: on this machine, in a bundle, on AWS."""
+
+from pathlib import Path
+from typing import Annotated
+
+import boto3
+import typer
+
+from .bundle import build
+from .dependencies import IN_RUNTIME
+from .deploy import Deployment
+from .deploy import deploy as deploy_stack
+from .destroy import Queue
+from .destroy import destroy as destroy_stack
+from .target import Architecture, Target
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+
+Actions = Annotated[
+    str,
+    typer.Option(metavar="MODULE:ATTRIBUTE", envvar="DUEBELL_WORKER", help="The Worker with your actions."),
+]
+Requirements = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A requirements file with what your actions need.")
+]
+Python = Annotated[
+    str | None, typer.Option("--python", metavar="VERSION", help="Lambda's Python. [3.13, or as before]")
+]
+Processor = Annotated[
+    Architecture | None, typer.Option("--architecture", help="Lambda's processor. [arm64, or as before]")
+]
+Name = Annotated[
+    str, typer.Option(metavar="NAME", help="Names the stack, the table, the rule and the worker.")
+]
+
+
+@app.command()
+def local(
+    *,
+    state: Annotated[Path, typer.Option(metavar="DIR", help="Where everything is kept.")] = Path(".duebell"),
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The stack's port.")] = 4566,
+    editor_port: Annotated[int, typer.Option(min=1, max=65535, help="The HTTP editor's port.")] = 8125,
+    actions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:ATTRIBUTE", envvar="DUEBELL_WORKER", help="The Worker with your actions."
+        ),
+    ] = None,
+    requirements: Requirements = None,
+) -> None:
+    """Run the whole stack on this machine, with the HTTP editor; no AWS account is needed."""
+    # Not at the top: it needs locks and signals that only Unix has, and the other commands run anywhere.
+    from .serving import LocalService, serve  # noqa: PLC0415
+
+    service = LocalService(
+        state=state, port=port, editor_port=editor_port, actions=actions, requirements=requirements
+    )
+    serve(service, say=typer.echo)
+
+
+@app.command()
+def bundle(
+    *,
+    actions: Actions,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE")] = Path("duebell-worker.zip"),
+    requirements: Requirements = None,
+    python: Python = None,
+    architecture: Processor = None,
+    this_machine: Annotated[
+        bool, typer.Option("--this-machine", help="For the Python that runs this, not for Lambda.")
+    ] = False,
+    with_sdk: Annotated[
+        bool, typer.Option("--with-sdk", help="With boto3, instead of the one that Lambda brings.")
+    ] = False,
+) -> None:
+    """Build the worker's Lambda bundle: a zip, the same bytes for the same inputs."""
+    default = Target()
+    chosen = Target(python=python or default.python, architecture=architecture or default.architecture)
+    target = Target.this_machine() if this_machine else chosen
+    built = build(
+        actions, target, requirements=requirements, leave_out=frozenset() if with_sdk else IN_RUNTIME
+    )
+    output.write_bytes(built.data)
+    typer.echo(f"{output}: {built}")
+
+
+@app.command()
+def deploy(
+    *,
+    actions: Actions,
+    name: Name = "duebell",
+    requirements: Requirements = None,
+    bucket: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Upload there. [a bucket of duebell's own]")
+    ] = None,
+    python: Python = None,
+    architecture: Processor = None,
+    memory: Annotated[int | None, typer.Option(metavar="MB", help="The worker's memory.")] = None,
+    timeout: Annotated[int | None, typer.Option(metavar="SECONDS", help="The longest run.")] = None,
+    lanes: Annotated[int | None, typer.Option(help="Partitions of the queue; for a new queue only.")] = None,
+    retention_days: Annotated[int | None, typer.Option(help="How long finished tasks are kept.")] = None,
+    log_retention_days: Annotated[int | None, typer.Option(help="How long the worker's log is kept.")] = None,
+) -> None:
+    """Create or update the stack on AWS. What is not given stays as it was; so does an armed rule."""
+    given = {
+        "MemorySize": memory,
+        "Timeout": timeout,
+        "Lanes": lanes,
+        "RetentionDays": retention_days,
+        "LogRetentionDays": log_retention_days,
+    }
+    deployment = Deployment(
+        name=name,
+        actions=actions,
+        requirements=requirements,
+        bucket=bucket,
+        python=python,
+        architecture=architecture,
+        parameters={key: str(value) for key, value in given.items() if value is not None},
+    )
+    session = boto3.Session()
+    settings = deploy_stack(session, deployment, say=typer.echo, progress=typer.echo)
+    typer.echo(
+        f"what editors need in their environment: AWS_DEFAULT_REGION={session.region_name} "
+        f"DUEBELL_TABLE={settings.table} DUEBELL_RULE={settings.rule}"
+    )
+
+
+@app.command()
+def destroy(
+    *,
+    name: Name = "duebell",
+    delete_table: Annotated[
+        bool, typer.Option("--delete-table", help="The table as well, with every task in it.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Delete the stack from AWS. The table stays unless --delete-table is given."""
+    queue = Queue.DELETE if delete_table else Queue.KEEP
+    what = "and its table, with every task in it" if delete_table else "and keep its table"
+    if not yes:
+        typer.confirm(f"Delete the stack {name} {what}?", abort=True)
+    destroy_stack(boto3.Session(), name, queue=queue, say=typer.echo, progress=typer.echo)

@@ -1,0 +1,119 @@
+"""Bring a stack to AWS, or to the embedded stack: bundle, upload, template, and the rule armed at the end."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import boto3
+
+from duebell_editor import Editor
+from duebell_shared.errors import DuebellError
+from duebell_shared.settings import Settings
+
+from .artifacts import Artifacts
+from .aws import aws_calls
+from .bundle import build
+from .errors import DeployFailed
+from .queue_table import is_there
+from .stack import Stack
+from .target import Architecture, Place, Target
+from .template import parameter_names, template_text
+
+__all__ = ["Deployment", "deploy"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """What to deploy. What is None stays as it was deployed last, or is the template's default.
+
+    name          names the stack, the table, the rule and the worker
+    actions       `module:attribute` of the Worker to bundle; None: a worker that knows no action
+    requirements  a requirements file with what the actions need
+    folder        where the actions are looked for first; None: the current folder
+    bucket        where the bundle is uploaded to; None: a bucket of duebell's own
+    python        version of Lambda's Python, such as 3.13
+    architecture  its processor
+    place         Lambda, or this machine: then `python` and `architecture` are this machine's
+    parameters    more parameters of the template, by name
+    """
+
+    name: str = "duebell"
+    actions: str | None = None
+    requirements: Path | None = None
+    folder: Path | None = None
+    bucket: str | None = None
+    python: str | None = None
+    architecture: Architecture | None = None
+    place: Place = Place.LAMBDA
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+def deploy(
+    session: boto3.Session,
+    deployment: Deployment,
+    *,
+    say: Callable[[str], None],
+    progress: Callable[[str], None] = lambda _: None,
+) -> Settings:
+    """Create or update the stack and arm its rule; returns the settings that editors need.
+
+    `say` is given what is done, line by line, and `progress` what becomes of each resource meanwhile.
+
+    Deploying what is deployed already changes nothing, and an armed rule stays as it is whatever else
+    changes. Raises DeployFailed, BundleFailed and what `Editor.ensure_armed` raises.
+    """
+    name = deployment.name
+    with aws_calls("AWS cannot be used"):
+        account = session.client("sts").get_caller_identity()["Account"]
+        stack = Stack(session.client("cloudformation"), name, progress=progress)
+    template = template_text()
+    known = parameter_names(template)
+    before = {key: value for key, value in stack.parameters().items() if key in known}
+
+    target = _target(deployment, before)
+    bundle = build(deployment.actions, target, requirements=deployment.requirements, folder=deployment.folder)
+    say(f"bundle: {bundle}")
+    artifacts = Artifacts(session, account=account, bucket=deployment.bucket)
+    code = {"CodeBucket": artifacts.bucket, "CodeKey": artifacts.upload(bundle), "Worker": bundle.actions}
+
+    python = {"Runtime": target.runtime, "Architecture": target.architecture.value}
+    parameters = {**before, **deployment.parameters, **python, **code, "Name": name}
+    if not before:
+        parameters["ExistingTable"] = "yes" if is_there(session, name) else "no"
+    settings = _settings(name, parameters)
+    editor = Editor(settings, session=session)
+    try:
+        # The tags are always the same: others on the stack are others on the rule, which CloudFormation would
+        # write anew for them.
+        outcome = stack.apply(template, parameters, tags={"duebell": name})
+    except DeployFailed:
+        if before:  # the old stack is there still, and its rule must ring whatever became of the change
+            with suppress(DuebellError):
+                editor.ensure_armed()
+        raise
+    editor.ensure_armed()
+    say(f"stack {name}: {outcome}")
+    return settings
+
+
+def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
+    """As asked for, else as before, else the newest: what was chosen once stays."""
+    if deployment.place is Place.THIS_MACHINE:
+        return Target.this_machine()
+    default = Target()
+    python = deployment.python or before.get("Runtime", default.runtime).removeprefix("python")
+    architecture = deployment.architecture or Architecture(before.get("Architecture", default.architecture))
+    return Target(python=python, architecture=architecture)
+
+
+def _settings(name: str, parameters: Mapping[str, str]) -> Settings:
+    default = Settings()
+    days = parameters.get("RetentionDays")
+    return Settings(
+        table=name,
+        rule=name,
+        lanes=int(parameters.get("Lanes", default.lanes)),
+        retention=timedelta(days=int(days)) if days else default.retention,
+    )

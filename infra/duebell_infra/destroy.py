@@ -1,0 +1,43 @@
+"""Take a stack away again; the queue stays unless it is to go too."""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+import boto3
+
+from . import queue_table
+from .aws import aws_calls
+from .stack import Stack
+
+__all__ = ["Queue", "destroy"]
+
+
+class Queue(StrEnum):
+    """What becomes of the queue's table, and with it of all tasks, when its stack is destroyed."""
+
+    KEEP = "keep"
+    DELETE = "delete"
+
+
+def destroy(
+    session: boto3.Session,
+    name: str,
+    *,
+    queue: Queue,
+    say: Callable[[str], None],
+    progress: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Delete the stack of this name, and the queue if told to. Raises DeployFailed.
+
+    A queue that is kept is taken up again by the next deployment of the same name.
+    """
+    with aws_calls("AWS cannot be used"):
+        stack = Stack(session.client("cloudformation"), name, progress=progress)
+    say(f"stack {name}: {'deleted' if stack.delete() else 'there is none'}")
+    if queue is Queue.DELETE:
+        say(f"table {name}: {'deleted' if queue_table.delete(session, name) else 'there is none'}")
+    elif queue_table.is_there(session, name):
+        say(
+            f"table {name}: kept, with every task in it; the next deployment takes it up again, and "
+            f"`duebell destroy --name {name} --delete-table` deletes it"
+        )

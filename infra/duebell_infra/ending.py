@@ -1,0 +1,34 @@
+"""Ctrl-C and its like as one exception, raised once, so that what was started is stopped in order."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+__all__ = ["Ended", "ended_by_signal"]
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Ended(BaseException):
+    """The process was told to end. Not an Exception: nothing that handles failures shall take it for one."""
+
+
+@contextmanager
+def ended_by_signal() -> Iterator[None]:
+    """Raise Ended inside at Ctrl-C, SIGTERM, or when the terminal goes away; from then on, ignore them.
+
+    For the main thread. A second Ctrl-C does not cut short what the first one began.
+    """
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        raise Ended
+
+    before = {each: signal.signal(each, end) for each in _SIGNALS}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

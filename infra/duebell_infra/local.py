@@ -1,0 +1,115 @@
+"""The embedded stack: the very stack that goes to AWS, deployed into MiniStack on this machine."""
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Self
+
+import boto3
+
+from duebell_editor import Editor
+from duebell_shared.instants import utc_now
+from duebell_shared.settings import Settings
+
+from .deploy import Deployment, deploy
+from .ministack import MiniStack, free_port
+from .session import embedded_environment, embedded_session
+from .state import StateFolder
+from .target import Place
+
+__all__ = ["EmbeddedStack"]
+
+#: How long after its start MiniStack may overlook a rule's minute: it looks every ten seconds.
+_BLIND = timedelta(seconds=30)
+
+
+class EmbeddedStack:
+    """A stack that lives in a folder: started on entering the context, stopped in order on leaving it.
+
+    state         the folder; tasks in it are there again, and run, with the next start
+    port          where it listens, on 127.0.0.1 only; None takes a free one
+    actions       `module:attribute` of the Worker; None: every task fails, for no action is known
+    folder        where the actions are looked for first; None: the current folder
+    requirements  a requirements file with what the actions need and is not installed here
+    name          names the table, the rule and the worker
+    parameters    more parameters of the template, such as Lanes
+    environment   more environment variables for MiniStack, and with it for the worker
+    say           is given a line for every step
+
+    Entering raises EmbeddedStackFailed, BundleFailed or DeployFailed, with everything stopped again.
+    """
+
+    def __init__(
+        self,
+        state: Path,
+        *,
+        port: int | None = None,
+        actions: str | None = None,
+        folder: Path | None = None,
+        requirements: Path | None = None,
+        name: str = "duebell",
+        parameters: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] | None = None,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._state = StateFolder(state)
+        self._ministack = MiniStack(self._state, port or free_port(), environment=environment)
+        self._deployment = Deployment(
+            name=name,
+            actions=actions,
+            folder=folder,
+            requirements=requirements,
+            place=Place.THIS_MACHINE,
+            parameters=parameters or {},
+        )
+        self._say = say
+        self._exit = ExitStack()
+        self._settings: Settings | None = None
+        self.endpoint_url = self._ministack.endpoint_url
+        self.session: boto3.Session = embedded_session(self.endpoint_url)
+
+    @property
+    def settings(self) -> Settings:
+        """What an Editor of this stack needs besides the session."""
+        return self._settings or Settings(table=self._deployment.name, rule=self._deployment.name)
+
+    @property
+    def log_group(self) -> str:
+        """Where the worker logs to."""
+        return f"/aws/lambda/{self._deployment.name}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What another process needs in its environment to use this stack."""
+        named = {"DUEBELL_TABLE": self.settings.table, "DUEBELL_RULE": self.settings.rule}
+        return {**embedded_environment(self.endpoint_url), **named}
+
+    @property
+    def is_running(self) -> bool:
+        """Whether MiniStack is there; it may have been killed from outside."""
+        return self._ministack.is_running
+
+    def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            undo.enter_context(self._state)
+            self._ministack.start()
+            undo.callback(self._ministack.stop)
+            self._settings = deploy(self.session, self._deployment, say=self._say)
+            self._ring_if_missed()
+            self._exit = undo.pop_all()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._exit.close()
+
+    def _ring_if_missed(self) -> None:
+        """Start a run if the rule's minute may have passed, or pass now, without MiniStack ringing it.
+
+        Unlike EventBridge it rings only for minutes that begin while it runs, and not for one in its first
+        seconds. The run catches up and arms the rule anew.
+        """
+        rings_at = Editor(self.settings, session=self.session).status().rings_at
+        if rings_at is not None and rings_at < utc_now() + _BLIND:
+            function = self._deployment.name
+            self.session.client("lambda").invoke(FunctionName=function, InvocationType="Event")

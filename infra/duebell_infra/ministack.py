@@ -1,0 +1,160 @@
+"""MiniStack as a child process: a local AWS that fires rules, runs functions and keeps its state."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from .errors import EmbeddedStackFailed
+from .session import embedded_environment
+from .state import StateFolder
+
+__all__ = ["HOST", "MiniStack", "free_port", "refuse_taken"]
+
+#: Nothing of an embedded stack is ever reachable from another machine.
+HOST = "127.0.0.1"
+
+#: Seconds. It starts in well under one; a busy machine takes its time.
+_START_LIMIT = 60.0
+#: Seconds that it has to write its state and end. Only then it is killed.
+_STOP_LIMIT = 60.0
+
+#: What the child has of our environment. Not more: MiniStack reads many variables, and a function on AWS
+#: would not have the user's either.
+_INHERITED = (
+    "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "PYTHONDONTWRITEBYTECODE",
+    "PYTHONPATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TZ", "USER", "VIRTUAL_ENV",
+)  # fmt: skip
+
+
+class MiniStack:
+    """One MiniStack on this port of this machine, with its state in the folder. The folder must be locked."""
+
+    def __init__(
+        self, state: StateFolder, port: int, *, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self.endpoint_url = f"http://{HOST}:{port}"
+        self._state = state
+        self._port = port
+        self._more = dict(environment or {})
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process is there."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start it and wait till it answers. Raises EmbeddedStackFailed."""
+        if find_spec("ministack") is None:
+            raise EmbeddedStackFailed("the embedded stack needs MiniStack: pip install 'duebell[local]'")
+        refuse_taken(self._port, option="--port")
+        with self._state.log.open("wb") as log:
+            self._process = subprocess.Popen(  # noqa: S603
+                # -P: not with this folder on the path, where this file would be taken for MiniStack.
+                [sys.executable, "-P", str(Path(__file__).with_name("ministack_child.py"))],
+                cwd=self._state.path,
+                env=self._environment(),
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                pass_fds=[self._state.lock],
+                # A Ctrl-C in the terminal is for us: we stop it when we are ready to.
+                start_new_session=True,
+            )
+        try:
+            self._wait_till_ready()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop it, and return when its state is written. Killed only if that takes far too long."""
+        process = self._process
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(_STOP_LIMIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise EmbeddedStackFailed(
+                f"MiniStack did not stop within {_STOP_LIMIT:.0f} seconds and was killed; what came since it "
+                f"was started may be lost (see {self._state.log})"
+            ) from None
+        finally:
+            if process.stdin:
+                process.stdin.close()
+            self._process = None
+
+    def _wait_till_ready(self) -> None:
+        deadline = time.monotonic() + _START_LIMIT
+        while not self._answers():
+            if not self.is_running:
+                raise EmbeddedStackFailed(f"MiniStack ended at once: {self._last_words()}")
+            if time.monotonic() > deadline:
+                raise EmbeddedStackFailed(
+                    f"MiniStack does not answer on {self.endpoint_url} (see {self._state.log})"
+                )
+            time.sleep(0.05)
+
+    def _answers(self) -> bool:
+        # Without a proxy, whatever the environment says: this goes nowhere but here.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(f"{self.endpoint_url}/_ministack/ready", timeout=5) as answer:
+                return bool(answer.status == 200)  # noqa: PLR2004
+        except (OSError, urllib.error.URLError):
+            return False
+
+    def _last_words(self) -> str:
+        lines = self._state.log.read_text(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"see {self._state.log}"
+
+    def _environment(self) -> dict[str, str]:
+        ours = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+        return {
+            **ours,
+            **embedded_environment(self.endpoint_url),
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "BIND_HOST": HOST,
+            "GATEWAY_PORT": str(self._port),
+            "MINISTACK_HOST": HOST,
+            "IOT_MTLS_ENABLED": "0",
+            "SFTP_ENABLED": "0",
+            "PERSIST_STATE": "1",
+            "STATE_DIR": str(self._state.services),
+            "S3_PERSIST": "1",
+            "S3_DATA_DIR": str(self._state.objects),
+            "TMPDIR": str(self._state.temporary),
+            "PYTHONUNBUFFERED": "1",
+            **self._more,
+        }
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def refuse_taken(port: int, *, option: str) -> None:
+    """Raise EmbeddedStackFailed if someone listens on this port; `option` is what chooses another."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise EmbeddedStackFailed(
+                f"port {port} cannot be used ({error.strerror}): choose another with {option}"
+            ) from None

@@ -1,0 +1,85 @@
+"""The Python files that go into the bundle as they are: our own packages and the user's actions."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
+from pathlib import Path
+
+from .archive import Files
+from .errors import BundleFailed
+
+__all__ = ["actions_files", "own_files", "package_files"]
+
+#: What a worker runs on; actions use the editor to add tasks that follow.
+_OWN = ("duebell_shared", "duebell_worker", "duebell_editor")
+
+#: Parts of these that only a person's machine needs, with the extras they import.
+_LEFT_OUT = ("duebell_editor/cli", "duebell_editor/http", "duebell_editor/page", "duebell_editor/static")
+
+_REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(\.[^\W\d]\w*)*)")
+_SKIPPED_FOLDERS = {"__pycache__", "node_modules", "test", "tests"}
+_SKIPPED_FILES = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py|.*\.py[cod]")
+
+
+def own_files() -> Files:
+    """The packages of duebell that the worker needs, wherever they are installed."""
+    files: dict[str, Path] = {}
+    for name in _OWN:
+        spec = find_spec(name)
+        if spec is None:
+            raise BundleFailed(f"the package {name} is missing: install duebell again")
+        files.update(_files_of(name, spec))
+    return {name: file for name, file in files.items() if not name.startswith(_LEFT_OUT)}
+
+
+def actions_files(actions: str, *, folder: Path | None = None) -> Files:
+    """The top-level package or module that `actions`, a `module:attribute`, is in.
+
+    It is looked for as Python would, first in `folder` (the current one if not given), and not imported.
+    Left out are tests, caches and whatever is hidden. Raises BundleFailed.
+    """
+    reference = _REFERENCE.fullmatch(actions)
+    if reference is None:
+        raise BundleFailed(
+            f"{actions!r} does not name a Worker: write MODULE:ATTRIBUTE, such as myservice.actions:worker"
+        )
+    module = reference["module"]
+    top = module.split(".")[0]
+    path = [str((folder or Path.cwd()).resolve()), *sys.path]
+    spec = PathFinder.find_spec(top, path)
+    files = {} if spec is None else _files_of(top, spec)
+    inner = module.replace(".", "/")
+    if not files.keys() & {f"{inner}.py", f"{inner}/__init__.py"}:
+        raise BundleFailed(
+            f"there is no module {module!r} in {path[0]} or among the installed packages; run this in the "
+            f"folder from which `import {module}` works"
+        )
+    return files
+
+
+def package_files(root: Path) -> Iterator[Path]:
+    """What a bundle takes of a package's folder: all but tests, caches, environments and hidden things."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if _is_wanted_folder(Path(folder, name)))
+        for name in sorted(names):
+            if not name.startswith(".") and not _SKIPPED_FILES.fullmatch(name):
+                yield Path(folder, name)
+
+
+def _files_of(top: str, spec: ModuleSpec) -> dict[str, Path]:
+    if spec.submodule_search_locations is not None:
+        # A folder without __init__.py may be in several places; the first is what a user's own folder is.
+        root = Path(next(iter(spec.submodule_search_locations)))
+        return {f"{top}/{file.relative_to(root).as_posix()}": file for file in package_files(root)}
+    if spec.origin is None or not Path(spec.origin).is_file():
+        raise BundleFailed(f"{top} is built into Python and cannot hold actions")
+    return {Path(spec.origin).name: Path(spec.origin)}
+
+
+def _is_wanted_folder(folder: Path) -> bool:
+    if folder.name.startswith(".") or folder.name in _SKIPPED_FOLDERS or folder.name.endswith(".egg-info"):
+        return False
+    return not (folder / "pyvenv.cfg").exists()

@@ -1,0 +1,194 @@
+"""One CloudFormation stack: bring it to a template and parameters, or delete it, and tell how it goes."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from .aws import aws_calls, code_of
+from .errors import DeployFailed
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_cloudformation.type_defs import StackEventTypeDef, StackTypeDef
+
+__all__ = ["Outcome", "Stack"]
+
+#: Seconds that a change may take; a table or a function is there in one or two minutes.
+_LIMIT = 30 * 60.0
+#: Seconds between looks: little at first, for the embedded stack is quick.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 3.0
+
+#: A creation or deletion that went wrong leaves a stack in these, and nothing but deleting it is possible.
+_DEAD = {"CREATE_FAILED", "DELETE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"}
+#: A change set was made for a stack that was then never created.
+_UNBORN = "REVIEW_IN_PROGRESS"
+
+
+class Outcome(StrEnum):
+    """What applying a template came to."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    UNCHANGED = "nothing to change"
+
+
+class Stack:
+    """The stack of this name; `progress` is given a line for every step of a change."""
+
+    def __init__(self, client: "CloudFormationClient", name: str, *, progress: Callable[[str], None]) -> None:
+        self._client = client
+        self.name = name
+        self._progress = progress
+        self._seen: set[str] = set()
+
+    def exists(self) -> bool:
+        """Whether there is something that can be updated."""
+        stack = self._describe(self.name)
+        return stack is not None and stack["StackStatus"] != _UNBORN and stack["StackStatus"] not in _DEAD
+
+    def parameters(self) -> dict[str, str]:
+        """What the stack was last deployed with; empty if there is none."""
+        stack = self._describe(self.name) if self.exists() else None
+        given = stack.get("Parameters", []) if stack else []
+        return {one["ParameterKey"]: one["ParameterValue"] for one in given}
+
+    def outputs(self) -> dict[str, str]:
+        """The stack's outputs; empty if there is no stack."""
+        stack = self._describe(self.name)
+        given = stack.get("Outputs", []) if stack else []
+        return {one["OutputKey"]: one["OutputValue"] for one in given}
+
+    def apply(self, template: str, parameters: Mapping[str, str], *, tags: Mapping[str, str]) -> Outcome:
+        """Create the stack, or update what differs.
+
+        What is left of a creation that failed is deleted first. Raises DeployFailed with AWS's reasons.
+        """
+        with aws_calls(f"the stack {self.name}"):
+            self._clear_the_dead()
+            outcome = Outcome.UPDATED if self.exists() else Outcome.CREATED
+            change = f"duebell-{uuid.uuid4().hex}"
+            made = self._client.create_change_set(
+                StackName=self.name,
+                ChangeSetName=change,
+                ChangeSetType="UPDATE" if outcome is Outcome.UPDATED else "CREATE",
+                TemplateBody=template,
+                Parameters=[{"ParameterKey": key, "ParameterValue": parameters[key]} for key in parameters],
+                Capabilities=["CAPABILITY_IAM"],
+                Tags=[{"Key": key, "Value": value} for key, value in tags.items()],
+            )
+            if not self._is_ready(made["Id"]):
+                self._client.delete_change_set(ChangeSetName=made["Id"])
+                return Outcome.UNCHANGED
+            self._see_events(made["StackId"])
+            self._client.execute_change_set(ChangeSetName=made["Id"])
+            self._follow(made["StackId"], f"{'CREATE' if outcome is Outcome.CREATED else 'UPDATE'}_COMPLETE")
+        return outcome
+
+    def delete(self) -> bool:
+        """Delete the stack with all that is not to be kept. False: there is none. Raises DeployFailed."""
+        with aws_calls(f"the stack {self.name}"):
+            stack = self._describe(self.name)
+            if stack is None:
+                return False
+            self._see_events(stack["StackId"])
+            self._client.delete_stack(StackName=stack["StackId"])
+            self._follow(stack["StackId"], "DELETE_COMPLETE")
+        return True
+
+    def _clear_the_dead(self) -> None:
+        stack = self._describe(self.name)
+        status = stack["StackStatus"] if stack else ""
+        if status in _DEAD:
+            self._progress(f"an earlier try left the stack {self.name} in {status}: deleting it first")
+            self.delete()
+        elif status.endswith("_IN_PROGRESS") and status != _UNBORN:
+            raise DeployFailed(
+                f"the stack {self.name} is being changed already ({status}): wait till it is done"
+            )
+
+    def _is_ready(self, change: str) -> bool:
+        """Wait for the change set; False when it would change nothing."""
+        for pause in _pauses():
+            found = self._client.describe_change_set(ChangeSetName=change)
+            if found["Status"] == "CREATE_COMPLETE":
+                return True
+            if found["Status"] == "FAILED":
+                reason = found.get("StatusReason", "")
+                if "didn't contain changes" in reason or "No updates" in reason:
+                    return False
+                raise DeployFailed(f"the stack {self.name}: {reason}")
+            time.sleep(pause)
+        raise DeployFailed(f"the stack {self.name}: the change set did not become ready")
+
+    def _follow(self, stack_id: str, wanted: str) -> None:
+        """Say what happens until the stack is at rest. Raises DeployFailed unless that is as wanted."""
+        reasons: list[str] = []
+        for pause in _pauses():
+            stack = self._describe(stack_id)
+            status = stack["StackStatus"] if stack else "DELETE_COMPLETE"
+            for event in self._see_events(stack_id):
+                self._tell(event)
+                reasons += _reason(event)
+            if not status.endswith("_IN_PROGRESS"):
+                if status == wanted:
+                    return
+                raise DeployFailed(
+                    f"the stack {self.name} is in {status}: {'; '.join(reasons) or 'no reason given'}"
+                )
+            time.sleep(pause)
+        raise DeployFailed(f"the stack {self.name} was not done after {_LIMIT / 60:.0f} minutes; look in AWS")
+
+    def _tell(self, event: "StackEventTypeDef") -> None:
+        status, what = event.get("ResourceStatus", ""), event.get("LogicalResourceId", "")
+        because = event.get("ResourceStatusReason", "") if status.endswith("_FAILED") else ""
+        self._progress(f"  {status:<20} {what}{f': {because}' if because else ''}")
+
+    def _see_events(self, stack_id: str) -> list["StackEventTypeDef"]:
+        """The events since the last look, in their order."""
+        new: list[StackEventTypeDef] = []
+        try:
+            for page in self._client.get_paginator("describe_stack_events").paginate(StackName=stack_id):
+                fresh = [event for event in page["StackEvents"] if event["EventId"] not in self._seen]
+                new += fresh
+                if len(fresh) < len(page["StackEvents"]):
+                    break
+        except ClientError as error:
+            if not _is_missing(error):
+                raise
+        self._seen.update(event["EventId"] for event in new)
+        return new[::-1]
+
+    def _describe(self, name: str) -> "StackTypeDef | None":
+        with aws_calls(f"the stack {name}"):
+            try:
+                stacks = self._client.describe_stacks(StackName=name)["Stacks"]
+            except ClientError as error:
+                if _is_missing(error):
+                    return None
+                raise
+        return stacks[0] if stacks else None
+
+
+def _reason(event: "StackEventTypeDef") -> list[str]:
+    """Why a resource failed; nothing for those that were only stopped because another had failed."""
+    reason = event.get("ResourceStatusReason", "")
+    if not event.get("ResourceStatus", "").endswith("_FAILED") or "cancelled" in reason:
+        return []
+    return [f"{event.get('LogicalResourceId')}: {reason}"]
+
+
+def _is_missing(error: ClientError) -> bool:
+    return code_of(error) == "ValidationError" and "does not exist" in str(error)
+
+
+def _pauses() -> Iterator[float]:
+    """Seconds to wait between looks, growing, until the limit is reached."""
+    give_up = time.monotonic() + _LIMIT
+    pause = _FIRST_PAUSE
+    while time.monotonic() < give_up:
+        yield pause
+        pause = min(pause * 1.5, _LONGEST_PAUSE)

@@ -1,0 +1,77 @@
+"""Which Python a bundle is for: one of Lambda's, or the one that is running."""
+
+import platform
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+from .errors import BundleFailed
+
+__all__ = ["Architecture", "Place", "Target"]
+
+#: The newest C library that wheels may need, by the system that Lambda runs a Python on: Amazon Linux 2 up
+#: to Python 3.11, Amazon Linux 2023 since. https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtimes.html
+_GLIBC_MINOR = {"3.11": 26}
+_GLIBC_MINOR_SINCE = 34
+
+#: What the template allows.
+_PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+
+
+class Architecture(StrEnum):
+    """The processor, in Lambda's words."""
+
+    ARM64 = "arm64"
+    X86_64 = "x86_64"
+
+    @property
+    def machine(self) -> str:
+        """The same in the words of wheels."""
+        return "aarch64" if self is Architecture.ARM64 else "x86_64"
+
+
+class Place(StrEnum):
+    """Where the bundle is to run."""
+
+    LAMBDA = "lambda"
+    THIS_MACHINE = "this machine"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A Python version, such as `3.13`, on a processor, in a place. Others raise BundleFailed."""
+
+    python: str = "3.13"
+    architecture: Architecture = Architecture.ARM64
+    place: Place = Place.LAMBDA
+
+    def __post_init__(self) -> None:
+        if self.python not in _PYTHONS:
+            raise BundleFailed(f"the worker runs on Python {', '.join(_PYTHONS)}, not on {self.python}")
+
+    @classmethod
+    def this_machine(cls) -> Self:
+        """The interpreter that is running now; the embedded stack runs its functions with it."""
+        running = f"3.{sys.version_info.minor}"
+        is_arm = platform.machine().lower() in {"aarch64", "arm64"}
+        return cls(
+            python=running if running in _PYTHONS else _PYTHONS[-1],
+            architecture=Architecture.ARM64 if is_arm else Architecture.X86_64,
+            place=Place.THIS_MACHINE,
+        )
+
+    @property
+    def runtime(self) -> str:
+        """The name of Lambda's runtime."""
+        return f"python{self.python}"
+
+    @property
+    def wheel_platforms(self) -> list[str]:
+        """The platform tags of the wheels that run on Lambda, the most demanding first."""
+        newest = _GLIBC_MINOR.get(self.python, _GLIBC_MINOR_SINCE)
+        tags = [f"manylinux_2_{minor}_{self.architecture.machine}" for minor in range(newest, 16, -1)]
+        return [*tags, f"manylinux2014_{self.architecture.machine}"]
+
+    def __str__(self) -> str:
+        return f"Python {self.python} on {self.architecture}, {self.place}"

@@ -1,0 +1,38 @@
+"""The actions of the stack that the end-to-end tests run on. Bundled, so nothing of the tests is imported."""
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from duebell_worker import Abort, Retry, Task, Worker
+
+worker = Worker.from_env()
+
+
+@worker.action("succeed")
+def succeed(payload: dict[str, Any], task: Task) -> None:
+    print(f"{task.id} says {payload.get('word', 'nothing')}")
+
+
+@worker.action("fail", attempts=1)
+def fail(payload: dict[str, Any], task: Task) -> None:
+    raise RuntimeError(f"{task.id} fails every time")
+
+
+@worker.action("fail_once", attempts=3)
+def fail_once(payload: dict[str, Any], task: Task) -> None:
+    if task.attempt == 1:
+        raise Retry("the first attempt always fails", after=1)
+
+
+@worker.action("abort", attempts=3)
+def abort(payload: dict[str, Any], task: Task) -> None:
+    raise Abort("not worth another attempt")
+
+
+@worker.action("linger")
+def linger(payload: dict[str, Any], task: Task) -> None:
+    """Tell the process in a file, and stay."""
+    Path(payload["file"]).write_text(str(os.getpid()))
+    time.sleep(600)

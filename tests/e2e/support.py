@@ -1,0 +1,78 @@
+"""What the end-to-end tests share: waiting for a condition, and `duebell local` as a process."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from duebell_infra.ministack import HOST, free_port
+from duebell_infra.session import embedded_session
+
+T = TypeVar("T")
+
+#: Seconds. A rule rings at the latest two minutes after a task is added; machines can be busy.
+PATIENCE = 240.0
+
+#: What `duebell local` says last before it serves.
+READY = "Ctrl-C stops it"
+
+
+def wait_for(condition: Callable[[], T], *, patience: float = PATIENCE) -> T:
+    """The first true value that `condition` gives; AssertionError if there is none in time."""
+    give_up = time.monotonic() + patience
+    while not (value := condition()):
+        assert time.monotonic() < give_up, "it did not happen in time"
+        time.sleep(0.2)
+    return value
+
+
+class LocalCommand:
+    """`duebell local` on free ports, with what it prints."""
+
+    def __init__(self, state: Path, *arguments: str) -> None:
+        self.port, self.editor_port = free_port(), free_port()
+        self.output = state.with_suffix(".out")
+        ports = ["--port", str(self.port), "--editor-port", str(self.editor_port)]
+        with self.output.open("w") as output:
+            self.process = subprocess.Popen(
+                [*COMMAND, "local", "--state", str(state), *ports, *arguments],
+                cwd=Path(__file__).parent,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        self.session = embedded_session(f"http://{HOST}:{self.port}")
+
+    @property
+    def printed(self) -> str:
+        return self.output.read_text()
+
+    def wait_till_ready(self) -> None:
+        wait_for(lambda: READY in self.printed or self.process.poll() is not None, patience=60)
+        assert self.process.poll() is None, self.printed
+
+    def end(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Send the signal; the exit status."""
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+
+COMMAND = [sys.executable, "-c", "from duebell_infra.cli import main; main()"]
+
+
+@contextmanager
+def local_command(state: Path, *arguments: str) -> Iterator[LocalCommand]:
+    """`duebell local`, serving; ended in order if the test has not done so."""
+    command = LocalCommand(state, *arguments)
+    try:
+        command.wait_till_ready()
+        yield command
+    finally:
+        if command.process.poll() is None:
+            command.end()

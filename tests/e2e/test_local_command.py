@@ -1,0 +1,117 @@
+"""`duebell local` as a process: how it starts, what it refuses, how it ends, what it keeps."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from duebell_editor import Editor, Settings
+from duebell_infra.errors import EmbeddedStackFailed
+from duebell_infra.ministack import HOST, free_port, refuse_taken
+from duebell_infra.state import StateFolder
+from tests.e2e.support import COMMAND, LocalCommand, local_command, wait_for
+
+pytestmark = pytest.mark.e2e
+
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
+ACTIONS = ("--actions", "actions_for_tests:worker")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_serves_and_ends_in_order(tmp_path: Path, number: signal.Signals) -> None:
+    with local_command(tmp_path / "state", *ACTIONS) as command:
+        with urllib.request.urlopen(f"http://{HOST}:{command.editor_port}/api/status") as answer:
+            assert answer.status == 200
+        assert command.end(number) == 0
+
+        assert "actions_for_tests:worker" in command.printed
+        assert "Traceback" not in command.printed
+        assert is_free(command.port)
+
+
+def test_what_is_in_the_queue_is_there_again(tmp_path: Path) -> None:
+    with local_command(tmp_path / "state") as command:
+        assert "every task will fail" in command.printed
+        Editor(Settings(), session=command.session).add("succeed", due=LATER, id="later")
+        before = Editor(Settings(), session=command.session).status()
+
+    with local_command(tmp_path / "state", *ACTIONS) as command:
+        editor = Editor(Settings(), session=command.session)
+        assert editor.get("later").due == LATER
+        assert editor.status().expression == before.expression
+
+
+def test_nothing_is_left_or_lost_when_it_is_killed(tmp_path: Path) -> None:
+    with local_command(tmp_path / "state") as command:
+        Editor(Settings(), session=command.session).add("succeed", due=LATER, id="later")
+        assert command.end(signal.SIGKILL) == -signal.SIGKILL
+        wait_for(lambda: is_free(command.port), patience=60)
+        wait_for(lambda: is_unlocked(tmp_path / "state"), patience=60)
+
+    with local_command(tmp_path / "state") as command:
+        assert Editor(Settings(), session=command.session).get("later").due == LATER
+
+
+def test_a_folder_in_use_and_a_taken_port_are_refused(tmp_path: Path) -> None:
+    with local_command(tmp_path / "state") as command:
+        theirs, ours = ("--state", str(tmp_path / "state")), ("--state", str(tmp_path / "other"))
+        port, editor_port = ("--port", str(command.port)), ("--editor-port", str(command.editor_port))
+        free, editor_free = ("--port", str(free_port())), ("--editor-port", str(free_port()))
+
+        assert "is in use by another stack" in refusal(*theirs, *free, *editor_free)
+        assert re.search(rf"port {command.port} .* --port", refusal(*ours, *port, *editor_free))
+        assert re.search(rf"port {command.editor_port} .* --editor-port", refusal(*ours, *free, *editor_port))
+
+
+def test_it_ends_when_the_stack_dies(tmp_path: Path) -> None:
+    with local_command(tmp_path / "state") as command:
+        ministack = (tmp_path / "state" / "tmp" / f"ministack-{command.port}.pid").read_text()
+        os.kill(int(ministack), signal.SIGKILL)
+
+        assert command.process.wait(60) == 1
+        assert command.printed.splitlines()[-1].startswith("error: MiniStack has ended by itself")
+
+
+def test_a_failure_to_start_stops_everything(tmp_path: Path) -> None:
+    command = LocalCommand(tmp_path / "state", "--actions", "no_such_module:worker")
+
+    assert command.process.wait(60) == 1
+    assert command.printed.startswith("error: there is no module 'no_such_module'")
+    assert command.printed.count("\n") == 1
+    assert is_free(command.port)
+
+
+def refusal(*arguments: str) -> str:
+    """The one line that `duebell local` says when it does not start."""
+    done = subprocess.run(
+        [*COMMAND, "local", *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    return done.stderr
+
+
+def is_free(port: int) -> bool:
+    try:
+        refuse_taken(port, option="")
+    except EmbeddedStackFailed:
+        return False
+    return True
+
+
+def is_unlocked(state: Path) -> bool:
+    try:
+        with StateFolder(state):
+            return True
+    except EmbeddedStackFailed:
+        return False

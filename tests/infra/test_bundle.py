@@ -1,0 +1,52 @@
+"""The bundle as a whole."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from duebell_infra import bundle
+from duebell_infra.bundle import build
+from duebell_infra.errors import BundleFailed
+from duebell_infra.target import Target
+
+HERE = Target.this_machine()
+
+
+def test_it_holds_the_core_its_libraries_and_the_actions(tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text("")
+    built = build("jobs:worker", HERE, folder=tmp_path)
+
+    with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
+        names = archive.namelist()
+    assert {"jobs.py", "duebell_worker/entry.py", "msgspec/__init__.py", "pynamodb/__init__.py"} <= set(names)
+    assert names == sorted(names)
+    assert (built.actions, built.files) == ("jobs:worker", len(names))
+
+
+def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text("")
+    first = build("jobs:worker", HERE, folder=tmp_path)
+    (tmp_path / "jobs.py").touch()
+    second = build("jobs:worker", HERE, folder=tmp_path)
+    (tmp_path / "jobs.py").write_text("# changed")
+    third = build("jobs:worker", HERE, folder=tmp_path)
+
+    assert first.data == second.data
+    assert first.hash == second.hash != third.hash
+
+
+def test_there_is_a_worker_without_actions() -> None:
+    assert build(None, HERE).actions == ""
+
+
+def test_its_size_is_told() -> None:
+    assert str(build(None, HERE)).startswith("0.")
+
+
+def test_what_lambda_would_refuse_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "_UNPACKED_LIMIT", 1000)
+
+    with pytest.raises(BundleFailed, match="unpacked"):
+        build(None, HERE)

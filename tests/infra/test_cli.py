@@ -1,0 +1,68 @@
+"""The program `duebell`, as far as it needs no AWS."""
+
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from duebell_infra import cli
+
+
+def duebell(*arguments: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", "from duebell_infra.cli import main; main()", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_it_has_the_commands_about_tasks_and_about_the_stack(tmp_path: Path) -> None:
+    done = duebell("--help", folder=tmp_path)
+
+    commands = {line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")}
+    assert {"add", "list", "status", "local", "bundle", "deploy", "destroy"} <= commands
+    assert done.returncode == 0
+
+
+def test_bundle_writes_the_same_zip_each_time(tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text("")
+    for name in ("one.zip", "two.zip"):
+        done = duebell("bundle", "--actions", "jobs:worker", "--this-machine", "-o", name, folder=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"{name}: 0.")
+
+    one = (tmp_path / "one.zip").read_bytes()
+    assert one == (tmp_path / "two.zip").read_bytes()
+    with zipfile.ZipFile(io.BytesIO(one)) as archive:
+        assert "jobs.py" in archive.namelist()
+
+
+def test_an_error_is_one_line(tmp_path: Path) -> None:
+    done = duebell("bundle", "--actions", "no-module", folder=tmp_path)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_destroy_asks_first(tmp_path: Path) -> None:
+    done = duebell("destroy", "--delete-table", folder=tmp_path)
+
+    assert done.returncode == 1
+    assert "with every task in it?" in done.stdout
+
+
+def test_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "find_spec", lambda name: None)
+
+    with pytest.raises(SystemExit, match=r"duebell\[cli\]"):
+        cli.main()

@@ -1,0 +1,121 @@
+"""The libraries in a bundle: which, for which machine, and how it is said that one cannot be had.
+
+pip gets the wheels from a folder: no test here reaches a registry.
+"""
+
+import sys
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from duebell_infra.dependencies import IN_RUNTIME, core_requirements, install
+from duebell_infra.errors import BundleFailed
+from duebell_infra.target import Architecture, Target
+
+ARM = Target(python="3.13", architecture=Architecture.ARM64)
+INTEL = Target(python="3.12", architecture=Architecture.X86_64)
+
+
+@pytest.fixture
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that pip takes wheels from; the core's own are in it, for both targets."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    for requirement in core_requirements():
+        name, version = requirement.split("==")
+        needs = "botocore" if name == "pynamodb" else ""
+        for tag in ("cp313-cp313-manylinux_2_17_aarch64", "cp312-cp312-manylinux2014_x86_64"):
+            write_wheel(folder, name, version, tag, needs=needs)
+    write_wheel(folder, "botocore", "1.0", "py3-none-any")
+    return folder
+
+
+def write_wheel(folder: Path, name: str, version: str, tag: str, *, needs: str = "") -> None:
+    notes = f"{name}-{version}.dist-info"
+    requires = f"Requires-Dist: {needs}\n" if needs else ""
+    files = {
+        f"{name}/__init__.py": f"# {tag}\n",
+        f"{notes}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requires}",
+        f"{notes}/WHEEL": f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {tag}\n",
+    }
+    files[f"{notes}/RECORD"] = "".join(f"{file},,\n" for file in [*files, f"{notes}/RECORD"])
+    with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as wheel:
+        for file, text in files.items():
+            wheel.writestr(file, text)
+
+
+def test_the_core_requires_what_is_installed_here_but_for_the_sdk() -> None:
+    requirements = dict(line.split("==") for line in core_requirements())
+
+    assert {"msgspec", "pynamodb"} <= set(requirements)
+    assert not set(requirements) & IN_RUNTIME
+    assert requirements["msgspec"] == metadata.version("msgspec")
+
+
+@pytest.mark.parametrize(("target", "tag"), [(ARM, "aarch64"), (INTEL, "x86_64")])
+def test_lambda_gets_wheels_of_its_own_kind(wheels: Path, tmp_path: Path, target: Target, tag: str) -> None:
+    files = install(tmp_path / "installed", target, requirements=None)
+
+    assert tag in files["msgspec/__init__.py"].read_text()
+    assert not [name for name in files if name.startswith("botocore")]
+    assert not [name for name in files if name.endswith(("RECORD", "INSTALLER", "direct_url.json"))]
+    assert f"msgspec-{metadata.version('msgspec')}.dist-info/METADATA" in files
+
+
+def test_the_sdk_goes_in_when_asked_for(wheels: Path, tmp_path: Path) -> None:
+    write_wheel(wheels, "boto3", metadata.version("boto3"), "py3-none-any")
+    files = install(tmp_path / "installed", ARM, requirements=None, leave_out=frozenset())
+
+    assert {"boto3/__init__.py", "botocore/__init__.py"} <= set(files)
+
+
+def test_the_users_requirements_go_in(wheels: Path, tmp_path: Path) -> None:
+    write_wheel(wheels, "sums", "1.0", "cp313-cp313-manylinux_2_28_aarch64", needs="numbers")
+    write_wheel(wheels, "numbers", "2.0", "py3-none-any")
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("sums>=1\n")
+
+    files = install(tmp_path / "installed", ARM, requirements=requirements)
+
+    assert {"sums/__init__.py", "numbers/__init__.py", "msgspec/__init__.py"} <= set(files)
+
+
+def test_a_wheel_for_another_machine_is_said_to_be_missing(wheels: Path, tmp_path: Path) -> None:
+    write_wheel(wheels, "sums", "1.0", "cp313-cp313-manylinux_2_28_x86_64")
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("sums\n")
+
+    with pytest.raises(BundleFailed, match=r"no fitting wheels for Python 3\.13 on arm64.*sums"):
+        install(tmp_path / "installed", ARM, requirements=requirements)
+
+
+def test_a_missing_requirements_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BundleFailed, match=r"no requirements file .*/none\.txt"):
+        install(tmp_path / "installed", ARM, requirements=tmp_path / "none.txt")
+
+
+def test_it_is_said_when_pip_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_pip = tmp_path / "python"
+    without_pip.write_text(
+        f"#!/bin/sh\nexec {sys.executable} -I -S -c \"import runpy; runpy.run_module('pip')\"\n"
+    )
+    without_pip.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(without_pip))
+
+    with pytest.raises(BundleFailed, match="pip is missing"):
+        install(tmp_path / "installed", ARM, requirements=None)
+
+
+def test_this_machine_gets_what_is_installed_on_it(tmp_path: Path) -> None:
+    files = install(tmp_path / "installed", Target.this_machine(), requirements=None)
+
+    assert {"msgspec/__init__.py", "pynamodb/__init__.py"} <= set(files)
+    assert [name for name in files if name.startswith("msgspec/_core")]
+    assert not [
+        name for name in files if "__pycache__" in name or name.startswith(("boto3", "botocore", ".."))
+    ]

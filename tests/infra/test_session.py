@@ -1,0 +1,28 @@
+"""A session for the embedded stack takes nothing from the environment."""
+
+import pytest
+
+from duebell_infra.session import REGION, embedded_session
+
+HERE = "http://127.0.0.1:4599"
+
+
+def test_the_environment_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "production")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://elsewhere.invalid")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://elsewhere.invalid")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "mine")
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.invalid:3128")
+
+    session = embedded_session(HERE)
+    client = session.client("dynamodb")
+
+    assert (client.meta.endpoint_url, client.meta.region_name) == (HERE, REGION)
+    assert getattr(client.meta.config, "proxies", None) == {}
+    assert (credentials := session.get_credentials())
+    assert credentials.access_key == "test"
+
+
+def test_a_given_endpoint_wins() -> None:
+    client = embedded_session(HERE).client("s3", endpoint_url="http://127.0.0.1:4598")
+    assert client.meta.endpoint_url == "http://127.0.0.1:4598"

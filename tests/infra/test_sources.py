@@ -1,0 +1,87 @@
+"""What the bundle takes of our own packages and of the user's."""
+
+from pathlib import Path
+
+import pytest
+
+from duebell_infra.errors import BundleFailed
+from duebell_infra.sources import actions_files, own_files
+
+
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+
+
+def test_our_own_packages_go_in_without_what_only_a_person_needs() -> None:
+    names = set(own_files())
+
+    assert {"duebell_worker/entry.py", "duebell_editor/editor.py", "duebell_shared/table.py"} <= names
+    assert not [name for name in names if name.startswith(("duebell_editor/cli", "duebell_editor/http"))]
+    assert not [name for name in names if name.startswith("duebell_infra")]
+
+
+def test_a_package_goes_in_whole_without_tests_caches_and_hidden_things(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        *("sale/__init__.py", "sale/actions.py", "sale/models/price.py", "sale/rates.json"),
+        *("sale/.env", "sale/.git/config", "sale/__pycache__/actions.cpython-313.pyc", "sale/old.pyc"),
+        *("sale/tests/test_all.py", "sale/test_actions.py", "sale/conftest.py"),
+        *("sale/venv/pyvenv.cfg", "sale/venv/lib.py", "sale/sale.egg-info/PKG-INFO", "other/__init__.py"),
+    )
+
+    assert actions_files("sale.actions:worker", folder=tmp_path) == {
+        name: tmp_path / name
+        for name in ("sale/__init__.py", "sale/actions.py", "sale/models/price.py", "sale/rates.json")
+    }
+
+
+def test_a_module_goes_in_alone(tmp_path: Path) -> None:
+    write(tmp_path, "jobs.py", "other.py")
+
+    assert actions_files("jobs:worker", folder=tmp_path) == {"jobs.py": tmp_path / "jobs.py"}
+
+
+def test_a_folder_without_init_is_a_package_too(tmp_path: Path) -> None:
+    write(tmp_path, "jobs/actions.py", "jobs/more.py")
+
+    assert set(actions_files("jobs.actions:worker", folder=tmp_path)) == {"jobs/actions.py", "jobs/more.py"}
+
+
+def test_the_current_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "here/jobs.py", "installed/jobs.py")
+    monkeypatch.syspath_prepend(tmp_path / "installed")
+    monkeypatch.chdir(tmp_path / "here")
+
+    assert actions_files("jobs:worker") == {"jobs.py": tmp_path / "here" / "jobs.py"}
+
+
+def test_an_installed_module_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "here/other.py", "installed/jobs.py")
+    monkeypatch.syspath_prepend(tmp_path / "installed")
+    monkeypatch.chdir(tmp_path / "here")
+
+    assert actions_files("jobs:worker") == {"jobs.py": tmp_path / "installed" / "jobs.py"}
+
+
+def test_nothing_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text("raise RuntimeError('imported')")
+
+    assert actions_files("jobs:worker", folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "actions", ["jobs", "jobs:", ":worker", "jobs.py:worker.", "my-jobs:worker", "a b:c"]
+)
+def test_what_names_no_worker_is_refused(actions: str, tmp_path: Path) -> None:
+    with pytest.raises(BundleFailed, match="MODULE:ATTRIBUTE"):
+        actions_files(actions, folder=tmp_path)
+
+
+@pytest.mark.parametrize("actions", ["jobs:worker", "sale.jobs:worker", "sys:worker"])
+def test_a_missing_module_is_refused(actions: str, tmp_path: Path) -> None:
+    write(tmp_path, "sale/__init__.py")
+
+    with pytest.raises(BundleFailed):
+        actions_files(actions, folder=tmp_path)

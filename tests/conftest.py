@@ -8,8 +8,10 @@ import pytest
 from moto import mock_aws
 
 from duebell_editor import Editor
+from duebell_infra.local import EmbeddedStack
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
+from tests.e2e.support import ACTIONS, HERE
 from tests.support import REGION, Calls, Clock, create_rule, create_table
 
 if TYPE_CHECKING:
@@ -25,6 +27,16 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     monkeypatch.setenv("AWS_REGION", REGION)
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
+    """One embedded stack for all end-to-end tests, with tests/e2e/actions_for_tests.py.
+
+    It is shared, so tasks need ids of their own.
+    """
+    with EmbeddedStack(tmp_path_factory.mktemp("stack"), actions=ACTIONS, folder=HERE) as stack:
+        yield stack
 
 
 @pytest.fixture

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Annotated
 
-import boto3
 import typer
+
+from duebell_shared.backend import default_session
 
 from .bundle import build
 from .dependencies import IN_RUNTIME
@@ -120,7 +121,7 @@ def deploy(
         architecture=architecture,
         parameters={key: str(value) for key, value in given.items() if value is not None},
     )
-    session = boto3.Session()
+    session = default_session()
     settings = deploy_stack(session, deployment, say=typer.echo, progress=typer.echo)
     typer.echo(
         f"what editors need in their environment: AWS_DEFAULT_REGION={session.region_name} "
@@ -142,4 +143,4 @@ def destroy(
     what = "and its table, with every task in it" if delete_table else "and keep its table"
     if not yes:
         typer.confirm(f"Delete the stack {name} {what}?", abort=True)
-    destroy_stack(boto3.Session(), name, queue=queue, say=typer.echo, progress=typer.echo)
+    destroy_stack(default_session(), name, queue=queue, say=typer.echo, progress=typer.echo)

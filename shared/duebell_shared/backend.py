@@ -1,5 +1,6 @@
 """What an editor and a worker stand on: the queue, the rule, the arming between them, and the clock."""
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from .settings import Settings
 from .store import Store
 from .table import DynamoTable
 
-__all__ = ["Backend"]
+__all__ = ["Backend", "default_session"]
 
 #: Connections kept open to DynamoDB; more threads than this share them.
 _CONNECTIONS = 32
@@ -38,6 +39,13 @@ _EVENTS = Config(
     read_timeout=CALL_LIMIT.total_seconds() - 2,
     retries={"mode": "standard", "total_max_attempts": 1},
 )
+
+
+def default_session() -> boto3.Session:
+    """The session that the environment gives. boto3 reads AWS_DEFAULT_REGION only; AWS_REGION counts too."""
+    session = boto3.Session()
+    region = os.environ.get("AWS_REGION")
+    return boto3.Session(region_name=region) if region and not session.region_name else session
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +93,7 @@ class Backend:
 
         Raises InvalidSettings when these are incomplete.
         """
-        session = session or boto3.Session()
+        session = session or default_session()
         try:
             dynamodb = session.client("dynamodb", config=_DYNAMODB)
             events = session.client("events", config=_EVENTS)

@@ -15,6 +15,10 @@ from duebell_infra.session import embedded_session
 
 T = TypeVar("T")
 
+#: Where the actions of these tests are, and what they are called.
+HERE = Path(__file__).parent
+ACTIONS = "actions_for_tests:worker"
+
 #: Seconds. A rule rings at the latest two minutes after a task is added; machines can be busy.
 PATIENCE = 240.0
 

@@ -15,17 +15,17 @@ from duebell_editor import Editor, Settings
 from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.ministack import HOST, free_port, refuse_taken
 from duebell_infra.state import StateFolder
-from tests.e2e.support import COMMAND, LocalCommand, local_command, wait_for
+from tests.e2e.support import ACTIONS, COMMAND, LocalCommand, local_command, wait_for
 
 pytestmark = pytest.mark.e2e
 
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
-ACTIONS = ("--actions", "actions_for_tests:worker")
+WITH_ACTIONS = ("--actions", ACTIONS)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_serves_and_ends_in_order(tmp_path: Path, number: signal.Signals) -> None:
-    with local_command(tmp_path / "state", *ACTIONS) as command:
+    with local_command(tmp_path / "state", *WITH_ACTIONS) as command:
         with urllib.request.urlopen(f"http://{HOST}:{command.editor_port}/api/status") as answer:
             assert answer.status == 200
         assert command.end(number) == 0
@@ -41,7 +41,7 @@ def test_what_is_in_the_queue_is_there_again(tmp_path: Path) -> None:
         Editor(Settings(), session=command.session).add("succeed", due=LATER, id="later")
         before = Editor(Settings(), session=command.session).status()
 
-    with local_command(tmp_path / "state", *ACTIONS) as command:
+    with local_command(tmp_path / "state", *WITH_ACTIONS) as command:
         editor = Editor(Settings(), session=command.session)
         assert editor.get("later").due == LATER
         assert editor.status().expression == before.expression

@@ -9,8 +9,7 @@ import pytest
 from duebell_editor import Editor, Status
 from duebell_infra.local import EmbeddedStack
 from duebell_shared.instants import utc_now
-from tests.e2e.conftest import ACTIONS, HERE
-from tests.e2e.support import wait_for
+from tests.e2e.support import ACTIONS, HERE, wait_for
 
 pytestmark = pytest.mark.e2e
 

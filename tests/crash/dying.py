@@ -1,0 +1,152 @@
+"""A process that dies at its n-th AWS call, and what happens by itself after that."""
+
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from enum import StrEnum
+from types import SimpleNamespace
+from typing import Any, cast
+
+import boto3
+
+from duebell_editor import AwsError, NotArmed
+from duebell_shared.backend import Backend
+from duebell_shared.rule import Rule, minute_of
+from duebell_shared.settings import Settings
+from duebell_shared.table import DynamoTable
+from duebell_worker import Worker
+from tests.support import REGION, Clock, create_rule, create_table
+
+__all__ = ["Death", "InlinePool", "Lambda", "Moment", "Processes"]
+
+#: More rings than any of the scenarios needs.
+_MOST_RINGS = 12
+
+
+class Death(BaseException):
+    """The process has died. It makes no call any more, not even in a handler of this."""
+
+
+class Moment(StrEnum):
+    """When in its last call a process dies."""
+
+    BEFORE = "before it takes effect"
+    AFTER = "after it took effect"
+
+
+class InlinePool:
+    """Runs each call at once and to its end, so that a process makes its calls in the same order."""
+
+    def submit(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
+        future: Future[None] = Future()
+        try:
+            call(*arguments)
+        except BaseException as error:  # noqa: BLE001 (as a thread pool does)
+            future.set_exception(error)
+        else:
+            future.set_result(None)
+        return future
+
+    def wait(self, futures: Collection[Future[None]], patience: timedelta) -> Collection[Future[None]]:
+        return list(futures)
+
+    def close(self) -> None:
+        """Nothing is under way."""
+
+
+class Processes:
+    """One session on moto, for one process after the other: making one costs more than a test's calls.
+
+    Only one process is at work at a time. If it is to die, it dies at its n-th call and at every further one.
+    """
+
+    def __init__(self) -> None:
+        self._session = boto3.Session(region_name=REGION)
+        self._session.events.register("before-call", self._before)
+        self._session.events.register("after-call", self._after)
+        self._clients = {name: self._session.client(name) for name in ("dynamodb", "events")}
+        self._dies_at: int | None = None
+        self._moment = Moment.BEFORE
+        self._made = 0
+
+    def connect(self, clock: Clock, *, dies_at: int | None = None, moment: Moment = Moment.BEFORE) -> Backend:
+        """Another process's connection to the scheduler; the one before it makes no more calls."""
+        self._dies_at, self._moment, self._made = dies_at, moment, 0
+        dynamodb, events = cast("Any", self._clients["dynamodb"]), cast("Any", self._clients["events"])
+        rule = Rule("duebell", events, clock=clock, sleep=clock.sleep)
+        store = DynamoTable("duebell", dynamodb)
+        return Backend.over(Settings(lanes=2), store, rule, clock=clock, sleep=clock.sleep)
+
+    @contextmanager
+    def another(self) -> Iterator[None]:
+        """What is called inside, another process calls, which does not die."""
+        kept = self._dies_at, self._made
+        self._dies_at = None
+        yield
+        self._dies_at, self._made = kept
+
+    def expression(self) -> str:
+        """Where the rule stands."""
+        events = cast("Any", self._clients["events"])
+        return str(events.describe_rule(Name="duebell")["ScheduleExpression"])
+
+    def create_stack(self) -> None:
+        """The table and the rule, as the stack has them."""
+        create_table(self._session)
+        create_rule(self._session)
+
+    def _before(self, **_: Any) -> None:
+        self._made += 1
+        last = None if self._dies_at is None else self._dies_at + (self._moment is Moment.AFTER)
+        if last is not None and self._made >= last:
+            raise Death
+
+    def _after(self, **_: Any) -> None:
+        is_last = self._dies_at is not None and self._made >= self._dies_at
+        if is_last and self._moment is Moment.AFTER:
+            raise Death
+
+
+class Lambda:
+    """Invokes the worker when the rule rings, and again when it failed; the clock moves on with it."""
+
+    def __init__(self, processes: Processes, clock: Clock, actions: Callable[[Worker], None]) -> None:
+        self._processes = processes
+        self._clock = clock
+        self._actions = actions
+
+    def invoke(self, backend: Backend) -> bool:
+        """One invocation; whether it ended well."""
+        worker = Worker(backend=backend, pool=lambda _: InlinePool())
+        self._actions(worker)
+        context = SimpleNamespace(get_remaining_time_in_millis=lambda: 300_000)
+        try:
+            worker.handler(None, cast("Any", context))
+        except (Death, AwsError, NotArmed):
+            return False
+        return True
+
+    def retry(self) -> None:
+        """What Lambda does after an invocation that failed: two more, after one and two minutes."""
+        for minutes in (1, 2):
+            self._clock.advance(timedelta(minutes=minutes))
+            if self.invoke(self._processes.connect(self._clock)):
+                return
+
+    def let_it_ring(self) -> None:
+        """Whatever the rule is set to happens, as long as it is set to something that is still to come."""
+        for _ in range(_MOST_RINGS):
+            backend = self._processes.connect(self._clock)
+            minute = self._next_ring()
+            if minute is None:
+                return
+            self._clock.now = max(self._clock.now, minute + timedelta(seconds=7))
+            if not self.invoke(backend):
+                self.retry()
+        raise AssertionError("the rule rings and rings")
+
+    def _next_ring(self) -> datetime | None:
+        """The minute that the rule rings in; one that was over before is never rung for."""
+        minute = minute_of(self._processes.expression())
+        return minute if minute and minute + timedelta(minutes=1) > self._clock.now else None

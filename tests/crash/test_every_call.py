@@ -1,0 +1,210 @@
+"""For each scenario and each n: the process dies at its n-th AWS call, and nothing acknowledged is lost."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+
+import pytest
+from moto import mock_aws
+
+from duebell_editor import Editor, Status
+from duebell_shared.rule import SENTINEL
+from duebell_worker import Worker
+from tests.crash.dying import Death, Lambda, Moment, Processes
+from tests.support import Clock
+
+SOON, LATER = timedelta(minutes=30), timedelta(hours=3)
+
+#: The scenarios' processes make fewer calls than this; the tests see to it.
+MOST_CALLS = 60
+
+Change = Callable[[Editor], None]
+
+
+class World:
+    """A scheduler on moto with a clock, and what ran in it when."""
+
+    def __init__(self, processes: Processes) -> None:
+        processes.create_stack()
+        self.processes = processes
+        self.clock = Clock()
+        self.editor = Editor(backend=processes.connect(self.clock))
+        self.editor.ensure_armed()
+        self.ran: list[str] = []
+        self.hook: Change | None = None
+        self.lambda_ = Lambda(processes, self.clock, self._actions)
+
+    def _actions(self, worker: Worker) -> None:
+        @worker.action("note", attempts=3)
+        def note(payload: dict[str, bool], task: object) -> None:
+            self.ran.append(task.id)  # type: ignore[attr-defined]
+            if self.hook:
+                hook, self.hook = self.hook, None
+                with self.processes.another():
+                    hook(self.editor)
+            if payload.get("fails"):
+                raise ValueError("as told")
+
+    def add(self, *ids: str, due: timedelta = SOON, fails: bool = False) -> None:
+        for id in ids:
+            self.editor.add("note", due=due, id=id, payload={"fails": fails})
+
+    def status(self, id: str) -> Status:
+        return self.editor.get(id).status
+
+    def expression(self) -> str:
+        return self.processes.expression()
+
+
+@pytest.fixture
+def world() -> Iterator[Callable[[], World]]:
+    """A new world whenever asked; the old one is gone then."""
+    with ExitStack() as running:
+        running.enter_context(mock_aws())
+        processes = Processes()
+
+        def renew() -> World:
+            running.close()
+            running.enter_context(mock_aws())
+            return World(processes)
+
+        yield renew
+
+
+def deaths() -> Iterator[tuple[int, Moment]]:
+    for number in range(1, MOST_CALLS):
+        for moment in Moment:
+            yield number, moment
+
+
+def die_changing(world: World, change: Change, number: int, moment: Moment) -> bool:
+    """Make the change in a process that dies at its n-th call; whether it was acknowledged nevertheless."""
+    backend = world.processes.connect(world.clock, dies_at=number, moment=moment)
+    try:
+        change(Editor(backend=backend))
+    except Death:
+        return False
+    finally:
+        world.processes.connect(world.clock)
+    return True
+
+
+def die_running(world: World, number: int, moment: Moment) -> bool:
+    """Run in a Lambda that dies at its n-th call; whether it ended well nevertheless."""
+    backend = world.processes.connect(world.clock, dies_at=number, moment=moment)
+    if world.lambda_.invoke(backend):
+        return True
+    world.lambda_.retry()
+    return False
+
+
+def ring_in(world: World, delay: timedelta) -> None:
+    world.clock.advance(delay + timedelta(seconds=7))
+
+
+def all_is_well(world: World, *done: str) -> None:
+    for id in done:
+        assert world.status(id) is Status.DONE, (
+            f"{id} is {world.status(id)}, the rule at {world.expression()}"
+        )
+    assert world.expression() == SENTINEL
+    assert world.editor.status().healthy
+
+
+def add_new(editor: Editor) -> None:
+    editor.add("note", due=timedelta(minutes=10), id="new")
+
+
+ADDING = {
+    "to an empty queue": (),
+    "a new head": ("one", "two"),
+}
+
+
+@pytest.mark.parametrize("there", ADDING.values(), ids=ADDING.keys())
+def test_an_editor_that_dies_while_it_adds(world: Callable[[], World], there: tuple[str, ...]) -> None:
+    for number, moment in deaths():
+        now = world()
+        now.add(*there)
+        acknowledged = die_changing(now, add_new, number, moment)
+        now.lambda_.let_it_ring()
+        for id in there:
+            assert now.status(id) is Status.DONE
+        if acknowledged:
+            all_is_well(now, "new", *there)
+            return
+        # And what was not acknowledged is mended by the same call again.
+        now.editor.add("note", due=timedelta(minutes=10), id="new", if_exists="keep")
+        now.lambda_.let_it_ring()
+        all_is_well(now, "new", *there)
+    raise AssertionError("more calls than expected")
+
+
+CHANGES: dict[str, tuple[Change, Status]] = {
+    "moves its task earlier": (lambda editor: _ignore(editor.move("two", due=SOON / 2)), Status.DONE),
+    "moves the head later": (lambda editor: _ignore(editor.move("one", due=LATER * 2)), Status.DONE),
+    "cancels the head": (lambda editor: _ignore(editor.cancel("one")), Status.CANCELLED),
+}
+
+
+@pytest.mark.parametrize(("change", "end"), CHANGES.values(), ids=CHANGES.keys())
+def test_an_editor_that_dies_while_it(world: Callable[[], World], change: Change, end: Status) -> None:
+    for number, moment in deaths():
+        now = world()
+        now.add("one")
+        now.add("two", "three", due=LATER)
+        acknowledged = die_changing(now, change, number, moment)
+        now.lambda_.let_it_ring()
+        # Whether the change was made or not, every task comes to its end.
+        assert now.status("two") is Status.DONE
+        assert now.status("three") is Status.DONE
+        assert now.status("one") in {Status.DONE, end}
+        assert now.expression() == SENTINEL
+        if acknowledged:
+            assert now.status("one") is end
+            return
+    raise AssertionError("more calls than expected")
+
+
+RUNS: dict[str, tuple[tuple[str, ...], bool]] = {
+    "one task": (("one",), False),
+    "several tasks": (("one", "two", "three"), False),
+    "a task that fails": (("one",), True),
+}
+
+
+@pytest.mark.parametrize(("ids", "fails"), RUNS.values(), ids=RUNS.keys())
+def test_a_run_that_dies_with(world: Callable[[], World], ids: tuple[str, ...], *, fails: bool) -> None:
+    for number, moment in deaths():
+        now = world()
+        now.add(*ids, fails=fails)
+        now.add("next", due=LATER)
+        ring_in(now, SOON)
+        ended_well = die_running(now, number, moment)
+        now.lambda_.let_it_ring()
+        end = Status.FAILED if fails else Status.DONE
+        assert {now.status(id) for id in ids} == {end}
+        assert all(now.editor.get(id).attempt <= 3 for id in ids)
+        all_is_well(now, "next")
+        if ended_well:
+            return
+    raise AssertionError("more calls than expected")
+
+
+def test_a_run_that_dies_while_a_task_is_added(world: Callable[[], World]) -> None:
+    for number, moment in deaths():
+        now = world()
+        now.add("one")
+        ring_in(now, SOON)
+        now.hook = add_new  # made by another process, while the run is at work
+        ended_well = die_running(now, number, moment)
+        was_added = now.hook is None
+        now.lambda_.let_it_ring()
+        all_is_well(now, "one", *(["new"] if was_added else []))
+        if ended_well:
+            return
+    raise AssertionError("more calls than expected")
+
+
+def _ignore(_: object) -> None:
+    """A change's result is of no interest."""

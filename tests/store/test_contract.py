@@ -1,0 +1,236 @@
+"""The storage contract, one suite for the DynamoDB table and for its twin in memory.
+
+The table runs on moto here, and on MiniStack in the end-to-end tests.
+"""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import boto3
+import msgspec
+import pytest
+
+from duebell_shared.arming import ArmingRecord, Lane
+from duebell_shared.backend import Backend
+from duebell_shared.instants import NEVER
+from duebell_shared.settings import Settings
+from duebell_shared.store import Store
+from duebell_shared.task import Failure, QueueKey, Status, Task, new_task
+from tests.simulation.twin import MemoryStore
+from tests.support import NOON, create_table
+
+LATER = NOON + timedelta(hours=1)
+
+
+@pytest.fixture(
+    params=["memory", "moto", pytest.param("ministack", marks=pytest.mark.e2e)],
+)
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    match request.param:
+        case "memory":
+            yield MemoryStore()
+        case "moto":
+            session: boto3.Session = request.getfixturevalue("session")
+            yield Backend.connect(Settings(), session).store
+        case _:
+            stack = request.getfixturevalue("stack")
+            name = f"contract-{abs(hash(request.node.nodeid)):x}"
+            create_table(stack.session, name)
+            yield Backend.connect(Settings(table=name), stack.session).store
+            stack.session.client("dynamodb").delete_table(TableName=name)
+
+
+def task(id: str = "one", due: datetime = LATER, **changes: Any) -> Task:
+    made = new_task(id=id, action="act", due=due, payload={"n": 1}, now=NOON, lane_of=lambda _: 0)
+    return msgspec.structs.replace(made, **changes)
+
+
+def key(of: Task) -> QueueKey:
+    assert of.queued
+    return QueueKey(of.queued, of.id, of.lane)
+
+
+def keys(found: Iterator[QueueKey]) -> list[str]:
+    return [each.id for each in found]
+
+
+# The arming record.
+
+
+def test_there_is_no_record_at_first(store: Store) -> None:
+    assert store.read_record() is None
+
+
+def test_the_first_record_is_written_once(store: Store) -> None:
+    first = store.swap_record(None, ArmingRecord(lanes=(Lane(due=LATER),)))
+    assert first
+    assert store.read_record() == first
+    assert store.swap_record(None, ArmingRecord(lanes=(Lane(),))) is None
+    assert store.read_record() == first
+
+
+def test_a_record_is_swapped_only_as_it_was_read(store: Store) -> None:
+    first = store.swap_record(None, ArmingRecord(lanes=(Lane(), Lane())))
+    assert first
+    second = store.swap_record(first, first.lowered({1: LATER}))
+    assert second
+    assert second.rev == first.rev + 1
+    assert store.swap_record(first, first.lowered({0: NOON})) is None
+    assert store.read_record() == second
+
+
+# Tasks.
+
+
+def test_a_task_comes_back_as_it_was_written(store: Store) -> None:
+    whole = task(
+        status=Status.FAILED,
+        queued=None,
+        attempt=3,
+        started_at=NOON,
+        finished_at=LATER,
+        run="run",
+        lateness_ms=12,
+        failure=Failure(type="E", message="ü", traceback="…"),
+        expires_at=NOON + timedelta(days=30),
+        payload_json='{"big":123456789012345678901234567890,"f":0.1,"s":"\\u0000é"}',
+    )
+    assert store.insert(whole)
+    assert store.get(0, "one") == whole
+
+
+def test_there_is_no_task_where_none_was_written(store: Store) -> None:
+    assert store.get(0, "one") is None
+    assert store.insert(task())
+    assert store.get(1, "one") is None
+
+
+def test_an_id_is_taken_once(store: Store) -> None:
+    assert store.insert(task())
+    assert not store.insert(task(action="other"))
+    assert store.get(0, "one") == task()
+
+
+def test_history_that_has_expired_makes_room(store: Store) -> None:
+    assert store.insert(task(status=Status.DONE, queued=None, expires_at=NOON - timedelta(seconds=1)))
+    assert store.insert(task())
+    assert store.get(0, "one") == task()
+
+
+def test_history_that_has_not_expired_does_not(store: Store) -> None:
+    assert store.insert(task(status=Status.DONE, queued=None, expires_at=NOON + timedelta(seconds=1)))
+    assert not store.insert(task())
+
+
+def test_a_change_is_made_on_the_revision_it_was_made_from(store: Store) -> None:
+    first = task()
+    assert store.insert(first)
+    paused = first.paused()
+    assert store.save(first, paused)
+    assert store.get(0, "one") == paused
+    assert not store.save(first, first.cancelled(now=NOON, retention=timedelta(days=1)))
+    assert store.get(0, "one") == paused
+
+
+def test_a_change_that_is_stored_already_was_ours(store: Store) -> None:
+    # The answer to a write may be lost, and the write made again.
+    first = task()
+    assert store.insert(first)
+    assert store.save(first, first.paused())
+    assert store.save(first, first.paused())
+
+
+def test_many_are_found_by_their_keys_and_the_missing_left_out(store: Store) -> None:
+    there = [task(f"task-{number}") for number in range(7)]
+    assert all(store.insert(each) for each in there)
+    found = store.get_many([*map(key, there), QueueKey(LATER, "missing", 0)])
+    assert found == {each.id: each for each in there}
+
+
+# Claims.
+
+
+def test_a_claim_starts_an_attempt_and_returns_the_task(store: Store) -> None:
+    assert store.insert(task())
+    now = LATER + timedelta(milliseconds=1234)
+    claimed = store.claim(key(task()), run="run", now=now, status=Status.SCHEDULED)
+    expected = task(status=Status.RUNNING, attempt=1, rev=2, started_at=now, run="run", lateness_ms=1234)
+    assert claimed == expected
+    assert store.get(0, "one") == expected
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda one: one.paused(),
+        lambda one: one.moved(LATER + timedelta(hours=1), now=NOON),
+        lambda one: one.cancelled(now=NOON, retention=timedelta(days=1)),
+    ],
+)
+def test_what_was_changed_since_it_was_seen_is_not_claimed(
+    store: Store, changed: Callable[[Task], Task]
+) -> None:
+    assert store.insert(task())
+    assert store.save(task(), changed(task()))
+    before = store.get(0, "one")
+    for status in (Status.SCHEDULED, Status.RUNNING):
+        assert store.claim(key(task()), run="run", now=LATER, status=status) is None
+    assert store.get(0, "one") == before
+
+
+def test_nothing_is_claimed_that_is_not_there(store: Store) -> None:
+    assert store.claim(key(task()), run="run", now=LATER, status=Status.SCHEDULED) is None
+    assert store.get(0, "one") is None
+
+
+def test_a_running_task_is_claimed_as_that_only(store: Store) -> None:
+    assert store.insert(task())
+    assert store.claim(key(task()), run="dead", now=LATER, status=Status.SCHEDULED)
+    assert store.claim(key(task()), run="new", now=LATER, status=Status.SCHEDULED) is None
+    again = store.claim(key(task()), run="new", now=LATER, status=Status.RUNNING)
+    assert again
+    assert (again.run, again.attempt) == ("new", 2)
+
+
+# The queue.
+
+
+def test_the_queue_is_in_order_and_within_bounds(store: Store) -> None:
+    for minutes in (50, 10, 30, 20, 40):
+        assert store.insert(task(f"at-{minutes}", NOON + timedelta(minutes=minutes)))
+    between = store.queued(0, after=NOON + timedelta(minutes=20), before=NOON + timedelta(minutes=40))
+    assert keys(between) == ["at-20", "at-30", "at-40"]
+    assert keys(store.queued(0)) == ["at-10", "at-20", "at-30", "at-40", "at-50"]
+    assert keys(store.queued(1)) == []
+    assert store.head(0) == NOON + timedelta(minutes=10)
+    assert store.head(1) == NEVER
+
+
+def test_tasks_that_do_not_wait_are_not_in_the_queue(store: Store) -> None:
+    assert store.insert(task())
+    claimed = store.claim(key(task()), run="run", now=LATER, status=Status.SCHEDULED)
+    assert claimed
+    assert keys(store.queued(0)) == ["one"]  # it runs, and may have to be looked at again
+    assert store.save(claimed, claimed.done(now=LATER, retention=timedelta(days=1)))
+    assert keys(store.queued(0)) == []
+    assert store.head(0) == NEVER
+
+
+def test_the_head_can_be_asked_for_without_some(store: Store) -> None:
+    one, two = task("one", NOON), task("two", LATER)
+    assert store.insert(one)
+    assert store.insert(two)
+    assert store.head(0, skipping={key(one)}) == LATER
+    assert store.head(0, skipping={key(one), key(two)}) == NEVER
+
+
+def test_what_is_not_queued_is_listed_by_status_and_expired_history_is_not(store: Store) -> None:
+    keep = timedelta(days=1)
+    assert store.insert(task("b-failed").failed(Failure(type="E", message=""), now=NOON, retention=keep))
+    assert store.insert(task("a-done").done(now=NOON, retention=keep))
+    assert store.insert(task("c-gone").done(now=NOON - 2 * keep, retention=keep))
+    assert store.insert(task("d-waiting"))
+    listed = store.unqueued(0, {Status.DONE, Status.FAILED}, now=NOON)
+    assert [each.id for each in listed] == ["a-done", "b-failed"]
+    assert [each.id for each in store.unqueued(0, {Status.PAUSED}, now=NOON)] == []

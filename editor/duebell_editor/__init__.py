@@ -19,6 +19,7 @@ from duebell_shared.errors import (
     TaskConflict,
     TaskExists,
     TaskNotFound,
+    UnreadableTask,
 )
 from duebell_shared.settings import Settings
 from duebell_shared.task import Failure, Status, Task
@@ -56,4 +57,5 @@ __all__ = [
     "TaskConflict",
     "TaskExists",
     "TaskNotFound",
+    "UnreadableTask",
 ]

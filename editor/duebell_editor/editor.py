@@ -120,7 +120,7 @@ class Editor:
 
     def get(self, id: str) -> Task:
         """The task with this id: one read, strongly consistent. Raises TaskNotFound."""
-        task = self._stored(check_name("id", id))
+        task = self._stored(check_name("id", id), self._clock())
         if task is None:
             raise TaskNotFound(id)
         return task
@@ -240,10 +240,10 @@ class Editor:
             lane_of=self._lane_of,
         )
 
-    def _stored(self, id: str) -> Task | None:
-        """The task with this id; history that has expired is not there any more, deleted yet or not."""
+    def _stored(self, id: str, now: datetime) -> Task | None:
+        """The task with this id; history that has expired by now counts as deleted, whether it is or not."""
         task = self._store.get(self._lane_of(id), id)
-        return None if task and task.expires_at and task.expires_at <= self._clock() else task
+        return None if task and task.expires_at and task.expires_at <= now else task
 
     def _write(self, task: Task, if_exists: IfExists) -> Task:
         for _ in range(_TRIES):
@@ -251,7 +251,7 @@ class Editor:
                 return task
             if if_exists is IfExists.FAIL:
                 raise TaskExists(task.id)
-            there = self._stored(task.id)
+            there = self._stored(task.id, task.created_at)
             if there and if_exists is IfExists.KEEP:
                 return there
             if there:

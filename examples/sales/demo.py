@@ -81,13 +81,15 @@ def see_it_run(editor: Editor, log: WorkerLog) -> Task:
     """Tell what the worker logs until the first task has been run; the task as it is then."""
     say("waiting for the rule to ring; the lines that follow are the Lambda's own")
     give_up = datetime.now(UTC) + PATIENCE
+    has_told = False
     while True:
         task = editor.get(SOON)
         for line in log.new_lines():
             print(f"           {line}", flush=True)
-        if task.status.is_finished or datetime.now(UTC) > give_up:
+            has_told = has_told or SOON in line
+        if (task.status.is_finished and has_told) or datetime.now(UTC) > give_up:
             return task
-        time.sleep(1)
+        time.sleep(0.5)
 
 
 def show_rule(editor: Editor, why: str) -> None:

@@ -39,9 +39,14 @@ class WorkerLog:
         except (BotoCoreError, ClientError):
             return
         for event in sorted(events, key=lambda event: event["timestamp"]):
-            if event["eventId"] in self._seen:
+            # MiniStack leaves the id out at times; what was said at that moment tells events apart as well.
+            id = (
+                event.get("eventId")
+                or f"{event['timestamp']} {event.get('logStreamName')} {event['message']}"
+            )
+            if id in self._seen:
                 continue
-            self._seen[event["eventId"]] = event["timestamp"]
+            self._seen[id] = event["timestamp"]
             message = event["message"].rstrip()
             if message and not message.startswith(_FRAME):
                 yield readable(message, at=datetime.fromtimestamp(event["timestamp"] / 1000).astimezone())

@@ -52,9 +52,15 @@ class Armer:
     def lower(self, dues: Mapping[int, datetime]) -> ArmingRecord:
         """See to it that these lanes are looked at no later than this, and return the record as it is then.
 
-        When they are already, which is the common case, this is one read.
+        When they are already, which is the common case, this is one read. Raises NotArmed.
         """
-        return self.change(lambda record: record.lowered(dues))
+
+        def lower(record: ArmingRecord) -> ArmingRecord:
+            if any(lane >= len(record.lanes) for lane in dues):
+                raise NotArmed("the queue has fewer lanes than it had: start this process anew")
+            return record.lowered(dues)
+
+        return self.change(lower)
 
     def change(self, transition: Callable[[ArmingRecord], ArmingRecord]) -> ArmingRecord:
         """Apply a transition by compare-and-swap, on the newest record for as often as it takes.

@@ -91,7 +91,7 @@ class Run:
         """
         try:
             self._lease.arm()
-        except NotArmed as error:
+        except (NotArmed, AwsError) as error:
             # No watchdog, but what is due can run: Lambda invokes again what ends in an error, as this will.
             emit("not_armed", level=logging.ERROR, run=self._id, error=str(error))
         lost = False
@@ -166,7 +166,7 @@ class Run:
         now = self._clock()
         under_way = [attempt.key for attempt in self._under_way.values()]
         for key in heapq.merge(*(self._store.queued(lane, before=now) for lane in self._lease.lanes)):
-            if key not in under_way and key not in self._passed_over:
+            if key not in under_way and key not in self._not_claimed and key not in self._passed_over:
                 yield key
 
     def _is_time_to_stop(self) -> bool:

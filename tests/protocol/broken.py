@@ -1,0 +1,117 @@
+"""The protocol with one ingredient removed, each of which the explorer must find out."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Self
+
+from msgspec.structs import replace
+
+from duebell_shared.arming import ArmingRecord, Lane
+
+from .world import Ingredients
+
+__all__ = ["BROKEN"]
+
+
+class _NoLock(ArmingRecord, frozen=True, kw_only=True):
+    """Whoever wants to calls PutRule."""
+
+    def is_being_applied(self, now: datetime) -> bool:
+        return False
+
+
+class _NoWatchdog(ArmingRecord, frozen=True, kw_only=True):
+    """A held lane is not rung for at its lease's end."""
+
+    @property
+    def target(self) -> datetime:
+        return min(lane.due for lane in self.lanes)
+
+
+class _KnownWhileApplying(ArmingRecord, frozen=True, kw_only=True):
+    """The rule counts as armed as it was until another setting is confirmed."""
+
+    def applying(self, applier: str, *, until: datetime) -> Self:
+        return replace(self, applier=applier, applier_until=until)
+
+
+class _LeaseCountsAsLook(ArmingRecord, frozen=True, kw_only=True):
+    """A held lane's due is not lowered when its run's watchdog rings as early: but the run may live on."""
+
+    def lowered(self, dues: Mapping[int, datetime]) -> Self:
+        record = self
+        for number, due in dues.items():
+            if due < min(record.lanes[number].wake, record.lanes[number].due):
+                record = record._with({number: replace(record.lanes[number], due=due)})
+        return record
+
+
+class _OneLaneAtATime(ArmingRecord, frozen=True, kw_only=True):
+    """A run claims only the most urgent free lane: then another lane's due says nothing of this one's."""
+
+    def claimed(self, owner: str, *, now: datetime, until: datetime) -> Self:
+        free = [(lane.due, number) for number, lane in enumerate(self.lanes) if lane.is_free(now)]
+        if not free:
+            return self
+        _, first = min(free)
+        return replace(self._with({first: Lane(owner=owner, until=until)}), armed=None, rings_at=None)
+
+
+class _ReleaseForgets(ArmingRecord, frozen=True, kw_only=True):
+    """A run releases its lanes due at what it has read, whatever was added since."""
+
+    def released(self, owner: str, heads: Mapping[int, datetime]) -> Self:
+        return self._with({number: Lane(due=heads[number]) for number in self.lanes_of(owner)})
+
+
+class _LateCallsCount(ArmingRecord, frozen=True, kw_only=True):
+    """Who was answered after its hold was over confirms, if nobody else came."""
+
+    def confirmed(
+        self,
+        applier: str,
+        target: datetime,
+        rings_at: datetime | None,
+        *,
+        now: datetime,
+        may_land_again: bool,
+    ) -> Self:
+        early = now if self.applier_until > now else self.applier_until - timedelta(microseconds=1)
+        return super().confirmed(applier, target, rings_at, now=early, may_land_again=may_land_again)
+
+
+class _NoDispute(ArmingRecord, frozen=True, kw_only=True):
+    """Who confirms after its hold is over changes nothing."""
+
+    def disputed(self) -> Self:
+        return self
+
+
+class _HoldEndsWithTheAnswer(ArmingRecord, frozen=True, kw_only=True):
+    """The hold ends with the answer to a second try, though the first may land yet."""
+
+    def confirmed(
+        self,
+        applier: str,
+        target: datetime,
+        rings_at: datetime | None,
+        *,
+        now: datetime,
+        may_land_again: bool,
+    ) -> Self:
+        return super().confirmed(applier, target, rings_at, now=now, may_land_again=False)
+
+
+BROKEN = {
+    "lock": Ingredients(record=_NoLock),
+    "watchdog": Ingredients(record=_NoWatchdog),
+    "clear before read": Ingredients(clear_first=False),
+    "write before lower": Ingredients(write_first=False),
+    "unknown while applying": Ingredients(record=_KnownWhileApplying),
+    "a lease is no look": Ingredients(record=_LeaseCountsAsLook),
+    "all free lanes claimed": Ingredients(record=_OneLaneAtATime),
+    "release heeds what was added": Ingredients(record=_ReleaseForgets),
+    "late calls do not count": Ingredients(record=_LateCallsCount),
+    "dispute": Ingredients(record=_NoDispute),
+    "an unanswered try keeps the hold": Ingredients(record=_HoldEndsWithTheAnswer),
+}

@@ -1,0 +1,44 @@
+"""What is explored: small in `make test`, larger on request."""
+
+from .world import Case, Edit
+
+__all__ = ["CASES", "DEEP"]
+
+_ALL = frozenset({"crash", "stall", "refuse", "timeout", "hurry"})
+_CRASH_OR_STALL = frozenset({"crash", "stall"})
+
+_ADDS = (Edit(0, due=1), Edit(1, due=2))
+
+_MOVE = (Edit(0, due=1), Edit(1, due=1))
+_MOVES = (Edit(0, due=1), Edit(0, due=2))
+
+#: The third date is one that a watchdog may ring at, while the second one's is later.
+_WATCHDOGS_DATE = (Edit(0, due=1), Edit(1, due=5), Edit(2, due=3))
+
+_LATE = frozenset({"late"})
+_TIMEOUT = frozenset({"timeout"})
+
+CASES = (
+    Case("two lanes, an add in each, three crashes", (0, 1), _ADDS, 3),
+    Case("two lanes, an add in each, two crashes or stalls", (0, 1), _ADDS, 2, _CRASH_OR_STALL),
+    Case("two lanes, an add in each, a fault of any kind", (0, 1), _ADDS, 1, _ALL),
+    Case("one lane, two adds, two crashes or stalls", (0, 0), _ADDS, 2, _CRASH_OR_STALL),
+    Case("two lanes, a move and an add, two crashes or stalls", (0, 1), _MOVE, 2, _CRASH_OR_STALL, {0: 2}),
+    Case("two lanes, a move and an add, a fault of any kind", (0, 1), _MOVE, 1, _ALL, {0: 2}),
+    Case("two lanes, two moves of one task", (0, 1), _MOVES, 2, _CRASH_OR_STALL, {0: 5, 1: 2}),
+    Case("two lanes, three adds, a crash", (0, 1, 1), (*_ADDS, Edit(2, due=1)), 1),
+    Case("one lane, an add at a watchdog's date, a crash", (0, 0, 0), _WATCHDOGS_DATE, 1),
+    Case("two lanes, an add at a watchdog's date, a crash", (0, 1, 1), _WATCHDOGS_DATE, 1),
+    Case("one lane, two adds, a PutRule long after its hold", (0, 0), _ADDS, 1, _LATE),
+    Case("one lane, a move and an add, a PutRule long after its hold", (0, 0), _MOVE, 1, _LATE, {0: 5}),
+    Case("one lane, two adds, a PutRule unanswered", (0, 0), (Edit(0, due=5), Edit(1, due=1)), 1, _TIMEOUT),
+)
+
+#: Large: minutes each, and up to gigabytes.
+DEEP = (
+    Case("deep: one lane, two adds, two faults", (0, 0), _ADDS, 2, _ALL),
+    Case("deep: two lanes, two adds, two faults", (0, 1), _ADDS, 2, _ALL),
+    Case("deep: a move and an add, three crashes or stalls", (0, 1), _MOVE, 3, _CRASH_OR_STALL, {0: 2}),
+    Case("deep: three adds, two crashes or stalls", (0, 1, 1), (*_ADDS, Edit(2, due=1)), 2, _CRASH_OR_STALL),
+    Case("deep: a longer time", (0, 0), (Edit(0, due=2), Edit(1, due=1)), 2, _CRASH_OR_STALL, end=3),
+)

@@ -1,0 +1,296 @@
+"""The processes of the protocol, step for step as `Editor`, `Armer`, `Lease` and `Run` take them.
+
+A step is what happens between two moments at which another process can get in: one compare-and-swap on the
+arming record (with the look at the record that it returns), one read of a head, one PutRule, one write of a
+task. What the record becomes is computed by the real transitions.
+"""
+
+from . import transitions as t
+from .world import (
+    DONE,
+    HOLD,
+    LEASE,
+    NEVER_AT,
+    Case,
+    Edit,
+    Ingredients,
+    Proc,
+    Records,
+    State,
+    alarm,
+    at,
+    instant,
+)
+
+__all__ = ["Model", "Step"]
+
+#: Who did what, and the state after it.
+Step = tuple[str, str, State]
+
+
+class Model:
+    """All that can happen in a case."""
+
+    def __init__(self, case: Case, ingredients: Ingredients | None = None) -> None:
+        self.case = case
+        self.records = Records()
+        self._ingredients = ingredients or Ingredients()
+        self._settled: dict[tuple[int, int], bool] = {}
+        self._steps: list[Step] = []
+
+    def wrong(self, s: State) -> str | None:
+        """What is wrong when nothing is running: the promise of some call that has returned is not kept."""
+        if s.procs:
+            return None
+        lanes = self.records[s.record].lanes
+        for lane, (due, promised) in zip(self.case.lanes, s.tasks, strict=True):
+            if due == DONE or promised == NEVER_AT:
+                continue
+            if s.rule == NEVER_AT:
+                return "LOST"
+            bound = max(promised, s.now) + 1
+            if lanes[lane].owner:  # its run died, and the watchdog wakes the next one
+                bound = max(bound, at(lanes[lane].until) + 1)
+            if s.rule > bound:
+                return "LATE"
+        return None
+
+    def successors(self, s: State) -> list[Step]:
+        """Every step that any process, the rule, the time or a fault can take from here."""
+        self._steps = []
+        if (index := self._alone(s)) is not None:
+            p = s.procs[index]
+            self._head(s._replace(procs=s.procs[:index] + s.procs[index + 1 :]), p)
+            return self._steps
+        for name in s.idle:
+            others = s._replace(idle=tuple(other for other in s.idle if other != name))
+            edit = self._edit(name)
+            proc = Proc(name, "", due=edit.due)
+            self._write(others, proc) if self._ingredients.write_first else self._lower(others, proc)
+        for index, p in enumerate(s.procs):
+            if index and s.procs[index - 1] == p:
+                continue
+            alone = s._replace(procs=s.procs[:index] + s.procs[index + 1 :])
+            getattr(self, f"_{p.step}")(alone, p)
+            if s.faults and "crash" in self.case.faults and p.step not in {"claim", "land"}:
+                self._crash(alone._replace(faults=s.faults - 1), p)
+        if s.rule <= s.now:
+            self._on("rule", "RINGS", s, self._run(s), rule=NEVER_AT)
+        elif s.now < self.case.end:
+            if not any(p.is_pressed(s.now) for p in s.procs):
+                self._steps.append(("time", "passes", s._replace(now=s.now + 1)))
+            elif s.faults and not self.case.faults.isdisjoint({"stall", "late"}):
+                self._steps.append(
+                    ("time", "passes, a process STALLS", s._replace(now=s.now + 1, faults=s.faults - 1))
+                )
+        return self._steps
+
+    def _alone(self, s: State) -> int | None:
+        """A process whose next step nothing else can affect, nor be affected by: no other order matters.
+
+        That is the read of a head that nobody can change any more: no editor is still to write a task of the
+        lane, and no other run can run one, unless this run loses its lease, and what it has read with it.
+        """
+        for index, p in enumerate(s.procs):
+            if p.step == "head":
+                lane = p.lanes[len(p.heads)]
+                edited = (self.case.lanes[self._edit(name).task] for name in s.idle)
+                if lane not in edited and not any(lane in q.lanes for q in s.procs if q is not p):
+                    return index
+        return None
+
+    def _edit(self, name: str) -> Edit:
+        return self.case.edits[ord(name) - ord("a")]
+
+    # What becomes of a process. `s` is the state without it.
+
+    def _on(self, who: str, what: str, s: State, *procs: Proc, **changes: object) -> None:
+        self._steps.append((who, what, s._replace(procs=tuple(sorted(s.procs + procs)), **changes)))  # type: ignore[arg-type]
+
+    def _run(self, s: State) -> Proc:
+        """A new run. Names are used again once nobody bears them, so that fewer states differ."""
+        record = self.records[s.record]
+        taken = {p.name for p in s.procs} | {lane.owner for lane in record.lanes} | {record.applier}
+        return Proc(next(f"W{n}" for n in range(1, 99) if f"W{n}" not in taken), "claim")
+
+    def _crash(self, s: State, p: Proc) -> None:
+        if p.name[0] == "W" and not p.guarded:
+            self._on(p.name, f"CRASHES at {p.step}, and Lambda invokes again", s, self._run(s))
+        else:
+            self._on(p.name, f"CRASHES at {p.step}", s)
+
+    def _is_settled(self, record: int, now: int) -> bool:
+        key = (record, now)
+        if key not in self._settled:
+            self._settled[key] = self.records[record].is_settled(instant(now))
+        return self._settled[key]
+
+    def _look(self, what: str, s: State, p: Proc, **changes: int) -> None:
+        """`Armer.ensure` with the record as it is now: settled, or to be looked at again."""
+        s = s._replace(**changes)  # type: ignore[arg-type]
+        if not self._is_settled(s.record, s.now):
+            self._on(p.name, what, s, p._replace(step="ensure", put=(0, 0)))
+        elif p.then == "return":
+            self._on(p.name, f"{what}, settled: RETURNS", s, tasks=self._promise(s, p))
+        elif p.then == "drain":
+            self._on(
+                p.name, f"{what}, settled", s, p._replace(step="drain", then="", put=(0, 0), guarded=True)
+            )
+        else:
+            self._on(p.name, f"{what}, settled: ENDS", s)
+
+    def _not_armed(self, what: str, s: State, p: Proc, **changes: int) -> None:
+        """NotArmed is raised: an editor's call fails, a run goes on or ends in an error."""
+        if p.name[0] != "W":
+            self._on(p.name, f"{what}: NotArmed", s, **changes)
+        elif p.then == "drain":
+            again = p._replace(step="drain", then="", put=(0, 0), guarded=False)
+            self._on(p.name, f"{what}: NotArmed, goes on", s, again, **changes)
+        else:
+            self._on(p.name, f"{what}: NotArmed, and Lambda invokes again", s, self._run(s), **changes)
+
+    # An editor: `Editor._write` or `_change`, then `_arm`.
+
+    def _write(self, s: State, p: Proc) -> None:
+        task = self._edit(p.name).task
+        due, promised = s.tasks[task]
+        if due == DONE:
+            self._on(p.name, "finds its task done", s)
+            return
+        if promised != NEVER_AT:
+            promised = max(promised, p.due)
+        s = s._replace(tasks=(*s.tasks[:task], (p.due, promised), *s.tasks[task + 1 :]))
+        if self._ingredients.write_first:
+            self._on(p.name, f"writes its task due {p.due}", s, p._replace(step="lower"))
+        else:
+            self._look(f"writes its task due {p.due}", s, p._replace(then="return"))
+
+    def _lower(self, s: State, p: Proc) -> None:
+        lane = self.case.lanes[self._edit(p.name).task]
+        record = self.records.changed(s.record, t.lowered, lane, p.due)
+        if self._ingredients.write_first:
+            self._look("lowers", s, p._replace(then="return"), record=record)
+        else:
+            self._on(p.name, "lowers", s, p._replace(step="write"), record=record)
+
+    def _promise(self, s: State, p: Proc) -> tuple[tuple[int, int], ...]:
+        """The tasks, with what the returning call promises; another may have moved its task meanwhile."""
+        task = self._edit(p.name).task
+        due, promised = s.tasks[task]
+        return (
+            s.tasks
+            if due == DONE
+            else (*s.tasks[:task], (due, min(promised, max(p.due, due))), *s.tasks[task + 1 :])
+        )
+
+    # Whoever arms: `Armer.ensure` and `_apply`.
+
+    def _ensure(self, s: State, p: Proc) -> None:
+        record = self.records[s.record]
+        if self._is_settled(s.record, s.now):
+            self._look("looks", s, p)
+        elif not record.is_being_applied(instant(s.now)):
+            number = self.records.changed(s.record, t.applying, p.name, s.now)
+            put = (at(self.records[number].target), s.now + HOLD)
+            self._on(p.name, f"applies {put[0]}", s, p._replace(step="put", put=put), record=number)
+
+    def _put(self, s: State, p: Proc) -> None:
+        target, hold_ends = p.put
+        lands = alarm(target, hold_ends - HOLD)
+        confirm = p._replace(step="confirm", answered=s.now)
+        faulty = s._replace(faults=s.faults - 1)
+        if s.now < hold_ends:
+            self._on(p.name, f"PutRule({target})", s, confirm, rule=lands)
+            if s.faults and "refuse" in self.case.faults:
+                record = self.records.changed(s.record, t.put_refused, p.name)
+                self._not_armed("is refused", faulty, p, record=record)
+            if s.faults and "timeout" in self.case.faults:
+                late = Proc(f"~{p.name}", "land", put=p.put)
+                self._on(p.name, "has no answer", faulty, late, p._replace(step="ensure", put=(0, 0)))
+                again = confirm._replace(retried=True)
+                self._on(p.name, f"has no answer, then PutRule({target})", faulty, late, again, rule=lands)
+        else:  # `Rule.ring_at` begins no call that could end after the hold
+            self._on(p.name, "is out of time", s, p._replace(step="ensure", put=(0, 0)))
+            if "late" in self.case.faults:  # but it may be paused between that look at the clock and the call
+                rule = lands if lands > s.now else NEVER_AT
+                self._on(p.name, f"wakes late: PutRule({target})", s, confirm, rule=rule)
+
+    def _land(self, s: State, p: Proc) -> None:
+        """A PutRule whose caller waits no more: it has its effect within the hold, or none."""
+        if s.now < p.put[1]:
+            self._on(p.name, f"PutRule({p.put[0]}) lands", s, rule=alarm(p.put[0], p.put[1] - HOLD))
+        self._on(p.name, "PutRule is dropped", s)
+
+    def _confirm(self, s: State, p: Proc) -> None:
+        times = (p.put[1] - HOLD, p.answered)
+        number = self.records.changed(s.record, t.put_done, p.name, p.put[0], times, p.retried)
+        self._look("confirms", s, p._replace(answered=0, retried=False), record=number)
+
+    # A run: `Run.execute` and `Lease`.
+
+    def _claim(self, s: State, p: Proc) -> None:
+        until = s.now + LEASE
+        record = self.records.changed(s.record, t.claimed, p.name, s.now, until)
+        lanes = self.records[record].lanes_of(p.name)
+        if lanes:
+            mine = p._replace(step="ensure", then="drain", lanes=lanes, until=until)
+            self._on(p.name, f"claims {lanes}", s, mine, record=record)
+        else:
+            self._on(p.name, "finds all held", s, p._replace(step="ensure", then="leave"))
+
+    def _drain(self, s: State, p: Proc) -> None:
+        if s.now >= p.until - LEASE // 2:
+            self._renew(s, p)
+        if s.now >= p.until:
+            return
+        step = "clear" if self._ingredients.clear_first else "head"
+        if s.faults and "hurry" in self.case.faults:
+            self._on(p.name, "has no time left", s, p._replace(step=step, then="hurry"), faults=s.faults - 1)
+        tasks = tuple(
+            (DONE, NEVER_AT) if due <= s.now and lane in p.lanes else (due, promised)
+            for lane, (due, promised) in zip(self.case.lanes, s.tasks, strict=True)
+        )
+        self._on(p.name, "runs what is due", s, p._replace(step=step), tasks=tasks)
+
+    def _renew(self, s: State, p: Proc) -> None:
+        until = s.now + LEASE
+        record = self.records.changed(s.record, t.renewed, p.name, until)
+        if self.records[record].lanes_of(p.name) != p.lanes:
+            self._lose(s, p, record)
+        else:
+            self._look("renews", s, p._replace(until=until, then="drain"), record=record)
+
+    def _lose(self, s: State, p: Proc, record: int) -> None:
+        lost = Proc(p.name, "ensure", "leave", guarded=p.guarded)
+        self._on(p.name, "has lost its lease", s, lost, record=record)
+
+    def _clear(self, s: State, p: Proc) -> None:
+        record = self.records.changed(s.record, t.cleared, p.name)
+        if self.records[record].lanes_of(p.name) != p.lanes:
+            self._lose(s, p, record)
+        else:
+            step = "head" if self._ingredients.clear_first else "release"
+            self._on(p.name, "clears", s, p._replace(step=step), record=record)
+
+    def _head(self, s: State, p: Proc) -> None:
+        lane = p.lanes[len(p.heads)]
+        dues = (
+            due for of, (due, _) in zip(self.case.lanes, s.tasks, strict=True) if of == lane and due != DONE
+        )
+        head = min(dues, default=NEVER_AT)
+        heads, last = (*p.heads, head), "release" if self._ingredients.clear_first else "clear"
+        step = "head" if len(heads) < len(p.lanes) else last
+        self._on(p.name, f"reads lane {lane}: {head}", s, p._replace(step=step, heads=heads))
+
+    def _release(self, s: State, p: Proc) -> None:
+        self._release_if(s, p, even_if_due=p.then == "hurry")
+        if s.faults and "hurry" in self.case.faults and p.then != "hurry":
+            self._release_if(s._replace(faults=s.faults - 1), p, even_if_due=True)
+
+    def _release_if(self, s: State, p: Proc, *, even_if_due: bool) -> None:
+        given = (p.name, tuple(zip(p.lanes, p.heads, strict=True)), s.now, even_if_due)
+        record = self.records.changed(s.record, t.released, *given)
+        if self.records[record].lanes_of(p.name):
+            self._on(p.name, "goes again", s, p._replace(step="drain", then="", heads=()))
+        else:
+            self._look("releases", s, Proc(p.name, "", "leave"), record=record)

@@ -1,0 +1,200 @@
+"""What the explorer moves through: states small enough to keep millions of, and the time they are in.
+
+Time is a small integer; `instant` is what the real transitions of `duebell_shared.arming` see of it. One
+unit is three minutes: more than GRACE, so that a ring missed at one moment is noticed at the next, and more
+than LEAD, so that the soonest a rule can ring is the next moment. A hold on the rule lasts one unit and a
+lease two: what the record does with them does not depend on how long they are.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from duebell_shared.arming import ArmingRecord, Lane, ring_minute
+from duebell_shared.instants import NEVER
+
+__all__ = [
+    "DONE",
+    "HOLD",
+    "LEASE",
+    "NEVER_AT",
+    "Case",
+    "Edit",
+    "Ingredients",
+    "Proc",
+    "Records",
+    "State",
+    "alarm",
+    "at",
+    "instant",
+    "start",
+]
+
+HOLD, LEASE = 1, 2
+
+#: NEVER in model time: the sentinel, an empty lane.
+NEVER_AT = 99
+
+#: The due of a task that has run.
+DONE = -1
+
+_UNIT = timedelta(minutes=3)
+_START = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def instant(moment: int) -> datetime:
+    """The moment as the record keeps it."""
+    return NEVER if moment == NEVER_AT else _START + moment * _UNIT
+
+
+def at(time: datetime) -> int:
+    """The first moment that is not before this time."""
+    return NEVER_AT if time == NEVER else -((_START - time) // _UNIT)
+
+
+def alarm(target: int, now: int) -> int:
+    """When a rule that is set for `target` at `now` rings."""
+    minute = ring_minute(instant(target), instant(now))
+    return NEVER_AT if minute is None else at(minute)
+
+
+class Proc(NamedTuple):
+    """One process: an editor's call ("a", "b" …) or a run ("W1" …), and what it holds in its own memory.
+
+    step     what it does next
+    then     where it goes on once the rule is settled
+    due      of an editor: the date it wants
+    lanes    of a run: the lanes it holds as far as it knows
+    until    of a run: its lease's end as far as it knows
+    heads    of a run: the heads it has read since `clear`
+    put      the target it is about to set the rule for, and the end of its hold
+    answered when its PutRule was answered
+    retried  and that only at the second try: the first may land yet
+    guarded  a run whose watchdog is confirmed; Lambda's retry is not counted on for those, as it comes only
+             twice, but for the others it must be
+    """
+
+    name: str
+    step: str
+    then: str = ""
+    due: int = 0
+    lanes: tuple[int, ...] = ()
+    until: int = 0
+    heads: tuple[int, ...] = ()
+    put: tuple[int, int] = (0, 0)
+    answered: int = 0
+    retried: bool = False
+    guarded: bool = False
+
+    def is_pressed(self, now: int) -> bool:
+        """Whether it must take its next step before time passes, lest it outlive its hold or its lease."""
+        is_applying = self.step in {"put", "confirm"} and self.put[1] == now + 1
+        return is_applying or (bool(self.lanes) and self.until == now + 1)
+
+
+class State(NamedTuple):
+    """Everything there is at one moment.
+
+    now       the time
+    record    number of the arming record among `Records`
+    rule      when the rule rings next
+    faults    how many more may happen
+    idle      the editors that have not started yet
+    tasks     each task's due (DONE when it has run), and the due that some editor's call has returned for
+    procs     what runs, sorted
+    """
+
+    now: int
+    record: int
+    rule: int
+    faults: int
+    idle: tuple[str, ...]
+    tasks: tuple[tuple[int, int], ...]
+    procs: tuple[Proc, ...]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One editor's call: task number `task` to be due at `due`; added, or moved if it is there already."""
+
+    task: int
+    due: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is explored: the lane of each task, which of them are there at the start, who edits, what fails.
+
+    faults  of these kinds, at most `budget` in all: "crash" of any process; "refuse", a PutRule that AWS
+            refuses; "timeout", one whose answer is lost, and which may land until the hold ends; "stall", a
+            process that is paused until its hold or its lease is over; "late", the same just before PutRule,
+            which then lands after the hold; "hurry", a run whose time is up
+    end     time stops here
+    """
+
+    name: str
+    lanes: tuple[int, ...]
+    edits: tuple[Edit, ...]
+    budget: int
+    faults: frozenset[str] = frozenset({"crash"})
+    there: dict[int, int] = field(default_factory=dict)
+    end: int = 2
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """What the protocol is made of, to be replaced by something broken.
+
+    record       the transitions
+    clear_first  a run forgets its lanes' dues before it reads their heads
+    write_first  an editor writes its task before it lowers the lane's due
+    """
+
+    record: type[ArmingRecord] = ArmingRecord
+    clear_first: bool = True
+    write_first: bool = True
+
+
+class Records:
+    """Every arming record that has been seen, by number, and what each transition makes of it.
+
+    So each transition runs once for each record and argument, however many states it is taken in.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[ArmingRecord, int] = {}
+        self._records: list[ArmingRecord] = []
+        self._known: dict[tuple[object, ...], int] = {}
+
+    def __getitem__(self, number: int) -> ArmingRecord:
+        return self._records[number]
+
+    def number(self, record: ArmingRecord) -> int:
+        number = self._numbers.setdefault(record, len(self._records))
+        if number == len(self._records):
+            self._records.append(record)
+        return number
+
+    def changed(self, number: int, transition: Callable[..., ArmingRecord], *arguments: object) -> int:
+        """The number of what `transition` makes of the record; a compare-and-swap loop is one step."""
+        key = (number, transition, *arguments)
+        if key not in self._known:
+            self._known[key] = self.number(transition(self._records[number], *arguments))
+        return self._known[key]
+
+
+def start(case: Case, kind: type[ArmingRecord], records: Records) -> State:
+    """Some tasks added long ago, the rule armed for them, nothing running."""
+    tasks = tuple((case.there.get(task, NEVER_AT),) * 2 for task in range(len(case.lanes)))
+    dues = [
+        min((tasks[t][0] for t, of in enumerate(case.lanes) if of == lane), default=NEVER_AT)
+        for lane in range(max(case.lanes) + 1)
+    ]
+    head = min(dues)
+    record = kind(lanes=tuple(Lane(due=instant(due)) for due in dues))
+    record = replace(record, armed=instant(head), rings_at=ring_minute(instant(head), instant(-1)))
+    idle = tuple("abcdef"[: len(case.edits)])
+    return State(0, records.number(record), head, case.budget, idle, tasks, ())

@@ -1,0 +1,125 @@
+"""The scheduler's life in one story: what the rule is set to as tasks are added and run."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import boto3
+import pytest
+
+from duebell_editor import Editor, Status
+from duebell_shared.arming import LEAD
+from duebell_shared.backend import Backend
+from duebell_shared.rule import SENTINEL, minute_of
+from duebell_worker import Worker
+from tests.support import NOON, Clock
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+
+YEAR_END = datetime(2026, 12, 31, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _every_rule_rings_in_the_future(session: boto3.Session, clock: Clock) -> None:
+    """Every PutRule that duebell makes names a minute that is safely to come, or the sentinel."""
+
+    def check(params: dict[str, Any], **_: Any) -> None:
+        expression = params["ScheduleExpression"]
+        minute = minute_of(expression)
+        assert expression == SENTINEL or (minute and minute >= clock.now + LEAD), (expression, clock.now)
+
+    session.events.register("provide-client-params.events.PutRule", check)
+
+
+@pytest.fixture
+def worker(backend: Backend) -> Worker:
+    worker = Worker(backend=backend)
+
+    @worker.action("act")
+    def act() -> None: ...
+
+    return worker
+
+
+def expression(events: "EventBridgeClient") -> str:
+    return events.describe_rule(Name="duebell")["ScheduleExpression"]
+
+
+def test_the_rule_follows_the_queue(
+    editor: Editor, worker: Worker, clock: Clock, events: "EventBridgeClient"
+) -> None:
+    # An empty queue: parked.
+    assert expression(events) == "cron(0 0 1 1 ? 1970)"
+
+    # The first task: armed for it.
+    editor.add("act", due=YEAR_END, id="year-end")
+    assert expression(events) == "cron(0 0 31 12 ? 2026)"
+
+    # A later one: unchanged.
+    editor.add("act", due=YEAR_END + timedelta(days=1), id="later")
+    assert expression(events) == "cron(0 0 31 12 ? 2026)"
+
+    # An earlier one: armed for that.
+    editor.add("act", due=datetime(2026, 12, 24, 18, 30, tzinfo=UTC), id="earlier")
+    assert expression(events) == "cron(30 18 24 12 ? 2026)"
+
+    # A run at that minute: it is done, and the rule is at the next.
+    clock.now = datetime(2026, 12, 24, 18, 30, 14, tzinfo=UTC)
+    report = worker.run()
+    assert (report.done, report.lateness_max_ms) == (1, 14_000)
+    assert editor.get("earlier").status is Status.DONE
+    assert editor.get("year-end").status is Status.SCHEDULED
+    assert expression(events) == "cron(0 0 31 12 ? 2026)"
+
+    # The rest is run, one after the other: parked again.
+    clock.now = YEAR_END + timedelta(seconds=3)
+    worker.run()
+    assert expression(events) == "cron(0 0 1 1 ? 2027)"
+    clock.now = YEAR_END + timedelta(days=1, seconds=59)
+    worker.run()
+    assert {editor.get(id).status for id in ("earlier", "year-end", "later")} == {Status.DONE}
+    assert expression(events) == SENTINEL
+    assert editor.status().healthy
+
+
+@pytest.mark.parametrize(
+    ("due", "rings"),
+    [
+        # Offsets other than UTC.
+        (datetime(2026, 12, 31, tzinfo=ZoneInfo("Europe/Berlin")), "cron(0 23 30 12 ? 2026)"),
+        (datetime(2026, 7, 1, 9, tzinfo=ZoneInfo("America/New_York")), "cron(2 12 21 11 ? 2026)"),
+        (datetime(2027, 7, 1, 9, tzinfo=ZoneInfo("America/New_York")), "cron(0 13 1 7 ? 2027)"),
+        (datetime(2027, 1, 1, tzinfo=timezone(timedelta(hours=5, minutes=45))), "cron(15 18 31 12 ? 2026)"),
+        # Seconds within a minute: the first whole minute that is not before.
+        (datetime(2026, 12, 31, 10, 5, 30, tzinfo=UTC), "cron(6 10 31 12 ? 2026)"),
+        (datetime(2026, 12, 31, 10, 5, 0, 1, tzinfo=UTC), "cron(6 10 31 12 ? 2026)"),
+        (datetime(2026, 12, 31, 23, 59, 59, tzinfo=UTC), "cron(0 0 1 1 ? 2027)"),
+        (datetime(2028, 2, 28, 23, 59, 1, tzinfo=UTC), "cron(0 0 29 2 ? 2028)"),
+        # In the past, now, in the current minute, in the next: the first minute that is safe. It is 12:00:20.
+        (datetime(1999, 1, 1, tzinfo=UTC), "cron(2 12 21 11 ? 2026)"),
+        (timedelta(0), "cron(2 12 21 11 ? 2026)"),
+        (NOON + timedelta(seconds=59), "cron(2 12 21 11 ? 2026)"),
+        (NOON + timedelta(minutes=1), "cron(2 12 21 11 ? 2026)"),
+        (NOON + timedelta(minutes=2), "cron(2 12 21 11 ? 2026)"),
+        (NOON + timedelta(minutes=2, seconds=1), "cron(3 12 21 11 ? 2026)"),
+        # The last minute there is.
+        (datetime(2199, 12, 31, 23, 59, tzinfo=UTC), "cron(59 23 31 12 ? 2199)"),
+    ],
+)
+def test_the_minute_that_the_rule_is_set_to(
+    editor: Editor, clock: Clock, events: "EventBridgeClient", due: datetime | timedelta, rings: str
+) -> None:
+    clock.now = NOON + timedelta(seconds=20)
+    editor.add("act", due=due)
+    assert expression(events) == rings
+
+
+def test_a_task_that_is_due_at_once_runs_at_the_first_safe_minute(
+    editor: Editor, worker: Worker, clock: Clock, events: "EventBridgeClient"
+) -> None:
+    task = editor.add("act", due=timedelta(seconds=-5))
+    clock.now = minute_of(expression(events)) or clock.now
+    worker.run()
+    assert editor.get(task.id).status is Status.DONE
+    assert expression(events) == SENTINEL

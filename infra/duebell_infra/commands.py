@@ -1,5 +1,6 @@
 """The commands about the stack: on this machine, in a bundle, on AWS."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -59,6 +60,19 @@ def local(
         state=state, port=port, editor_port=editor_port, actions=actions, requirements=requirements
     )
     serve(service, say=typer.echo)
+
+
+@app.command()
+def run(*, actions: Actions) -> None:
+    """Run what is due here and now, in this process, and re-arm the rule.
+
+    The worker's log goes to standard output, a JSON object to a line. The exit status is 1 if a task failed.
+    """
+    sys.path.insert(0, str(Path.cwd()))  # as python -m does
+    from duebell_worker.entry import load  # noqa: PLC0415 (it turns on the worker's log)
+
+    if load(actions).run().failed:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -79,22 +79,26 @@ def _annotations(name: str, function: Callable[..., Any]) -> dict[str, Any]:
 
 def _decoder(name: str, payload_type: Any) -> Callable[[str], Any]:
     """What turns JSON text into this type, or raises InvalidPayload."""
-    if payload_type in {Any, object}:
-        return payloads.decode
     if hasattr(payload_type, "__pydantic_validator__"):
         return _pydantic_decoder(payload_type)
-    try:
-        decode = msgspec.json.Decoder(payload_type).decode
-    except TypeError as error:
-        raise TypeError(f"action {name!r}: a payload cannot be {payload_type}: {error}") from error
+    decode = payloads.decode if payload_type in {Any, object} else _msgspec_decoder(name, payload_type)
 
     def decode_checked(text: str) -> Any:
         try:
             return decode(text)
-        except (msgspec.ValidationError, msgspec.DecodeError) as error:
+        except ValueError as error:  # msgspec's and json's own errors are of this kind
             raise InvalidPayload(str(error).replace("`$.", "`payload.").replace("`$", "`payload")) from error
 
     return decode_checked
+
+
+def _msgspec_decoder(name: str, payload_type: Any) -> Callable[[str], Any]:
+    try:
+        if isinstance(msgspec.inspect.type_info(payload_type), msgspec.inspect.CustomType):
+            raise TypeError("it is no type that JSON can be read as")
+        return msgspec.json.Decoder(payload_type).decode
+    except TypeError as error:
+        raise TypeError(f"action {name!r}: a payload cannot be {payload_type}: {error}") from error
 
 
 def _pydantic_decoder(payload_type: Any) -> Callable[[str], Any]:
@@ -107,7 +111,7 @@ def _pydantic_decoder(payload_type: Any) -> Callable[[str], Any]:
             return validate(text)
         except pydantic.ValidationError as error:
             faults = (
-                f"payload.{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+                f"{'.'.join(map(str, ('payload', *fault['loc'])))}: {fault['msg']}"
                 for fault in error.errors(include_url=False, include_input=False)
             )
             raise InvalidPayload("; ".join(faults)) from error

@@ -1,0 +1,168 @@
+"""What can be an action, how it is called, and what it is given."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from duebell_editor import Editor, InvalidTask
+from duebell_shared.backend import Backend
+from duebell_worker import Status, Task, Worker
+
+
+def test_an_action_gets_the_payload_and_the_task_or_the_first_or_nothing(
+    editor: Editor, worker: Worker
+) -> None:
+    # Given actions of all three kinds
+    got: dict[str, tuple[Any, ...]] = {}
+
+    @worker.action("nothing")
+    def nothing() -> None:
+        got["nothing"] = ()
+
+    @worker.action("payload")
+    def payload_alone(payload: dict[str, int]) -> None:
+        got["payload"] = (payload,)
+
+    @worker.action("both")
+    def both(payload: dict[str, int], task: Task) -> None:
+        got["both"] = (payload, task.id, task.attempt, task.status)
+
+    # When a task of each is run
+    for name in ("nothing", "payload", "both"):
+        editor.add(name, due=editor._clock(), payload={"item": 42}, id=name)
+    report = worker.run()
+
+    # Then each was given what it asks for
+    assert report.done == 3
+    assert got == {
+        "nothing": (),
+        "payload": ({"item": 42},),
+        "both": ({"item": 42}, "both", 1, Status.RUNNING),
+    }
+
+
+def test_an_action_with_more_arguments_is_refused(worker: Worker) -> None:
+    def greedy(payload: object, task: Task, more: object) -> None: ...
+
+    with pytest.raises(TypeError, match=r"action 'act': .*greedy takes 3 arguments, and an action gets two"):
+        worker.action("act")(greedy)
+
+
+def test_an_action_may_be_async(editor: Editor, worker: Worker, backend: Backend) -> None:
+    # Given an action that awaits, and one that fails after it
+    heard = []
+
+    @worker.action("act")
+    async def act(payload: dict[str, str]) -> None:
+        await asyncio.sleep(0)
+        heard.append(payload["word"])
+
+    @worker.action("fail", attempts=1)
+    async def fail() -> None:
+        await asyncio.sleep(0)
+        raise LookupError("too late")
+
+    # When both are run
+    editor.add("act", due=backend.clock(), payload={"word": "hello"}, id="act")
+    editor.add("fail", due=backend.clock(), id="fail")
+    worker.run()
+
+    # Then they were awaited to their end
+    assert heard == ["hello"]
+    failure = editor.get("fail").failure
+    assert failure is not None
+    assert (failure.type, failure.message) == ("LookupError", "too late")
+
+
+def test_an_async_action_runs_beside_others_in_threads(editor: Editor, threaded: Worker) -> None:
+    @threaded.action("act")
+    async def act() -> None:
+        await asyncio.sleep(0)
+
+    for number in range(5):
+        editor.add("act", due=editor._clock(), id=f"task-{number}")
+    assert threaded.run().done == 5
+
+
+def test_the_function_stays_callable_as_it_is(worker: Worker) -> None:
+    @worker.action("double")
+    def double(payload: int) -> int:
+        """Twice as much."""
+        return 2 * payload
+
+    assert double(21) == 42
+    assert (double.__name__, double.__doc__) == ("double", "Twice as much.")
+
+
+def test_one_function_can_be_several_actions(editor: Editor, worker: Worker) -> None:
+    seen = []
+
+    @worker.action("one")
+    @worker.action("other")
+    def act(payload: object, task: Task) -> None:
+        seen.append(task.action)
+
+    editor.add("one", due=editor._clock())
+    editor.add("other", due=editor._clock())
+    worker.run()
+    assert sorted(seen) == ["one", "other"]
+
+
+def test_a_name_is_given_once(worker: Worker) -> None:
+    @worker.action("act")
+    def first() -> None: ...
+
+    def second() -> None: ...
+
+    with pytest.raises(ValueError, match=r"there is an action 'act' already: .*first"):
+        worker.action("act")(second)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("", "must be 1 to 256 characters, not 0"),
+        ("x" * 257, "must be 1 to 256 characters, not 257"),
+        ("two\nlines", "only printable characters are allowed"),
+        (None, "must be text, not NoneType"),
+    ],
+)
+def test_a_name_that_no_task_could_have_is_refused(worker: Worker, name: Any, reason: str) -> None:
+    def act() -> None: ...
+
+    with pytest.raises(InvalidTask, match=f"action: .*{reason}"):
+        worker.action(name)(act)
+
+
+@pytest.mark.parametrize("attempts", [0, -1])
+def test_an_action_is_attempted_at_least_once(worker: Worker, attempts: int) -> None:
+    def act() -> None: ...
+
+    with pytest.raises(ValueError, match=f"action 'act': attempts must be 1 or more, not {attempts}"):
+        worker.action("act", attempts=attempts)(act)
+
+
+def test_an_annotation_that_cannot_be_resolved_is_said_to_be_so(worker: Worker) -> None:
+    def act(payload: "NotHere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+    with pytest.raises(TypeError, match=r"action 'act': an annotation of .*act cannot be resolved .*NotHere.*top"):
+        worker.action("act")(act)
+
+
+def test_fewer_than_one_at_a_time_is_refused(backend: Backend) -> None:
+    with pytest.raises(ValueError, match="concurrency must be 1 or more, not 0"):
+        Worker(backend=backend, concurrency=0)
+
+
+def test_a_worker_needs_no_settings_until_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given settings that cannot be right
+    monkeypatch.setenv("DUEBELL_LANES", "many")
+
+    # When a worker is made of them and given an action, nothing is read
+    worker = Worker.from_env()
+    worker.action("act")(lambda: None)
+
+    # Then it says so when it runs
+    with pytest.raises(Exception, match="DUEBELL_LANES: must be a whole number"):
+        worker.run()

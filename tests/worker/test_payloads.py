@@ -1,0 +1,250 @@
+"""The payload as the type that the action's annotation asks for, and what becomes of one that does not fit."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, TypedDict, cast
+
+import msgspec
+import pydantic
+import pytest
+
+from duebell_editor import Editor
+from duebell_shared.backend import Backend
+from duebell_worker import Failure, Status, Worker
+
+
+@dataclass
+class SaleClass:
+    item: int
+    price: float = 1.5
+
+
+class SaleDict(TypedDict):
+    item: int
+    price: float
+
+
+class SaleStruct(msgspec.Struct):
+    item: int
+    price: float = 1.5
+
+
+class SaleModel(pydantic.BaseModel):
+    item: int
+    price: float = 1.5
+
+
+@pydantic.dataclasses.dataclass
+class SalePydanticClass:
+    item: int
+    price: float = 1.5
+
+
+PAYLOAD = {"item": 42, "price": 1.5}
+
+
+def not_annotated(payload) -> None: ...  # type: ignore[no-untyped-def]
+
+
+def anything(payload: Any) -> None: ...
+
+
+def an_object(payload: object) -> None: ...
+
+
+def plain(payload: dict) -> None: ...  # type: ignore[type-arg]
+
+
+def a_mapping(payload: dict[str, float]) -> None: ...
+
+
+def a_dataclass(payload: SaleClass) -> None: ...
+
+
+def a_typed_dict(payload: SaleDict) -> None: ...
+
+
+def a_struct(payload: SaleStruct) -> None: ...
+
+
+def a_model(payload: SaleModel) -> None: ...
+
+
+def a_pydantic_dataclass(payload: SalePydanticClass) -> None: ...
+
+
+def in_quotes(payload: "SaleClass") -> None: ...
+
+
+def optional(payload: SaleClass | None) -> None: ...
+
+
+TYPED = [a_dataclass, a_typed_dict, a_struct, a_model, a_pydantic_dataclass, in_quotes, optional]
+
+
+def register(worker: Worker, function: Callable[..., None]) -> list[Any]:
+    """`function`'s annotations, as an action that keeps the payloads it gets."""
+    got: list[Any] = []
+
+    def act(payload: Any) -> None:
+        got.append(payload)
+
+    act.__annotations__ = function.__annotations__
+    worker.action("act")(act)
+    return got
+
+
+@pytest.mark.parametrize(
+    ("function", "payload"),
+    [
+        (not_annotated, PAYLOAD),
+        (anything, PAYLOAD),
+        (an_object, PAYLOAD),
+        (plain, PAYLOAD),
+        (a_mapping, PAYLOAD),
+        (a_dataclass, SaleClass(item=42)),
+        (a_typed_dict, PAYLOAD),
+        (a_struct, SaleStruct(item=42)),
+        (a_model, SaleModel(item=42)),
+        (a_pydantic_dataclass, SalePydanticClass(item=42)),
+        (in_quotes, SaleClass(item=42)),
+        (optional, SaleClass(item=42)),
+    ],
+)
+def test_the_payload_comes_as_the_type_that_is_asked_for(
+    editor: Editor, worker: Worker, function: Callable[..., None], payload: Any
+) -> None:
+    got = register(worker, function)
+    editor.add("act", due=editor._clock(), payload=PAYLOAD)
+    assert worker.run().done == 1
+    assert got == [payload]
+    assert type(got[0]) is type(payload)
+
+
+@pytest.mark.parametrize("payload", [SaleClass(42), SaleStruct(42), SaleModel(item=42), SalePydanticClass(42)])
+def test_what_an_editor_adds_as_a_type_comes_as_one(editor: Editor, worker: Worker, payload: Any) -> None:
+    def act(payload: Any) -> None: ...
+
+    act.__annotations__ = {"payload": type(payload)}
+    got = register(worker, act)
+    editor.add("act", due=editor._clock(), payload=payload)
+    worker.run()
+    assert got == [payload]
+
+
+@pytest.mark.parametrize("function", [not_annotated, anything, plain])
+def test_plain_json_comes_unchanged_to_the_last_digit(
+    editor: Editor, worker: Worker, function: Callable[..., None]
+) -> None:
+    payload = {"big": 2**70, "float": 0.1 + 0.2, "text": "Grüße \U0001f514", "none": None, "deep": [{"a": []}]}
+    got = register(worker, function)
+    editor.add("act", due=editor._clock(), payload=payload)
+    worker.run()
+    assert got == [payload]
+    assert type(got[0]["big"]) is int
+
+
+def test_dates_and_decimals_come_back(editor: Editor, worker: Worker) -> None:
+    got: list[Order] = []
+
+    @worker.action("act")
+    def act(payload: Order) -> None:
+        got.append(payload)
+
+    order = Order(at=editor._clock(), price=Decimal("19.90"))
+    editor.add("act", due=editor._clock(), payload=order)
+    worker.run()
+    assert got == [order]
+
+
+class Order(msgspec.Struct):
+    at: datetime
+    price: Decimal
+
+
+@pytest.mark.parametrize("function", TYPED)
+@pytest.mark.parametrize(
+    ("payload", "field"),
+    [({"item": "forty-two", "price": 1.5}, "payload.item"), ({"price": 1.5}, "item"), ([1], "object")],
+)
+def test_a_payload_that_does_not_fit_fails_at_once_and_the_field_is_named(
+    editor: Editor, worker: Worker, function: Callable[..., None], payload: Any, field: str
+) -> None:
+    # Given a task whose payload does not fit, and attempts to come
+    got = register(worker, function)
+    editor.add("act", due=editor._clock(), payload=payload, id="misfit")
+
+    # When it is run
+    report = worker.run()
+
+    # Then the action was not called, and the task has failed for good and says where
+    assert (report.failed, report.retried, got) == (1, 0, [])
+    task = editor.get("misfit")
+    assert (task.status, task.attempt) == (Status.FAILED, 1)
+    failure = cast("Failure", task.failure)
+    assert failure.type == "InvalidPayload"
+    assert field in failure.message
+    assert failure.traceback == ""
+
+
+def test_what_a_misfit_says_is_for_people(editor: Editor, worker: Worker) -> None:
+    register(worker, a_struct)
+    editor.add("act", due=editor._clock(), payload={"item": "x"}, id="misfit")
+    worker.run()
+    failure = cast("Failure", editor.get("misfit").failure)
+    assert failure.message == "Expected `int`, got `str` - at `payload.item`"
+
+
+def test_every_fault_of_a_pydantic_payload_is_named(editor: Editor, worker: Worker) -> None:
+    register(worker, a_model)
+    editor.add("act", due=editor._clock(), payload={"item": "x", "price": "y"}, id="misfit")
+    worker.run()
+    message = cast("Failure", editor.get("misfit").failure).message
+    assert "payload.item: " in message
+    assert "; payload.price: " in message
+
+
+@pytest.mark.parametrize("function", [not_annotated, anything, plain, *TYPED])
+def test_a_payload_that_is_no_json_fails_at_once(
+    editor: Editor, worker: Worker, backend: Backend, function: Callable[..., None]
+) -> None:
+    # Given a task whose payload someone edited in the table, badly
+    got = register(worker, function)
+    task = editor.add("act", due=backend.clock(), id="edited")
+    edited = msgspec.structs.replace(task, payload_json="{not json", rev=task.rev + 1)
+    assert backend.store.save(task, edited)
+
+    # When it is run
+    worker.run()
+
+    # Then it has failed for good: another attempt would read the same
+    task = editor.get("edited")
+    assert (task.status, got) == (Status.FAILED, [])
+    assert cast("Failure", task.failure).type == "InvalidPayload"
+
+
+@pytest.mark.parametrize("unsupported", [dict[int, set[dict[str, int]]] | dict[str, int], SaleClass | SaleStruct])
+def test_a_type_that_no_payload_can_have_is_refused(worker: Worker, unsupported: Any) -> None:
+    def act(payload: Any) -> None: ...
+
+    act.__annotations__ = {"payload": unsupported}
+    with pytest.raises(TypeError, match="action 'act': a payload cannot be "):
+        worker.action("act")(act)
+
+
+class NotData:
+    """A class that JSON text cannot become."""
+
+    def __init__(self, connection: object) -> None:
+        self.connection = connection
+
+
+def test_a_class_that_is_no_data_is_refused(worker: Worker) -> None:
+    def act(payload: NotData) -> None: ...
+
+    with pytest.raises(TypeError, match="action 'act': a payload cannot be .*NotData"):
+        worker.action("act")(act)
+
+

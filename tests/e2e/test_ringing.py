@@ -1,0 +1,58 @@
+"""The whole way of a task, for real: added, rung for, run by the bundled Lambda, in the history, re-armed."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from duebell_editor import Editor, Status
+from duebell_infra.local import EmbeddedStack
+from duebell_infra.worker_log import WorkerLog
+from duebell_shared.rule import expression_at
+from tests.e2e.support import wait_for
+
+pytestmark = pytest.mark.e2e
+
+SOON = timedelta(seconds=2)
+
+
+def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_editor: Editor) -> None:
+    editor = stack_editor
+    log = WorkerLog(stack.session.client("logs"), stack.log_group)
+    # Given tasks that are due soon, one for later, and the rule armed for the first
+    next_year = datetime(2100, 1, 1, tzinfo=UTC)
+    editor.add("succeed", due=SOON, id="ring-done", payload={"n": 2**70})
+    editor.add("fail_once", due=SOON, id="ring-retried")
+    editor.add("no_such_action", due=SOON, id="ring-unknown")
+    editor.add("succeed", due=next_year, id="ring-later")
+    assert editor.status().rings_at
+
+    # When the rule rings
+    wait_for(lambda: editor.get("ring-done").status.is_finished)
+    wait_for(lambda: editor.get("ring-unknown").status.is_finished)
+
+    # Then each is what it should be, and the history says how it went
+    done = editor.get("ring-done")
+    assert done.status is Status.DONE
+    assert (done.attempt, done.payload) == (1, {"n": 2**70})
+    assert done.started_at
+    assert done.started_at >= done.due
+    assert done.run
+    unknown = editor.get("ring-unknown")
+    assert unknown.status is Status.FAILED
+    assert unknown.failure
+    assert unknown.failure.type == "UnknownAction"
+    assert "succeed" in unknown.failure.message
+    # The worker said so, too
+    said = "\n".join(wait_for(lambda: [*log.new_lines()]))
+    assert "ring-done" in said
+    # And the one that failed is done with the next ring
+    wait_for(lambda: editor.get("ring-retried").status is Status.DONE)
+    assert editor.get("ring-retried").attempt == 2
+
+    # When nothing else is due any more, the rule is armed for what comes later
+    def is_armed_for_the_head() -> bool:
+        head = editor.list(limit=1).tasks[0]
+        return editor.status().expression == expression_at(head.queued)
+
+    wait_for(is_armed_for_the_head)
+    assert editor.status().healthy

@@ -90,7 +90,8 @@ class Editor:
         Raises InvalidTask before anything is written, TaskExists, NotArmed.
         """
         if_exists = _if_exists(if_exists)
-        task = self._write(self._make(NewTask(action=action, due=due, payload=payload, id=id)), if_exists)
+        new = self._placed(self._check(NewTask(action=action, due=due, payload=payload, id=id)))
+        task = self._write(new, if_exists)
         self._arm([task])
         return task
 
@@ -108,7 +109,7 @@ class Editor:
         not be confirmed.
         """
         if_exists = _if_exists(if_exists)
-        checked = check_all(tasks, self._make)
+        checked = [self._placed(task) for task in check_all(tasks, self._check)]
         stored, failures = write_all(checked, lambda task: self._write(task, if_exists))
         report = AddReport(added=tuple(task.id for task in stored), failures=failures)
         try:
@@ -230,14 +231,18 @@ class Editor:
     def _lane_of(self, id: str) -> int:
         return lane_of(id, self._lanes)
 
-    def _make(self, given: NewTask) -> Task:
+    def _placed(self, task: Task) -> Task:
+        """The task in its lane. Only when all is checked: the first look for the lanes makes the record."""
+        return msgspec.structs.replace(task, lane=self._lane_of(task.id))
+
+    def _check(self, given: NewTask) -> Task:
         return new_task(
             id=str(uuid.uuid4()) if given.id is None else given.id,
             action=given.action,
             due=given.due,
             payload=given.payload,
             now=self._clock(),
-            lane_of=self._lane_of,
+            lane_of=lambda _: 0,  # until it is placed
         )
 
     def _stored(self, id: str, now: datetime) -> Task | None:

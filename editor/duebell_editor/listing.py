@@ -9,8 +9,8 @@ import binascii
 import heapq
 import itertools
 from collections.abc import Collection, Iterable, Iterator
-from datetime import datetime
-from typing import NamedTuple
+from datetime import UTC, datetime
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -29,6 +29,10 @@ _QUEUED = frozenset({Status.SCHEDULED, Status.RUNNING})
 _BATCH = 100
 
 
+#: Before every other instant.
+_FIRST = datetime.min.replace(tzinfo=UTC)
+
+
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """A page of tasks; `cursor` gives the next one, and is None when this is the last."""
 
@@ -39,7 +43,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 class Place(NamedTuple):
     """Where a page ended: the time listed by, and the id."""
 
-    at: datetime
+    at: Annotated[datetime, msgspec.Meta(tz=True)]
     id: str
 
 
@@ -69,8 +73,8 @@ def make_filter(
     return Filter(
         statuses=_statuses(status),
         action=action,
-        after=datetime.min.replace(tzinfo=NEVER.tzinfo) if after is None else _aware("after", after),
-        before=NEVER if before is None else _aware("before", before),
+        after=_FIRST if after is None else to_utc(_aware("after", after)),
+        before=NEVER if before is None else _floor(_aware("before", before)),
         limit=limit,
         start=None if cursor is None else _decode(cursor),
     )
@@ -134,9 +138,18 @@ def _statuses(status: Status | str | Iterable[Status | str] | None) -> frozenset
 
 
 def _aware(field: str, instant: object) -> datetime:
+    """`instant` in UTC; what lies beyond the ends of the calendar there, as they are."""
     if not isinstance(instant, datetime) or instant.utcoffset() is None:
         raise InvalidQuery(field, f"must be a datetime with a time zone, not {instant!r}")
-    return to_utc(instant)
+    try:
+        return min(instant.astimezone(UTC), NEVER)
+    except OverflowError:
+        return _FIRST if instant.year == 1 else NEVER
+
+
+def _floor(instant: datetime) -> datetime:
+    """In whole milliseconds, as tasks are, and nothing after `instant`."""
+    return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 
 def _encode(place: Place) -> str:
@@ -144,7 +157,11 @@ def _encode(place: Place) -> str:
 
 
 def _decode(cursor: str) -> Place:
+    wrong = InvalidQuery("cursor", "is not one that a listing gave: start again without it")
     try:
-        return msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=Place)
+        place = msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=Place)
     except (ValueError, binascii.Error, msgspec.MsgspecError):
-        raise InvalidQuery("cursor", "is not one that a listing gave: start again without it") from None
+        raise wrong from None
+    if place.at > NEVER:
+        raise wrong
+    return place

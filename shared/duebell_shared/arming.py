@@ -13,12 +13,12 @@ follows it. Around it, in `armer.py`, the order of steps makes the promise:
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Self
+from typing import Annotated, Self
 
 import msgspec
 from msgspec.structs import replace
 
-from .instants import NEVER, ceil_to_minute
+from .instants import LATEST, NEVER, ceil_to_minute
 
 __all__ = ["GRACE", "LEAD", "ArmingRecord", "Lane", "ring_minute"]
 
@@ -29,13 +29,15 @@ LEAD = timedelta(seconds=60)
 #: How long after its minute a ring, and the claim that follows it, may take before it counts as missed.
 GRACE = timedelta(minutes=2)
 
+_Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+
 
 class Lane(msgspec.Struct, frozen=True, kw_only=True):
     """One partition of the queue: when someone must look at it, and which run holds it until when."""
 
-    due: datetime = NEVER
+    due: _Instant = NEVER
     owner: str | None = None
-    until: datetime = NEVER
+    until: _Instant = NEVER
 
     @property
     def wake(self) -> datetime:
@@ -58,10 +60,10 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     lanes: tuple[Lane, ...]
-    armed: datetime | None = None
-    rings_at: datetime | None = None
+    armed: _Instant | None = None
+    rings_at: _Instant | None = None
     applier: str | None = None
-    applier_until: datetime = NEVER
+    applier_until: _Instant = NEVER
     rev: int = 0
 
     @property
@@ -176,9 +178,10 @@ def ring_minute(target: datetime, now: datetime) -> datetime | None:
     """The minute to set the rule to: the first whole one neither before `target` nor nearer than LEAD.
 
     EventBridge rings somewhere within a minute, so a target of 10:05:30 rung for at 10:05 might find
-    nothing due yet, and 10:05 would not come again. None means the sentinel: nothing to ring for.
+    nothing due yet, and 10:05 would not come again. None means the sentinel: nothing to ring for, or
+    nothing that a rule can ring for.
     """
-    return None if target == NEVER else _minute_for(target, now)
+    return None if target > LATEST else _minute_for(target, now)
 
 
 def _minute_for(target: datetime, now: datetime) -> datetime:

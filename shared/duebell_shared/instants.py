@@ -47,7 +47,10 @@ def render(instant: datetime) -> str:
 def parse(text: str, zone: tzinfo = UTC) -> datetime:
     """The instant that ISO-8601 `text` means, in UTC; text without an offset is taken as in `zone`.
 
-    Raises ValueError if the text is not a date and time.
+    Raises ValueError if the text is not a date and time, or one beyond the calendar's ends in UTC.
     """
     instant = datetime.fromisoformat(text)
-    return to_utc(instant if instant.tzinfo else instant.replace(tzinfo=zone))
+    try:
+        return to_utc(instant if instant.tzinfo else instant.replace(tzinfo=zone))
+    except OverflowError:
+        raise ValueError(f"{text} is beyond the end of the calendar") from None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 from pynamodb.attributes import Attribute, NumberAttribute, TTLAttribute, UnicodeAttribute
-from pynamodb.constants import STRING
+from pynamodb.constants import NUMBER, STRING
 from pynamodb.expressions.update import Action
 from pynamodb.indexes import KeysOnlyProjection, LocalSecondaryIndex
 from pynamodb.models import Model
@@ -17,10 +17,14 @@ from .task import Failure, Status, Task
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["ARMING", "ArmingItem", "TaskItem", "changes", "items_of"]
+__all__ = ["ARMING", "UNREADABLE", "ArmingItem", "TaskItem", "changes", "items_of"]
 
 #: Both keys of the item that holds the arming record; lanes are numbers, so it is in none of them.
 ARMING = "arming"
+
+#: What a `queued` reads as that is none of ours: no run can claim such an item, so none is to wake for it.
+#: Between two milliseconds, so that no task is ever queued for it.
+UNREADABLE = datetime.min.replace(microsecond=1, tzinfo=UTC)
 
 #: The fields of a task that are attributes of the same name.
 _FIELDS = tuple(field for field in Task.__struct_fields__ if field not in {"lane", "id"})
@@ -42,13 +46,14 @@ class _InstantAttribute(Attribute[datetime]):
 
 
 class _QueuedAttribute(_InstantAttribute):
-    """A time, or whatever someone else wrote into the index: that is looked at and passed over."""
+    """A time as we write it, by which a task can be claimed; UNREADABLE for whatever else is in the index."""
 
     def deserialize(self, value: str) -> datetime:
         try:
-            return super().deserialize(value)
+            queued = super().deserialize(value)
         except ValueError:
-            return datetime.min.replace(tzinfo=UTC)
+            return UNREADABLE
+        return queued if render(queued) == value else UNREADABLE
 
 
 class _StatusAttribute(Attribute[Status]):
@@ -68,7 +73,10 @@ class _FailureAttribute(Attribute[Failure]):
         return msgspec.json.encode(value).decode()
 
     def deserialize(self, value: str) -> Failure:
-        return msgspec.json.decode(value, type=Failure)
+        try:
+            return msgspec.json.decode(value, type=Failure)
+        except msgspec.MsgspecError:  # it only says why an attempt failed: the task is as good as ever
+            return Failure(type="Unreadable", message=value)
 
 
 class DueIndex(LocalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
@@ -105,6 +113,14 @@ class TaskItem(Model):
     expires_at = TTLAttribute(null=True)
 
     @classmethod
+    def from_raw_data(cls, data: dict[str, Any]) -> Self:
+        """The item as DynamoDB gives it. Raises UnreadableTask if an attribute is none of ours."""
+        try:
+            return super().from_raw_data(data)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise UnreadableTask(data["id"][STRING], error) from error
+
+    @classmethod
     def of(cls, task: Task) -> Self:
         """The item that a task is stored as."""
         return cls(str(task.lane), task.id, **{field: getattr(task, field) for field in _FIELDS})
@@ -123,6 +139,14 @@ class ArmingItem(Model):
     id = UnicodeAttribute(range_key=True, default=ARMING)
     record = UnicodeAttribute(null=True)
     rev = NumberAttribute(null=True)
+
+    @classmethod
+    def from_raw_data(cls, data: dict[str, Any]) -> Self:
+        """The item as DynamoDB gives it, without what is of another type than ours: someone else's edit."""
+        types = {"lane": STRING, "id": STRING, "record": STRING, "rev": NUMBER}
+        return super().from_raw_data(
+            {name: data[name] for name in types if types[name] in data.get(name, ())}
+        )
 
 
 def items_of(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], type[ArmingItem]]:

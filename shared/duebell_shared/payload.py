@@ -23,13 +23,21 @@ def encode(payload: object) -> str:
     place, for NaN and infinities, keys that are not text, values JSON has no form for, and more than
     350 KB.
     """
+    try:
+        return _encode(payload)
+    except RecursionError:
+        raise InvalidTask("payload", "is nested too deeply, or contains itself") from None
+
+
+def _encode(payload: object) -> str:
     dump = getattr(payload, "model_dump", None)  # a pydantic model, without importing pydantic
+    plain = payload
     try:
         plain = msgspec.to_builtins(dump(mode="json") if callable(dump) else payload)
         text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         size = len(text.encode())
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidTask("payload", _why_not(payload) or f"has no JSON form: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise InvalidTask("payload", _why_not(plain) or f"has no JSON form: {error}") from error
     if reason := _odd_key(plain):
         raise InvalidTask("payload", reason)
     if size > MAX_BYTES:

@@ -15,6 +15,9 @@ __all__ = ["MAX_LANES", "Settings"]
 #: one arming record (3,000 reads a second for a key) lets through anyway.
 MAX_LANES = 16
 
+#: History that is kept for longer than this would be kept by something else.
+MAX_RETENTION = timedelta(days=36500)
+
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of one scheduler. Raises InvalidSettings for values that cannot be right.
@@ -37,8 +40,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidSettings("DUEBELL_RULE", "is empty: give the name of the EventBridge rule")
         if not 1 <= self.lanes <= MAX_LANES:
             raise InvalidSettings("DUEBELL_LANES", f"must be 1 to {MAX_LANES}, not {self.lanes}")
-        if self.retention <= timedelta(0):
-            raise InvalidSettings("DUEBELL_RETENTION_DAYS", "must be more than 0 days")
+        if not timedelta(0) < self.retention <= MAX_RETENTION:
+            raise InvalidSettings("DUEBELL_RETENTION_DAYS", f"must be 1 to {MAX_RETENTION.days}")
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
@@ -47,7 +50,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             table=environ.get("DUEBELL_TABLE", "duebell"),
             rule=environ.get("DUEBELL_RULE", "duebell"),
             lanes=_whole_number(environ, "DUEBELL_LANES", 4),
-            retention=timedelta(days=_whole_number(environ, "DUEBELL_RETENTION_DAYS", 30)),
+            retention=_days(environ, "DUEBELL_RETENTION_DAYS", 30),
         )
 
 
@@ -59,3 +62,8 @@ def _whole_number(environ: Mapping[str, str], name: str, default: int) -> int:
         return int(text)
     except ValueError:
         raise InvalidSettings(name, f"must be a whole number, not {text!r}") from None
+
+
+def _days(environ: Mapping[str, str], name: str, default: int) -> timedelta:
+    days = _whole_number(environ, name, default)
+    return timedelta(days=min(max(days, 0), MAX_RETENTION.days + 1))  # within what a timedelta can hold

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from pynamodb.exceptions import PynamoDBException
+from pynamodb.expressions.condition import Condition
 
 from .arming import ArmingRecord
 from .errors import AwsRefused, AwsUnavailable, NotDeployed, UnreadableTask
 from .instants import NEVER, to_utc
-from .items import ARMING, changes, items_of
+from .items import ARMING, UNREADABLE, changes, items_of
 from .task import QueueKey, Status, Task
 
 if TYPE_CHECKING:
@@ -64,18 +65,18 @@ class DynamoTable:
                 item = self._arming.get(ARMING, ARMING, consistent_read=True)
             except self._arming.DoesNotExist:
                 return None
+        rev = int(item.rev or 0)  # beside the record, whatever the text says: it is what a swap compares
         try:
-            return msgspec.json.decode(item.record, type=ArmingRecord)
+            return msgspec.structs.replace(msgspec.json.decode(item.record, type=ArmingRecord), rev=rev)
         except (msgspec.MsgspecError, TypeError) as error:
             _LOG.error("the arming record cannot be read and is made anew: %s", error)
-            return ArmingRecord(lanes=(), rev=int(item.rev or 0))
+            return ArmingRecord(lanes=(), rev=rev)
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
         item = self._arming(record=msgspec.json.encode(new).decode(), rev=new.rev)
-        is_as_read = self._arming.rev == old.rev if old and old.rev else self._arming.rev.does_not_exist()
         with self._aws():
-            return new if _is_made(lambda: item.save(is_as_read)) else None
+            return new if _is_made(lambda: item.save(self._is_as_read(old))) else None
 
     def insert(self, task: Task) -> bool:
         is_free = self._tasks.id.does_not_exist() | (self._tasks.expires_at <= task.created_at)
@@ -130,27 +131,49 @@ class DynamoTable:
         self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
     ) -> Iterator[QueueKey]:
         queued = self._tasks.queued
+        before = before.replace(microsecond=before.microsecond // 1000 * 1000)  # rendering rounds up
+        if after and after > before:
+            return  # DynamoDB refuses such bounds
         within = queued.between(after, before) if after else queued <= before
         with self._aws():
-            for item in self._tasks.due_index.query(str(lane), within, consistent_read=True, page_size=_PAGE):
-                yield QueueKey(queued=item.queued, id=item.id, lane=lane)
+            yield from self._keys(lane, within, page_size=_PAGE)
 
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
         has_status = self._tasks.status.is_in(*statuses)
         is_kept = self._tasks.expires_at.does_not_exist() | (self._tasks.expires_at > now)
-        with self._aws(), _reading("(one of the history)"):
-            for item in self._tasks.query(
-                str(lane), filter_condition=has_status & is_kept, consistent_read=True
-            ):
-                yield item.to_task()
+        with self._aws():
+            items = self._tasks.query(str(lane), filter_condition=has_status & is_kept, consistent_read=True)
+            while True:
+                try:
+                    if (item := next(items, None)) is None:
+                        return
+                    task = item.to_task()
+                except UnreadableTask as error:
+                    _LOG.warning("left out of a listing: %s", error)
+                else:
+                    yield task
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         with self._aws():
-            index = self._tasks.due_index
-            for item in index.query(str(lane), consistent_read=True, page_size=1 + len(skipping)):
-                if QueueKey(queued=item.queued, id=item.id, lane=lane) not in skipping:
-                    return item.queued
-            return NEVER
+            keys = self._keys(lane, page_size=1 + len(skipping))
+            return next((key.queued for key in keys if key not in skipping), NEVER)
+
+    def _keys(self, lane: int, within: Any = None, *, page_size: int) -> Iterator[QueueKey]:
+        index = self._tasks.due_index
+        for item in index.query(str(lane), within, consistent_read=True, page_size=page_size):
+            if item.queued == UNREADABLE:
+                _LOG.warning("the item %r is not run: its `queued` is no time as duebell writes it", item.id)
+            else:
+                yield QueueKey(queued=item.queued, id=item.id, lane=lane)
+
+    def _is_as_read(self, old: ArmingRecord | None) -> Condition:
+        rev: Any = self._arming.rev
+        condition: Condition = rev.does_not_exist()
+        if old and old.rev > 0:
+            condition = rev == old.rev
+        elif old:  # someone took it away, or made it something that is none
+            condition = ~rev.is_type() | (rev <= 0)
+        return condition
 
     def _get_if_readable(self, key: QueueKey) -> Task | None:
         try:
@@ -166,7 +189,7 @@ class DynamoTable:
             yield
         except PynamoDBException as error:
             what = f"DynamoDB, table {self.name!r}: {error.cause or error}"
-            match error.cause_response_code:
+            match _code_of(error):
                 case "ResourceNotFoundException":
                     raise NotDeployed(
                         f"there is no DynamoDB table {self.name!r} in {self._client.meta.region_name}: run "
@@ -198,10 +221,17 @@ def _is_made(write: Any) -> _Made:
     try:
         write()
     except PynamoDBException as error:
-        if error.cause_response_code != "ConditionalCheckFailedException":
+        if _code_of(error) != "ConditionalCheckFailedException":
             raise
         return _Made(error)
     return _Made()
+
+
+def _code_of(error: PynamoDBException) -> str | None:
+    """What DynamoDB answered; None when it did not. pynamodb's own trips over `response = None`."""
+    response: dict[str, Any] = getattr(error.cause, "response", None) or {}
+    code: str | None = response.get("Error", {}).get("Code")
+    return code
 
 
 @contextmanager

@@ -103,7 +103,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._only("move", Status.SCHEDULED, Status.RUNNING, Status.PAUSED)
         due = _due(due, now)
         if self.status is Status.PAUSED:
-            return self._next(due=due)
+            return self._next(due=due, attempt=0, failure=None)
         return self._scheduled(due, due=due)
 
     def updated(self, *, payload: object = None, action: str | None = None) -> Self:
@@ -227,7 +227,7 @@ def _due(due: datetime | timedelta | None, now: datetime) -> datetime:
             try:
                 due = now + due
             except OverflowError:
-                raise InvalidTask("due", "is too far away: the year must be 2199 at most") from None
+                raise InvalidTask("due", "is too far away: the year must be 1 to 2199") from None
         case datetime():
             if due.utcoffset() is None:
                 raise InvalidTask(

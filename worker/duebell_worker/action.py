@@ -94,11 +94,13 @@ def _decoder(name: str, payload_type: Any) -> Callable[[str], Any]:
 
 def _msgspec_decoder(name: str, payload_type: Any) -> Callable[[str], Any]:
     try:
-        if isinstance(msgspec.inspect.type_info(payload_type), msgspec.inspect.CustomType):
-            raise TypeError("it is no type that JSON can be read as")
-        return msgspec.json.Decoder(payload_type).decode
+        decode: Callable[[str], Any] = msgspec.json.Decoder(payload_type).decode
+        is_data = not isinstance(msgspec.inspect.type_info(payload_type), msgspec.inspect.CustomType)
     except TypeError as error:
         raise TypeError(f"action {name!r}: a payload cannot be {payload_type}: {error}") from error
+    if not is_data:
+        raise TypeError(f"action {name!r}: a payload cannot be {payload_type}: no JSON can be read as that")
+    return decode
 
 
 def _pydantic_decoder(payload_type: Any) -> Callable[[str], Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 from types import TracebackType
 
+from duebell_shared.instants import LATEST
 from duebell_shared.task import Failure, Task
 
 from .action import Action, InvalidPayload
@@ -82,7 +83,8 @@ def after_attempt(
     if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts:
         return failed(failure)
     pause = error.after if isinstance(error, Retry) else back_off(task.attempt, random)
-    return task.to_retry(now + max(pause, timedelta(0)), failure), Outcome.RETRIED
+    pause = max(min(pause, LATEST - now), timedelta(0))
+    return task.to_retry(now + pause, failure), Outcome.RETRIED
 
 
 def _unknown(name: str, actions: Mapping[str, Action]) -> Failure:
@@ -107,9 +109,16 @@ def _describe(error: BaseException) -> Failure:
     lines = "" if says_it_all else "".join(traceback.format_exception(type(error), error, trace))
     return Failure(
         type=type(error).__qualname__,
-        message=_safe(str(error)[:_MESSAGE]),
+        message=_safe(_words(error)[:_MESSAGE]),
         traceback=_safe(lines[-_TRACEBACK:]),
     )
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as strange:  # noqa: BLE001 (an error of the user's; its record is not to be lost over it)
+        return f"(its message could not be made: {type(strange).__qualname__})"
 
 
 def _users(trace: TracebackType | None) -> TracebackType | None:

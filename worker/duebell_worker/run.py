@@ -145,7 +145,9 @@ class Run:
                 return
             self._start(key, Status.RUNNING)
             self._wait_until_under_way(0)
-            self._passed_over.update(self._take_not_claimed())
+            for passed_over in self._take_not_claimed():
+                emit("passed_over", level=logging.WARNING, run=self._id, id=passed_over.id)
+                self._passed_over.add(passed_over)
 
     def _release(self) -> bool:
         """Give the lanes back, unless more has come due meanwhile and there is time for it."""
@@ -252,6 +254,8 @@ class Run:
     def _leave_unfinished(self) -> None:
         """Record what still runs as failed attempts: the process is about to be frozen or ended."""
         self._stopped_early = True
+        for future in [future for future in self._under_way if future.done()]:
+            self._take_in(future)
         for attempt in self._under_way.values():
             if attempt.claimed:
                 self._end(attempt, attempt.claimed, Unfinished())

@@ -1,0 +1,70 @@
+"""A scheduler in memory, for the editor's tests that need no DynamoDB to tell: hundreds run in a second."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from duebell_editor import Editor
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.backend import Backend
+from duebell_shared.rule import Rule
+from duebell_shared.settings import Settings
+from duebell_shared.task import Failure, QueueKey, Status, Task
+from tests.shared.fake_events import FakeEvents
+from tests.simulation.twin import MemoryStore
+from tests.support import Clock
+
+__all__ = ["KEEP", "Scheduler"]
+
+#: How long history is kept.
+KEEP = timedelta(days=30)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheduler:
+    """An editor, and what it stands on."""
+
+    editor: Editor
+    backend: Backend
+    store: MemoryStore
+    events: FakeEvents
+    clock: Clock
+
+    @classmethod
+    def start(cls, settings: Settings | None = None) -> "Scheduler":
+        """A scheduler that was never used."""
+        clock = Clock()
+        store, events = MemoryStore(), FakeEvents(clock)
+        rule = Rule("duebell", events.client, clock=clock, sleep=clock.sleep)
+        backend = Backend.over(settings or Settings(), store, rule, clock=clock, sleep=clock.sleep)
+        return cls(editor=Editor(backend=backend), backend=backend, store=store, events=events, clock=clock)
+
+    def become(self, task: Task, status: Status) -> Task:
+        """The task as it is stored when it has come to this status."""
+        now, failure = self.clock.now, Failure(type="ValueError", message="no")
+        assert task.queued
+        match status:
+            case Status.SCHEDULED:
+                return task
+            case Status.RUNNING:
+                key = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
+                claimed = self.store.claim(key, run="run", now=now, status=Status.SCHEDULED)
+                assert claimed
+                return claimed
+            case Status.PAUSED:
+                changed = task.paused()
+            case Status.CANCELLED:
+                changed = task.cancelled(now=now, retention=KEEP)
+            case Status.FAILED:
+                changed = task.failed(failure, now=now, retention=KEEP)
+            case Status.DONE:
+                changed = task.done(now=now, retention=KEEP)
+        assert self.store.save(task, changed)
+        return changed
+
+    def is_untouched(self) -> bool:
+        """Whether nothing was ever written."""
+        return not self.store.tasks and self.store.record is None and not self.events.put
+
+    def snapshot(self) -> tuple[dict[tuple[int, str], Task], ArmingRecord | None, int]:
+        """All there is, to be compared."""
+        return dict(self.store.tasks), self.store.record, len(self.events.put)

@@ -1,0 +1,182 @@
+"""Adding a task: stored as given, the rule armed for it, and what becomes of one that is there already."""
+
+from datetime import timedelta
+from typing import Literal
+
+import pytest
+
+from duebell_editor import Editor, IfExists, NotArmed, Status, Task, TaskConflict, TaskExists, TaskNotFound
+from duebell_shared.arming import GRACE
+from duebell_shared.rule import SENTINEL, expression_at
+from tests.editor.memory import KEEP, Scheduler
+from tests.shared.fake_events import refusal
+from tests.support import NOON
+
+HOUR = timedelta(hours=1)
+EVERY_POLICY: list[Literal["fail", "keep", "replace"]] = ["fail", "keep", "replace"]
+
+
+@pytest.fixture
+def editor(scheduler: Scheduler) -> Editor:
+    return scheduler.editor
+
+
+def test_a_task_is_returned_as_it_is_stored(editor: Editor) -> None:
+    task = editor.add("remind", due=NOON + HOUR, payload={"user": 7}, id="trial-expiry:XYZ123")
+    assert task == editor.get("trial-expiry:XYZ123")
+    assert (task.action, task.due, task.payload) == ("remind", NOON + HOUR, {"user": 7})
+    assert (task.status, task.attempt, task.created_at) == (Status.SCHEDULED, 0, NOON)
+
+
+def test_without_an_id_each_gets_its_own(editor: Editor) -> None:
+    ids = {editor.add("remind", due=HOUR).id for _ in range(50)}
+    assert len(ids) == 50
+    assert all(editor.get(id).due == NOON + HOUR for id in ids)
+
+
+def test_without_a_payload_it_is_an_empty_object(editor: Editor) -> None:
+    assert editor.add("remind", due=HOUR).payload == {}
+
+
+@pytest.mark.parametrize("payload", [0, "", [], False, {}])
+def test_an_empty_payload_is_one(editor: Editor, payload: object) -> None:
+    assert editor.add("remind", due=HOUR, payload=payload).payload == payload
+
+
+def test_a_task_that_was_never_added_is_not_found(editor: Editor) -> None:
+    with pytest.raises(TaskNotFound) as raised:
+        editor.get("x")
+    assert str(raised.value) == "there is no task 'x' (finished tasks are forgotten after the retention time)"
+    assert raised.value.id == "x"
+
+
+# When there is one already.
+
+
+@pytest.mark.parametrize("status", Status)
+def test_an_id_that_is_taken_is_refused(scheduler: Scheduler, status: Status) -> None:
+    # Given a task of that id, waiting or as history
+    there = scheduler.become(scheduler.editor.add("old", due=HOUR, id="one"), status)
+    # When another is added
+    with pytest.raises(TaskExists) as raised:
+        scheduler.editor.add("new", due=HOUR, id="one")
+    # Then it says what to do, and nothing has changed
+    assert str(raised.value) == (
+        "a task 'one' exists already: choose another id, or add with if_exists='keep' "
+        "(leave it as it is) or if_exists='replace'"
+    )
+    assert raised.value.id == "one"
+    assert scheduler.editor.get("one") == there
+
+
+@pytest.mark.parametrize("status", Status)
+def test_keeping_returns_what_is_there(scheduler: Scheduler, status: Status) -> None:
+    there = scheduler.become(scheduler.editor.add("old", due=HOUR, id="one"), status)
+    before = scheduler.snapshot()
+    assert scheduler.editor.add("new", due=HOUR / 2, id="one", if_exists=IfExists.KEEP) == there
+    assert scheduler.snapshot() == before
+
+
+@pytest.mark.parametrize("status", Status)
+def test_replacing_makes_it_the_new_one_with_nothing_of_the_old(scheduler: Scheduler, status: Status) -> None:
+    # Given a task of any status
+    there = scheduler.become(scheduler.editor.add("old", due=2 * HOUR, id="one", payload=1), status)
+    scheduler.clock.advance(timedelta(minutes=1))
+    # When it is replaced by one that is due earlier
+    task = scheduler.editor.add("new", due=NOON + HOUR, id="one", if_exists="replace")
+    # Then that one is there, as if it were new, and the rule is armed for it
+    assert scheduler.editor.get("one") == task
+    assert task == Task(
+        id="one",
+        lane=there.lane,
+        action="new",
+        due=NOON + HOUR,
+        queued=NOON + HOUR,
+        rev=there.rev + 1,
+        created_at=NOON + timedelta(minutes=1),
+    )
+    assert scheduler.events.expression == expression_at(NOON + HOUR)
+
+
+def test_replacing_what_runs_makes_its_outcome_void(scheduler: Scheduler) -> None:
+    # Given a task that a run is at work on
+    running = scheduler.become(scheduler.editor.add("old", due=HOUR, id="one"), Status.RUNNING)
+    # When it is replaced
+    task = scheduler.editor.add("new", due=2 * HOUR, id="one", if_exists="replace")
+    # Then what the run writes does not apply any more
+    assert not scheduler.store.save(running, running.done(now=NOON, retention=KEEP))
+    assert scheduler.editor.get("one") == task
+
+
+@pytest.mark.parametrize("if_exists", EVERY_POLICY)
+def test_history_that_has_expired_counts_as_deleted_whether_it_is_or_not(
+    scheduler: Scheduler, if_exists: Literal["fail", "keep", "replace"]
+) -> None:
+    # Given history that DynamoDB has not yet come to delete
+    scheduler.become(scheduler.editor.add("old", due=HOUR, id="one"), Status.DONE)
+    scheduler.clock.advance(KEEP)
+    with pytest.raises(TaskNotFound):
+        scheduler.editor.get("one")
+    # Then its id is free
+    task = scheduler.editor.add("new", due=HOUR, id="one", if_exists=if_exists)
+    assert (task.action, task.rev) == ("new", 1)
+    assert scheduler.editor.get("one") == task
+
+
+def test_one_that_keeps_changing_is_given_up_on(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheduler.editor.add("old", due=HOUR, id="one")
+    monkeypatch.setattr(scheduler.store, "save", lambda *_: False)
+    with pytest.raises(TaskConflict, match="task 'one' kept changing while this was tried: look at it and"):
+        scheduler.editor.add("new", due=HOUR, id="one", if_exists="replace")
+
+
+# When the rule cannot be armed.
+
+
+def test_a_task_that_is_stored_and_not_armed_is_told_so(scheduler: Scheduler) -> None:
+    scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
+    with pytest.raises(
+        NotArmed, match=r"^task 'one' is stored, but the rule could not be set: .*AccessDenied"
+    ):
+        scheduler.editor.add("act", due=HOUR, id="one")
+    assert scheduler.editor.get("one").status is Status.SCHEDULED
+    assert scheduler.events.expression == SENTINEL
+
+
+def test_the_same_add_again_mends_it_and_adds_nothing(scheduler: Scheduler) -> None:
+    # Given an add whose arming failed
+    scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
+    with pytest.raises(NotArmed):
+        scheduler.editor.add("act", due=HOUR, id="one")
+    stored = scheduler.editor.get("one")
+    # When it is made again
+    task = scheduler.editor.add("act", due=HOUR, id="one", if_exists="keep")
+    # Then the task is the same, and the rule armed for it
+    assert task == stored
+    assert scheduler.events.expression == expression_at(NOON + HOUR)
+
+
+@pytest.mark.parametrize("mend", ["ensure_armed", "another add", "resume"])
+def test_any_later_call_that_arms_mends_it(scheduler: Scheduler, mend: str) -> None:
+    editor = scheduler.editor
+    editor.add("act", due=3 * HOUR, id="paused")
+    editor.pause("paused")
+    scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
+    with pytest.raises(NotArmed):
+        editor.add("act", due=HOUR, id="one")
+    if mend == "ensure_armed":
+        assert editor.ensure_armed().healthy
+    elif mend == "another add":
+        editor.add("act", due=2 * HOUR)
+    else:
+        editor.resume("paused")
+    assert scheduler.events.expression == expression_at(NOON + HOUR)
+
+
+def test_adding_again_what_is_overdue_sets_a_rule_that_missed_its_minute(scheduler: Scheduler) -> None:
+    scheduler.editor.add("act", due=HOUR, id="one")
+    scheduler.clock.now = NOON + HOUR + GRACE + timedelta(seconds=1)
+    scheduler.editor.add("act", due=HOUR, id="one", if_exists="keep")
+    assert scheduler.events.expression == expression_at(NOON + HOUR + GRACE + timedelta(minutes=2))

@@ -1,0 +1,182 @@
+"""What AWS refuses, or has not got, as duebell's own errors: each says what is wrong and what to do."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import boto3
+import pytest
+
+from duebell_editor import (
+    AwsRefused,
+    AwsUnavailable,
+    Editor,
+    InvalidSettings,
+    NotArmed,
+    NotDeployed,
+    Settings,
+)
+from duebell_shared.backend import Backend
+from duebell_shared.rule import CALL_LIMIT
+from tests.support import REGION, Calls, Clock
+from tests.worker.hooks import Hooks
+
+HOUR = timedelta(hours=1)
+
+CALLS: dict[str, Callable[[Editor], object]] = {
+    "add": lambda editor: editor.add("act", due=HOUR),
+    "add_many": lambda editor: editor.add_many([{"action": "act", "due": HOUR}]),
+    "get": lambda editor: editor.get("one"),
+    "list": lambda editor: editor.list(),
+    "move": lambda editor: editor.move("one", due=HOUR),
+    "cancel": lambda editor: editor.cancel("one"),
+    "ensure_armed": lambda editor: editor.ensure_armed(),
+}
+
+EVERY_CALL = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
+
+
+@pytest.fixture
+def aws(backend: Backend) -> Hooks:
+    return Hooks(backend)
+
+
+# What is not there.
+
+
+@EVERY_CALL
+def test_a_table_that_is_not_there_is_said_to_be_so_with_the_way_out(
+    session: boto3.Session, call: Callable[[Editor], object]
+) -> None:
+    editor = Editor(Settings(table="elsewhere"), session=session)
+    with pytest.raises(NotDeployed) as raised:
+        call(editor)
+    assert str(raised.value) == (
+        f"there is no DynamoDB table 'elsewhere' in {REGION}: run `duebell deploy`, "
+        f"or set DUEBELL_TABLE and AWS_REGION to where it is"
+    )
+
+
+def test_a_rule_that_is_not_there_is_said_when_the_task_is_stored(session: boto3.Session) -> None:
+    editor = Editor(Settings(rule="elsewhere"), session=session)
+    with pytest.raises(NotArmed) as raised:
+        editor.add("act", due=HOUR, id="one")
+    assert str(raised.value) == (
+        f"task 'one' is stored, but the rule could not be set: there is no EventBridge rule 'elsewhere' in "
+        f"{REGION}: run `duebell deploy`, or set DUEBELL_RULE and AWS_REGION to where it is"
+    )
+    assert isinstance(raised.value.__cause__, NotArmed)
+    assert editor.get("one").queued
+
+
+# What AWS refuses.
+
+
+REFUSALS = {
+    "AccessDeniedException": AwsRefused,
+    "UnrecognizedClientException": AwsRefused,
+    "ProvisionedThroughputExceededException": AwsUnavailable,
+    "ThrottlingException": AwsUnavailable,
+    "InternalServerError": AwsUnavailable,
+}
+
+
+@pytest.mark.parametrize(
+    ("operation", "call"),
+    [
+        ("GetItem", CALLS["get"]),
+        ("PutItem", CALLS["add"]),
+        ("UpdateItem", lambda editor: editor.pause("one")),
+        ("Query", CALLS["list"]),
+        ("Query", lambda editor: editor.list(status="done")),
+        ("BatchGetItem", CALLS["list"]),
+    ],
+)
+def test_what_is_refused_says_what_and_where(
+    editor: Editor, aws: Hooks, operation: str, call: Callable[[Editor], object]
+) -> None:
+    editor.add("act", due=HOUR, id="one")
+    for code, error in REFUSALS.items():
+        allow = aws.refuse(f"dynamodb.{operation}", code)
+        with pytest.raises(error, match=f"^DynamoDB, table 'duebell': .*{code}.*as the test wants it"):
+            call(editor)
+        allow()
+
+
+def test_a_record_that_may_not_be_written_is_not_armed(editor: Editor, aws: Hooks) -> None:
+    # Given a queue in use, and a policy that allows tasks to be written, but not the record
+    editor.add("act", due=2 * HOUR)
+    aws.refuse("dynamodb.PutItem", "AccessDeniedException", when=lambda body: '"arming"' in body)
+    # When a new head is added
+    with pytest.raises(
+        NotArmed, match=r"^task 'one' is stored, but DynamoDB, table 'duebell': .*AccessDenied"
+    ):
+        editor.add("act", due=HOUR, id="one")
+    # Then it is there
+    assert editor.get("one").queued
+
+
+def test_of_many_those_that_aws_does_not_take_are_reported(editor: Editor, aws: Hooks) -> None:
+    editor.ensure_armed()
+    aws.refuse("dynamodb.PutItem", "ThrottlingException", when=lambda body: '"b"' in body)
+    report = editor.add_many({"action": "act", "due": HOUR, "id": id} for id in ("a", "b", "c"))
+    assert report.added == ("a", "c")
+    assert [(failure.index, type(failure.error)) for failure in report.failures] == [(1, AwsUnavailable)]
+
+
+# Settings of the SDK.
+
+
+def test_without_a_region_it_says_which_variable_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    with pytest.raises(
+        InvalidSettings, match=r"^AWS_REGION: is not set: name the region that duebell is deployed in"
+    ):
+        Editor.from_env()
+
+
+@pytest.mark.parametrize("name", ["AWS_REGION", "AWS_DEFAULT_REGION"])
+def test_either_variable_names_the_region(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    for each in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(each)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    monkeypatch.setenv(name, "ap-south-1")
+    rule = Editor.from_env()._backend.rule
+    assert rule._client.meta.region_name == "ap-south-1"
+
+
+@pytest.mark.parametrize("url", ["localhost:4566", "nonsense"])
+def test_an_endpoint_that_is_no_url_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+    with pytest.raises(InvalidSettings, match=f"AWS settings: .*{url}"):
+        Editor.from_env()
+
+
+def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DUEBELL_TABLE", "queue")
+    monkeypatch.setenv("DUEBELL_RULE", "bell")
+    backend = Editor.from_env()._backend
+    assert (backend.settings.table, backend.settings.rule) == ("queue", "bell")
+    assert backend.rule.name == "bell"
+
+
+def test_making_an_editor_calls_nothing(backend: Backend, calls: Calls) -> None:
+    Editor(backend=backend)
+    assert not calls
+
+
+def test_a_call_to_the_rule_is_made_once_and_within_its_limit(backend: Backend) -> None:
+    # The arming protocol counts on it: see Rule and HOLD.
+    config: Any = backend.rule._client.meta.config
+    assert timedelta(seconds=config.connect_timeout + config.read_timeout) <= CALL_LIMIT
+    assert config.retries["total_max_attempts"] == 1
+
+
+def test_a_backend_at_another_time_goes_on_from_there(backend: Backend, clock: Clock) -> None:
+    later = backend.at(clock.now + HOUR)
+    assert later.clock() == clock.now + HOUR
+    clock.advance(HOUR)
+    assert later.clock() == clock.now + HOUR
+    assert (later.store, later.rule) == (backend.store, backend.rule)

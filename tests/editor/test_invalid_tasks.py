@@ -1,0 +1,116 @@
+"""What cannot be a task is refused with the field and the reason, before anything at all is written."""
+
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from duebell_editor import Editor, InvalidTask
+from tests.editor.memory import Scheduler
+from tests.support import NOON
+
+NAIVE = datetime(2026, 12, 31)  # noqa: DTZ001 - that is what is wrong with it
+HOUR = timedelta(hours=1)
+
+#: Arguments of `add`, the field that is wrong in them, and what is said of it.
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    (
+        {"due": NAIVE},
+        "due",
+        "2026-12-31 00:00:00 has no time zone: add tzinfo=UTC, or ZoneInfo('Europe/Berlin') and the like",
+    ),
+    ({"due": None}, "due", "is missing: give an aware datetime, or a timedelta from now"),
+    ({"due": "2026-12-31"}, "due", "must be a datetime or a timedelta, not str"),
+    ({"due": 3600}, "due", "must be a datetime or a timedelta, not int"),
+    ({"due": NAIVE.date()}, "due", "must be a datetime or a timedelta, not date"),
+    (
+        {"due": datetime(2199, 12, 31, 23, 59, 0, 1, tzinfo=UTC)},
+        "due",
+        "2199-12-31 23:59:00.001000+00:00 is after 2199, the last year a rule can ring in",
+    ),
+    ({"due": datetime(2200, 1, 1, tzinfo=timezone(-HOUR))}, "due", "is after 2199, the last year"),
+    ({"due": datetime.max.replace(tzinfo=timezone(-HOUR))}, "due", "is after 2199, the last year"),
+    ({"due": datetime.min.replace(tzinfo=timezone(HOUR))}, "due", "is before the calendar begins"),
+    ({"due": timedelta(days=100_000)}, "due", "is after 2199, the last year a rule can ring in"),
+    ({"due": timedelta.max}, "due", "is too far away: the year must be 1 to 2199"),
+    ({"due": timedelta.min}, "due", "is too far away: the year must be 1 to 2199"),
+    ({"payload": math.nan}, "payload", "payload is nan, which JSON cannot hold: leave it out or use None"),
+    ({"payload": {"a": [{"b": math.nan}]}}, "payload", "payload['a'][0]['b'] is nan, which JSON cannot hold"),
+    ({"payload": {1: "a"}}, "payload", "payload has the key 1, and JSON has text keys only: use '1'"),
+    ({"payload": {"a": object()}}, "payload", "has no JSON form"),
+    ({"payload": "x" * 358_399}, "payload", "is 358,401 bytes as JSON, at most 358,400 are allowed"),
+    ({"id": ""}, "id", "must be 1 to 256 characters, not 0"),
+    ({"id": "x" * 257}, "id", "must be 1 to 256 characters, not 257"),
+    ({"id": "a\nb"}, "id", "'a\\nb' has '\\n' in it: only printable characters are allowed"),
+    ({"id": "a\x00"}, "id", "'a\\x00' has '\\x00' in it: only printable characters are allowed"),
+    ({"id": "\u202eabc"}, "id", "has '\\u202e' in it: only printable characters are allowed"),
+    ({"id": "\ud800"}, "id", "has '\\ud800' in it: only printable characters are allowed"),
+    ({"id": 42}, "id", "must be text, not int"),
+    ({"id": b"42"}, "id", "must be text, not bytes"),
+    ({"action": ""}, "action", "must be 1 to 256 characters, not 0"),
+    ({"action": "x" * 257}, "action", "must be 1 to 256 characters, not 257"),
+    ({"action": "put\ton"}, "action", "'put\\ton' has '\\t' in it"),
+    ({"action": None}, "action", "must be text, not NoneType"),
+    ({"if_exists": "overwrite"}, "if_exists", "must be 'fail', 'keep' or 'replace', not 'overwrite'"),
+    ({"if_exists": True}, "if_exists", "must be 'fail', 'keep' or 'replace', not True"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "field", "reason"), WRONG, ids=range(len(WRONG)))
+def test_what_cannot_be_a_task_is_refused_and_nothing_is_written(
+    scheduler: Scheduler, wrong: dict[str, Any], field: str, reason: str
+) -> None:
+    # When the first call that a queue ever sees is wrong
+    arguments = {"action": "act", "due": HOUR, **wrong}
+    with pytest.raises(InvalidTask) as raised:
+        scheduler.editor.add(**arguments)
+    # Then it says what is
+    assert raised.value.field == field
+    assert reason in raised.value.reason
+    assert str(raised.value) == f"{field}: {raised.value.reason}"
+    # And there is nothing, not even an arming record
+    assert scheduler.is_untouched()
+
+
+@pytest.mark.parametrize(("wrong", "field", "reason"), WRONG[:-2], ids=range(len(WRONG) - 2))
+def test_one_wrong_task_of_many_keeps_all_from_being_added(
+    scheduler: Scheduler, wrong: dict[str, Any], field: str, reason: str
+) -> None:
+    right, wrong_one = {"action": "act", "due": HOUR}, {"action": "act", "due": HOUR, **wrong}
+    with pytest.raises(InvalidTask) as raised:
+        scheduler.editor.add_many([right, wrong_one, right])
+    assert raised.value.field == f"tasks[1].{field}"
+    assert reason in raised.value.reason
+    assert raised.value.reason.endswith("; nothing was added")
+    assert scheduler.is_untouched()
+
+
+CHANGES: dict[str, Callable[[Editor], object]] = {
+    "a move to a time without zone": lambda editor: editor.move("one", due=NAIVE),
+    "a move too far away": lambda editor: editor.move("one", due=timedelta(days=80_000)),
+    "a payload with NaN": lambda editor: editor.update("one", payload=math.nan),
+    "a nameless action": lambda editor: editor.update("one", action=""),
+    "half of it wrong": lambda editor: editor.update("one", payload=1, due=NAIVE),
+    "nothing": lambda editor: editor.update("one"),
+    "no id": lambda editor: editor.cancel(""),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_a_change_that_cannot_be_right_changes_nothing(
+    scheduler: Scheduler, change: Callable[[Editor], object]
+) -> None:
+    scheduler.editor.add("act", due=NOON + HOUR, id="one")
+    before = scheduler.snapshot()
+    with pytest.raises(InvalidTask):
+        change(scheduler.editor)
+    assert scheduler.snapshot() == before
+
+
+def test_the_longest_names_and_the_last_and_first_moments_are_right(scheduler: Scheduler) -> None:
+    add = scheduler.editor.add
+    assert add("𝄞" * 256, due=datetime(2199, 12, 31, 23, 59, tzinfo=UTC), id="ü" * 256).due.year == 2199
+    assert add(" ", due=datetime(1, 1, 1, tzinfo=UTC), id="trial-expiry:XYZ 123/ä").queued is not None
+    assert add("act", due=-HOUR).due == NOON - HOUR

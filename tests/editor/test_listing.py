@@ -1,0 +1,219 @@
+"""Listing: in due order across lanes, filtered, and page by page so that each task comes exactly once."""
+
+import base64
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from duebell_editor import Editor, Failure, InvalidQuery, Page, Status, Task
+from duebell_shared.backend import Backend
+from duebell_shared.task import QueueKey
+from tests.support import NOON, Calls, Clock
+
+HOUR = timedelta(hours=1)
+DUE = NOON + HOUR
+
+
+def ids(page: Page) -> list[str]:
+    return [task.id for task in page.tasks]
+
+
+def pages(editor: Editor, *, cursor: str | None = None, **filters: Any) -> Iterator[Page]:
+    yield (page := editor.list(**filters, cursor=cursor))
+    while page.cursor:
+        yield (page := editor.list(**filters, cursor=page.cursor))
+
+
+def start(editor: Editor, backend: Backend, id: str) -> Task:
+    task = editor.get(id)
+    assert task.queued
+    key = QueueKey(task.queued, task.id, task.lane)
+    claimed = backend.store.claim(key, run="run", now=backend.clock(), status=Status.SCHEDULED)
+    assert claimed
+    return claimed
+
+
+@pytest.fixture
+def one_of_each(editor: Editor, backend: Backend) -> None:
+    """A task in each status, an hour apart, named by it."""
+    for number, status in enumerate(Status):
+        editor.add("act", due=DUE + number * HOUR, id=status)
+    for status in (Status.RUNNING, Status.DONE, Status.FAILED):
+        running = start(editor, backend, status)
+        if status is Status.DONE:
+            backend.store.save(running, running.done(now=NOON, retention=HOUR))
+        if status is Status.FAILED:
+            failure = Failure(type="E", message="")
+            backend.store.save(running, running.failed(failure, now=NOON, retention=HOUR))
+    editor.pause(Status.PAUSED)
+    editor.cancel(Status.CANCELLED)
+
+
+# Order and filters.
+
+
+def test_tasks_come_in_due_order_whatever_their_lane(editor: Editor) -> None:
+    hours = [7, 3, 9, 1, 5, 8, 2, 6, 4]
+    editor.add_many({"action": "act", "due": hour * HOUR, "id": f"in-{hour}"} for hour in hours)
+    page = editor.list()
+    assert ids(page) == [f"in-{hour}" for hour in sorted(hours)]
+    assert page.cursor is None
+    assert len({task.lane for task in page.tasks}) > 1
+
+
+def test_an_empty_queue_has_an_empty_page(editor: Editor) -> None:
+    for status in (None, *Status):
+        assert editor.list(status=status) == Page(tasks=())
+
+
+@pytest.mark.usefixtures("one_of_each")
+def test_what_waits_or_runs_is_listed_unless_other_is_asked_for(editor: Editor) -> None:
+    assert ids(editor.list()) == ["scheduled", "running"]
+
+
+@pytest.mark.parametrize("status", Status)
+@pytest.mark.usefixtures("one_of_each")
+def test_of_one_status(editor: Editor, status: Status) -> None:
+    assert ids(editor.list(status=status)) == [status.value]
+    assert ids(editor.list(status=status.value)) == [status.value]
+
+
+@pytest.mark.usefixtures("one_of_each")
+def test_of_several_statuses(editor: Editor) -> None:
+    assert ids(editor.list(status=["failed", Status.PAUSED, "scheduled"])) == [
+        "scheduled",
+        "paused",
+        "failed",
+    ]
+    assert ids(editor.list(status=Status)) == [status.value for status in Status]
+    assert ids(editor.list(status=(each for each in ["done"]))) == ["done"]
+
+
+@pytest.mark.usefixtures("one_of_each")
+def test_expired_history_is_left_out(editor: Editor, clock: Clock) -> None:
+    clock.advance(HOUR)
+    assert ids(editor.list(status=["done", "failed", "cancelled"])) == ["cancelled"]
+
+
+def test_of_one_action(editor: Editor) -> None:
+    editor.add_many({"action": f"act-{n % 3}", "due": n * HOUR, "id": f"task-{n}"} for n in range(9))
+    assert ids(editor.list(action="act-1")) == ["task-1", "task-4", "task-7"]
+    assert ids(editor.list(action="act-1", limit=2)) == ["task-1", "task-4"]
+    assert ids(editor.list(action="other")) == []
+
+
+def test_within_bounds_both_included(editor: Editor) -> None:
+    editor.add_many({"action": "act", "due": n * HOUR, "id": f"task-{n}"} for n in range(6))
+    editor.cancel("task-3")
+    berlin = timezone(HOUR)
+    within: dict[str, Any] = {"after": NOON + 2 * HOUR, "before": (NOON + 4 * HOUR).astimezone(berlin)}
+    assert ids(editor.list(**within)) == ["task-2", "task-4"]
+    assert ids(editor.list(**within, status=Status)) == ["task-2", "task-3", "task-4"]
+    assert ids(editor.list(after=NOON + 5 * HOUR)) == ["task-5"]
+    assert ids(editor.list(before=NOON)) == ["task-0"]
+
+
+def test_bounds_may_be_the_ends_of_the_calendar(editor: Editor) -> None:
+    editor.add("act", due=DUE, id="one")
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    assert ids(editor.list(after=first, before=last)) == ["one"]
+    east, west = first.replace(tzinfo=timezone(HOUR)), last.replace(tzinfo=timezone(-HOUR))
+    assert ids(editor.list(after=east, before=west)) == ["one"]
+
+
+def test_between_bounds_the_wrong_way_round_there_is_nothing(editor: Editor) -> None:
+    editor.add("act", due=DUE, id="one")
+    assert ids(editor.list(after=DUE + HOUR, before=DUE - HOUR, status=Status)) == []
+
+
+def test_a_retry_is_listed_by_when_it_is_looked_at_next(editor: Editor, backend: Backend) -> None:
+    editor.add("act", due=DUE, id="one")
+    editor.add("act", due=DUE + HOUR, id="two")
+    running = start(editor, backend, "one")
+    backend.store.save(running, running.to_retry(DUE + 2 * HOUR, Failure(type="E", message="")))
+    assert ids(editor.list()) == ["two", "one"]
+
+
+# Pages.
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 24, 25, 100])
+def test_each_task_comes_exactly_once(editor: Editor, limit: int) -> None:
+    # Given tasks many of which are due at the same moment, in all lanes, and some of which are history
+    editor.add_many({"action": "act", "due": n // 8 * HOUR, "id": f"task-{n:02}"} for n in range(24))
+    for number in range(0, 24, 5):
+        editor.cancel(f"task-{number:02}")
+    # When they are listed page by page
+    found = list(pages(editor, limit=limit, status=Status))
+    # Then each comes once, in order, every page is full, and the last has no cursor
+    assert [id for page in found for id in ids(page)] == [f"task-{n:02}" for n in range(24)]
+    assert all(len(page.tasks) == limit for page in found[:-1])
+    assert len(found) == -(-24 // limit)
+
+
+def test_what_is_added_between_pages_comes_once_or_not_at_all(editor: Editor) -> None:
+    editor.add_many({"action": "act", "due": DUE, "id": f"task-{n}"} for n in range(0, 10, 2))
+    first = editor.list(limit=3)
+    assert ids(first) == ["task-0", "task-2", "task-4"]
+    # When tasks are added before the place where the page ended, and after it
+    editor.add_many({"action": "act", "due": DUE, "id": f"task-{n}"} for n in range(1, 10, 2))
+    editor.add("act", due=DUE - HOUR, id="sooner")
+    # Then the pages to come begin after it, with those that were added there
+    rest = [id for page in pages(editor, limit=3, cursor=first.cursor) for id in ids(page)]
+    assert rest == ["task-5", "task-6", "task-7", "task-8", "task-9"]
+
+
+def test_the_task_that_a_page_ended_with_may_be_gone(editor: Editor) -> None:
+    editor.add_many({"action": "act", "due": DUE, "id": f"task-{n}"} for n in range(4))
+    first = editor.list(limit=2)
+    editor.cancel("task-1")
+    assert ids(editor.list(cursor=first.cursor)) == ["task-2", "task-3"]
+
+
+def test_a_cursor_beyond_the_bounds_gives_nothing(editor: Editor) -> None:
+    editor.add_many({"action": "act", "due": DUE, "id": f"task-{n}"} for n in range(4))
+    cursor = editor.list(limit=2).cursor
+    assert ids(editor.list(cursor=cursor, before=DUE - HOUR)) == []
+    assert ids(editor.list(cursor=cursor, after=DUE + HOUR)) == []
+
+
+# What cannot be right.
+
+
+def _cursor(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode()
+
+
+NO_CURSOR = "cursor: is not one that a listing gave: start again without it"
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"limit": 0}, "limit: must be 1 to 1000, not 0"),
+        ({"limit": 1001}, "limit: must be 1 to 1000, not 1001"),
+        (
+            {"status": "ready"},
+            "status: 'ready' is not a valid Status; it is one of scheduled, running, paused",
+        ),
+        ({"status": ["done", "ready"]}, "status: 'ready' is not a valid Status; it is one of scheduled"),
+        ({"after": datetime(2026, 1, 1)}, "after: must be a datetime with a time zone, not datetime.dat"),  # noqa: DTZ001
+        ({"before": datetime(2026, 1, 1)}, "before: must be a datetime with a time zone, not datetime.da"),  # noqa: DTZ001
+        ({"before": "2026-01-01"}, "before: must be a datetime with a time zone, not '2026-01-01'"),
+        ({"cursor": ""}, NO_CURSOR),
+        ({"cursor": "!"}, NO_CURSOR),
+        ({"cursor": "ü\ud800"}, NO_CURSOR),
+        ({"cursor": _cursor("{}")}, NO_CURSOR),
+        ({"cursor": _cursor('["2026-11-21T12:00:00","one"]')}, NO_CURSOR),  # no time zone
+        ({"cursor": _cursor('["2026-11-21T12:00:00Z",1]')}, NO_CURSOR),
+    ],
+)
+def test_what_cannot_be_right_is_told_before_anything_is_read(
+    editor: Editor, calls: Calls, query: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidQuery) as raised:
+        editor.list(**query)
+    assert str(raised.value).startswith(message)
+    assert not calls

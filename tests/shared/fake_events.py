@@ -1,0 +1,80 @@
+"""EventBridge in memory, with one rule: slow, refusing or silent when a test says so."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+from botocore.exceptions import ClientError, ReadTimeoutError
+
+from duebell_shared.rule import SENTINEL
+from tests.support import Clock
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+
+__all__ = ["FakeEvents", "refusal", "silence"]
+
+Trouble = Callable[[], None]
+
+
+def refusal(code: str) -> Trouble:
+    """A call that AWS refuses."""
+
+    def trouble() -> None:
+        raise ClientError({"Error": {"Code": code, "Message": "as the test wants it"}}, "PutRule")
+
+    return trouble
+
+
+def silence(clock: Clock, seconds: float = 6) -> Trouble:
+    """A call that nobody answers in time."""
+
+    def trouble() -> None:
+        clock.sleep(seconds)
+        raise ReadTimeoutError(endpoint_url="https://events.example")
+
+    return trouble
+
+
+class FakeEvents:
+    """The one rule and what became of it; `troubles` come at the next calls of that name, in turn."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.rule: dict[str, Any] = {"ScheduleExpression": SENTINEL, "State": "ENABLED"}
+        self.put: list[dict[str, Any]] = []
+        self.described = 0
+        self.targets = 1
+        self.troubles: dict[str, list[Trouble]] = defaultdict(list)
+
+    @property
+    def expression(self) -> str:
+        """Where the rule stands."""
+        return str(self.rule["ScheduleExpression"])
+
+    @property
+    def client(self) -> "EventBridgeClient":
+        """What a Rule calls."""
+        client = SimpleNamespace(
+            describe_rule=self._describe_rule,
+            put_rule=self._put_rule,
+            list_targets_by_rule=lambda **_: {"Targets": [{}] * self.targets},
+            meta=SimpleNamespace(region_name="eu-central-1"),
+        )
+        return cast("EventBridgeClient", client)
+
+    def _describe_rule(self, **_: Any) -> dict[str, Any]:
+        self.described += 1
+        self._be_troubled("DescribeRule")
+        return dict(self.rule)
+
+    def _put_rule(self, **arguments: Any) -> dict[str, Any]:
+        self.put.append(arguments)
+        self._be_troubled("PutRule")
+        self.rule = {"State": "ENABLED", **arguments}  # what is not given is gone
+        return {}
+
+    def _be_troubled(self, call: str) -> None:
+        if self.troubles[call]:
+            self.troubles[call].pop(0)()

@@ -1,0 +1,206 @@
+"""The arming record's transitions, each alone: values in, a value out."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+import pytest
+
+from duebell_shared.arming import GRACE, ArmingRecord, Lane
+from duebell_shared.instants import NEVER
+from tests.support import NOON
+
+SECOND = timedelta(seconds=1)
+MINUTE = timedelta(minutes=1)
+SOON = NOON + 10 * MINUTE
+LATER = NOON + timedelta(hours=1)
+HOLD_END = NOON + 20 * SECOND
+
+
+def free(*dues: datetime) -> ArmingRecord:
+    """A record whose lanes are free and due then, with the rule unknown."""
+    return ArmingRecord(lanes=tuple(Lane(due=due) for due in dues))
+
+
+def held(due: datetime = NEVER, *, by: str = "run", until: datetime = LATER) -> Lane:
+    return Lane(due=due, owner=by, until=until)
+
+
+def armed(target: datetime, rings_at: datetime | None, *dues: datetime) -> ArmingRecord:
+    return msgspec.structs.replace(free(*dues), armed=target, rings_at=rings_at)
+
+
+# The target.
+
+
+def test_the_target_is_the_earliest_of_all_lanes() -> None:
+    assert free(LATER, NEVER, SOON).target == SOON
+    assert free(NEVER, NEVER).target == NEVER
+
+
+def test_a_held_lane_is_watched_by_the_end_of_its_lease_whatever_it_is_due() -> None:
+    assert ArmingRecord(lanes=(held(NOON, until=SOON), Lane(due=LATER))).target == SOON
+
+
+def test_a_lane_is_free_when_nobody_holds_it_or_the_lease_has_run_out() -> None:
+    assert Lane(due=NOON).is_free(NOON)
+    assert not held(until=SOON).is_free(SOON - SECOND)
+    assert held(until=SOON).is_free(SOON)
+
+
+# What an editor does.
+
+
+def test_an_earlier_due_lowers_a_free_lane() -> None:
+    # Given lanes that are due later, when one gets a task that is due before all of them
+    lowered = free(LATER, NEVER).lowered({1: SOON})
+    # Then that lane is due at it
+    assert lowered == free(LATER, SOON)
+
+
+@pytest.mark.parametrize("due", [SOON, LATER])
+def test_a_free_lane_that_will_be_claimed_with_an_earlier_one_is_left_as_it_is(due: datetime) -> None:
+    record = free(SOON, NEVER)
+    assert record.lowered({1: due}) is record
+
+
+def test_a_held_lane_is_lowered_whatever_the_others_are_due() -> None:
+    # Given a lane that is held, whose run may have read its head already
+    record = ArmingRecord(lanes=(Lane(due=NOON), held()))
+    # When it gets a task, later than what the other lane is due
+    lowered = record.lowered({1: SOON})
+    # Then it is due at it, its lease untouched
+    assert lowered.lanes == (Lane(due=NOON), held(SOON))
+
+
+def test_a_free_lane_does_not_count_on_a_held_ones_due() -> None:
+    record = ArmingRecord(lanes=(held(NOON), Lane()))
+    assert record.lowered({1: SOON}).lanes[1].due == SOON
+
+
+def test_a_due_is_never_raised() -> None:
+    for record in (free(SOON), ArmingRecord(lanes=(held(SOON),))):
+        assert record.lowered({0: LATER}) is record
+
+
+def test_of_several_free_lanes_only_the_earliest_is_lowered() -> None:
+    assert free(NEVER, NEVER, NEVER).lowered({2: LATER, 0: LATER, 1: SOON}) == free(NEVER, SOON, NEVER)
+
+
+# What a run does.
+
+
+def test_a_run_claims_all_free_lanes_and_forgets_their_dues() -> None:
+    # Given a free lane, one whose lease has run out, and one that another run holds
+    expired, taken = held(SOON, by="dead", until=NOON), held(SOON, by="other")
+    record = ArmingRecord(lanes=(Lane(due=NOON), expired, taken), armed=NOON, rings_at=NOON)
+    # When a run claims
+    claimed = record.claimed("run", now=NOON, until=SOON)
+    # Then it has the first two, with nothing known of their heads
+    assert claimed.lanes == (held(until=SOON), held(until=SOON), taken)
+    assert claimed.lanes_of("run") == (0, 1)
+    # And the rule counts as unarmed: what rang will not ring again
+    assert (claimed.armed, claimed.rings_at) == (None, None)
+
+
+def test_a_run_that_finds_nothing_free_changes_nothing() -> None:
+    record = ArmingRecord(lanes=(held(by="other"),), armed=LATER, rings_at=LATER)
+    assert record.claimed("run", now=NOON, until=LATER) is record
+
+
+def test_a_run_renews_and_clears_its_own_lanes_only() -> None:
+    record = ArmingRecord(lanes=(held(SOON), held(SOON, by="other"), Lane(due=SOON)))
+    assert record.renewed("run", until=NOON).lanes == (held(SOON, until=NOON), *record.lanes[1:])
+    assert record.cleared("run").lanes == (held(), *record.lanes[1:])
+
+
+def test_a_released_lane_is_due_at_its_head_or_at_what_was_added_since_it_was_cleared() -> None:
+    # Given a run with two lanes, one of which got a task after it was cleared
+    record = ArmingRecord(lanes=(held(), held(SOON), held(NOON, by="other")))
+    # When it gives them back with the heads it read
+    released = record.released("run", {0: LATER, 1: NEVER})
+    # Then each is due at the earlier of both
+    assert released.lanes == (Lane(due=LATER), Lane(due=SOON), held(NOON, by="other"))
+
+
+# What whoever arms does.
+
+
+def test_while_someone_applies_the_rule_is_unknown() -> None:
+    record = armed(SOON, SOON, SOON).applying("me", until=HOLD_END)
+    assert (record.armed, record.rings_at) == (None, None)
+    assert record.is_being_applied(HOLD_END - SECOND)
+    assert not record.is_being_applied(HOLD_END)
+    assert not record.is_settled(NOON)
+
+
+def test_what_is_confirmed_within_the_hold_is_so_and_ends_it() -> None:
+    record = free(SOON).applying("me", until=HOLD_END)
+    confirmed = record.confirmed("me", SOON, SOON, now=NOON, may_land_again=False)
+    assert confirmed == armed(SOON, SOON, SOON)
+
+
+def test_while_a_try_may_land_yet_the_hold_lasts() -> None:
+    record = free(SOON).applying("me", until=HOLD_END)
+    confirmed = record.confirmed("me", SOON, SOON, now=NOON, may_land_again=True)
+    assert confirmed.is_settled(NOON)
+    assert confirmed.is_being_applied(NOON)
+
+
+def test_an_answer_after_the_hold_confirms_nothing() -> None:
+    record = free(SOON).applying("me", until=HOLD_END)
+    confirmed = record.confirmed("me", SOON, SOON, now=HOLD_END, may_land_again=False)
+    assert confirmed == free(SOON)
+
+
+def test_an_answer_to_one_who_was_taken_over_makes_the_other_unable_to_confirm() -> None:
+    # Given an applier who was taken over by another
+    record = free(SOON).applying("me", until=HOLD_END).applying("other", until=LATER)
+    # When its answer comes: the call may have landed after the other's
+    disputed = record.confirmed("me", SOON, SOON, now=NOON, may_land_again=False)
+    # Then the other keeps its time, and cannot confirm
+    assert disputed.armed is None
+    assert disputed.is_being_applied(NOON)
+    assert disputed.confirmed("other", SOON, SOON, now=NOON, may_land_again=False).armed is None
+
+
+def test_a_dispute_that_nobody_applies_in_leaves_the_rule_free_to_be_set() -> None:
+    assert armed(SOON, SOON, SOON).disputed() == free(SOON)
+
+
+def test_a_hold_given_back_leaves_the_rule_as_it_was_known() -> None:
+    record = free(SOON).applying("me", until=HOLD_END)
+    assert record.unheld() == free(SOON)
+
+
+# Whether the rule is where it must be.
+
+
+@pytest.mark.parametrize(
+    ("record", "now", "is_settled"),
+    [
+        (free(SOON), NOON, False),  # unknown
+        (free(NEVER), NOON, False),  # unknown, though nothing waits
+        (armed(NEVER, None, NEVER), NOON, True),  # parked, and nothing waits
+        (armed(NEVER, None, SOON), NOON, False),  # parked, and something waits
+        (armed(SOON, SOON, SOON), NOON, True),
+        (armed(LATER, LATER, SOON), NOON, False),  # lowered since
+        (armed(SOON, SOON, LATER), NOON, False),  # raised since
+        (armed(SOON, SOON, NEVER), NOON, False),  # empty since
+        (armed(SOON, SOON, SOON), SOON + GRACE, True),  # it may be ringing
+        (armed(SOON, SOON, SOON), SOON + GRACE + SECOND, False),  # it was missed
+        # A ring in a minute or two is as soon as a new one could be, for a target that came since.
+        (armed(NOON + MINUTE, NOON + MINUTE, NOON), NOON, True),
+        (armed(NOON + MINUTE, NOON + 2 * MINUTE, NOON), NOON, False),
+        (armed(NOON + 2 * MINUTE, NOON + 2 * MINUTE, NOON + 61 * SECOND), NOON, True),
+        # But not once it was missed, which a record of a dead run may tell.
+        (armed(SOON, SOON, NOON), SOON + GRACE + SECOND, False),
+    ],
+)
+def test_settled(record: ArmingRecord, now: datetime, is_settled: bool) -> None:
+    assert record.is_settled(now) is is_settled
+
+
+def test_the_record_comes_back_from_json_as_it_was() -> None:
+    record = ArmingRecord(lanes=(held(SOON), Lane()), armed=SOON, rings_at=SOON, rev=7)
+    for each in (record, record.applying("me", until=HOLD_END), free(NEVER)):
+        assert msgspec.json.decode(msgspec.json.encode(each), type=ArmingRecord) == each

@@ -1,0 +1,208 @@
+"""The order of steps between the arming record and the rule, when one process does them."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+import pytest
+
+from duebell_shared.armer import HOLD, PATIENCE, Armer
+from duebell_shared.arming import GRACE, LEAD, ArmingRecord, Lane
+from duebell_shared.errors import NotArmed
+from duebell_shared.instants import NEVER
+from duebell_shared.rule import CALL_LIMIT, SENTINEL, expression_at
+from tests.shared.conftest import LANES
+from tests.shared.fake_events import FakeEvents, refusal, silence
+from tests.shared.shared_store import SharedStore
+from tests.support import NOON, Clock
+
+HOUR = timedelta(hours=1)
+DUE = NOON + HOUR
+
+
+def test_the_hold_is_longer_than_its_calls_and_shorter_than_the_lead() -> None:
+    assert 2 * CALL_LIMIT < HOLD < LEAD
+    assert PATIENCE > 2 * HOLD
+
+
+# The record.
+
+
+def test_the_first_record_has_as_many_lanes_as_the_settings_say(armer: Armer, store: SharedStore) -> None:
+    assert armer.read() == ArmingRecord(lanes=(Lane(),) * LANES, rev=1)
+    assert store.record == armer.read()
+
+
+def test_a_queue_that_has_outlived_its_record_gets_one_by_its_heads(armer: Armer, store: SharedStore) -> None:
+    # Given tasks in more lanes than the settings have now
+    store.wait_in_queue(0, DUE)
+    store.wait_in_queue(3, DUE + HOUR)
+    # Then the record has these too
+    assert [lane.due for lane in armer.read().lanes] == [DUE, NEVER, NEVER, DUE + HOUR]
+
+
+def test_of_two_who_make_the_first_record_one_does(armer: Armer, store: SharedStore) -> None:
+    others = ArmingRecord(lanes=(Lane(due=DUE),) * 3)
+    store.getting_in_first.append(lambda: store.now_holds(others))
+    assert armer.read() == msgspec.structs.replace(others, rev=1)
+
+
+def test_a_change_is_made_on_the_newest_record(armer: Armer, store: SharedStore) -> None:
+    # Given others who lower the other lane, twice, just before
+    armer.read()
+    store.getting_in_first = [
+        lambda: store.now_holds(armer.read().lowered({1: DUE + HOUR})),
+        lambda: store.now_holds(armer.read().lowered({1: DUE})),
+    ]
+    # When a lane is lowered
+    record = armer.lower({0: NOON})
+    # Then both are
+    assert [lane.due for lane in record.lanes] == [NOON, DUE]
+
+
+def test_a_change_that_changes_nothing_writes_nothing(armer: Armer, store: SharedStore) -> None:
+    armer.lower({0: NOON})
+    before = store.swaps, store.reads
+    assert armer.lower({0: DUE, 1: DUE}) == store.record
+    assert (store.swaps, store.reads) == (before[0], before[1] + 1)
+
+
+def test_a_record_that_keeps_changing_is_given_up_on(armer: Armer, store: SharedStore, clock: Clock) -> None:
+    record = armer.read()
+    store.getting_in_first = [lambda: store.now_holds(record)] * 1000
+    with pytest.raises(NotArmed, match=r"kept changing: call ensure_armed\(\) to try again"):
+        armer.lower({0: NOON})
+    assert PATIENCE - timedelta(seconds=10) <= clock.now - NOON <= PATIENCE + timedelta(seconds=2)
+
+
+def test_a_lane_that_the_queue_has_not_got_any_more_is_said_to_be_so(armer: Armer) -> None:
+    with pytest.raises(NotArmed, match="fewer lanes than it had: start this process anew"):
+        armer.lower({LANES: NOON})
+
+
+# The rule.
+
+
+def test_a_rule_that_is_where_it_must_be_is_left_alone(
+    armer: Armer, store: SharedStore, eventbridge: FakeEvents
+) -> None:
+    armer.ensure(armer.lower({0: DUE}))
+    before = store.swaps, store.reads
+    settled = armer.ensure()
+    assert (settled.armed, settled.rings_at) == (DUE, DUE)
+    assert (store.swaps, store.reads) == (before[0], before[1] + 1)
+    assert [put["ScheduleExpression"] for put in eventbridge.put] == [expression_at(DUE)]
+
+
+def test_with_nothing_waiting_it_is_parked(armer: Armer, eventbridge: FakeEvents) -> None:
+    eventbridge.rule["ScheduleExpression"] = "rate(1 minute)"
+    record = armer.ensure()
+    assert (record.armed, record.rings_at) == (NEVER, None)
+    assert eventbridge.expression == SENTINEL
+
+
+def test_a_target_that_is_lowered_while_the_rule_is_set_has_it_set_again(
+    armer: Armer, store: SharedStore, eventbridge: FakeEvents
+) -> None:
+    # Given someone who lowers a lane while PutRule is under way
+    def lower() -> None:
+        store.now_holds(armer.read().lowered({1: DUE - HOUR / 2}))
+
+    eventbridge.troubles["PutRule"] = [lower]
+    # When the rule is set
+    record = armer.ensure(armer.lower({0: DUE}))
+    # Then it is at what was lowered in the end
+    assert record.armed == DUE - HOUR / 2
+    assert eventbridge.expression == expression_at(DUE - HOUR / 2)
+
+
+@pytest.mark.parametrize("late", [HOLD, HOLD + HOUR])
+def test_a_rule_that_was_set_after_the_hold_is_set_again(
+    armer: Armer, eventbridge: FakeEvents, clock: Clock, late: timedelta
+) -> None:
+    # Given a process that stands still in the middle of PutRule
+    eventbridge.troubles["PutRule"].append(lambda: clock.advance(late))
+    # When it goes on, the minute that it set may be over
+    record = armer.ensure(armer.lower({0: NOON}))
+    # Then it is set to one that is to come
+    assert len(eventbridge.put) == 2
+    assert record.rings_at
+    assert record.rings_at >= clock.now + LEAD
+    assert eventbridge.expression == expression_at(record.rings_at)
+
+
+@pytest.mark.parametrize("later", [timedelta(0), GRACE])
+def test_a_ring_that_came_or_may_come_yet_is_waited_for(
+    armer: Armer, eventbridge: FakeEvents, clock: Clock, later: timedelta
+) -> None:
+    armer.ensure(armer.lower({0: DUE}))
+    clock.now = DUE + later
+    armer.ensure()
+    assert len(eventbridge.put) == 1
+
+
+def test_a_ring_that_was_missed_is_made_up_for_by_whoever_comes_next(
+    armer: Armer, eventbridge: FakeEvents, clock: Clock
+) -> None:
+    # Given a rule that should have rung, and nobody came
+    armer.ensure(armer.lower({0: DUE}))
+    clock.now = DUE + GRACE + timedelta(seconds=1)
+    # When anybody adds anything
+    record = armer.ensure(armer.lower({1: DUE + HOUR}))
+    # Then it is set to the first safe minute
+    assert record.rings_at == DUE + GRACE + timedelta(minutes=2)
+    assert eventbridge.expression == expression_at(record.rings_at)
+
+
+# Trouble.
+
+
+@pytest.mark.parametrize("call", ["DescribeRule", "PutRule"])
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [("AccessDeniedException", "AccessDenied"), ("ResourceNotFoundException", "run `duebell deploy`")],
+)
+def test_waiting_does_not_mend_what_is_refused(  # noqa: PLR0917
+    armer: Armer, store: SharedStore, eventbridge: FakeEvents, clock: Clock, call: str, code: str, reason: str
+) -> None:
+    eventbridge.troubles[call].append(refusal(code))
+    with pytest.raises(NotArmed, match=f"the rule could not be set: .*{reason}"):
+        armer.ensure(armer.lower({0: DUE}))
+    # It is said at once, and the next one may try at once.
+    assert clock.now == NOON
+    assert store.record
+    assert (store.record.armed, store.record.applier) == (None, None)
+    assert armer.ensure().armed == DUE
+    assert clock.now == NOON
+
+
+def test_a_silent_eventbridge_is_given_up_on_in_the_end(
+    armer: Armer, store: SharedStore, eventbridge: FakeEvents, clock: Clock
+) -> None:
+    eventbridge.troubles["PutRule"] = [silence(clock)] * 1000
+    with pytest.raises(NotArmed, match=r"could not be confirmed \(.*Read timeout.*\): call ensure_armed\(\)"):
+        armer.ensure(armer.lower({0: DUE}))
+    assert clock.now - NOON <= PATIENCE + HOLD
+    # Nobody knows where the rule is; when EventBridge is back, it is set.
+    eventbridge.troubles.clear()
+    assert store.record
+    assert store.record.armed is None
+    assert armer.ensure().armed == DUE
+
+
+def test_nobody_else_sets_the_rule_while_a_call_may_land_yet(
+    armer: Armer, eventbridge: FakeEvents, clock: Clock
+) -> None:
+    # Given a rule that was set at the second try, and nobody knows about the first
+    eventbridge.troubles["PutRule"] = [silence(clock)]
+    record = armer.ensure(armer.lower({0: DUE}))
+    assert record.is_settled(clock.now)
+    held_until = record.applier_until
+    # When an earlier task comes
+    before = len(eventbridge.put)
+    at: list[datetime] = []
+    eventbridge.troubles["PutRule"] = [lambda: at.append(clock.now)]
+    armer.ensure(armer.lower({1: DUE - HOUR / 2}))
+    # Then the rule is set for it after the hold
+    assert len(eventbridge.put) == before + 1
+    assert at[0] >= held_until
+    assert eventbridge.expression == expression_at(DUE - HOUR / 2)

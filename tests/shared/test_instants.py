@@ -1,0 +1,93 @@
+"""Instants: UTC, whole milliseconds, never early, and in text the order of time."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duebell_shared.instants import LATEST, NEVER, ceil_to_minute, parse, render, to_utc, utc_now
+
+MILLISECOND = timedelta(milliseconds=1)
+BERLIN = ZoneInfo("Europe/Berlin")
+
+_INSTANTS = st.datetimes(
+    min_value=datetime(2, 1, 1),  # noqa: DTZ001 - the strategy adds the zone
+    max_value=datetime(9998, 1, 1),  # noqa: DTZ001
+    timezones=st.sampled_from([UTC, BERLIN, timezone(timedelta(hours=-11, minutes=-30))]),
+)
+
+
+@pytest.mark.parametrize(
+    ("instant", "text"),
+    [
+        (datetime(2026, 12, 31, tzinfo=UTC), "2026-12-31T00:00:00.000Z"),
+        (datetime(2026, 12, 31, 1, tzinfo=BERLIN), "2026-12-31T00:00:00.000Z"),
+        (datetime(2026, 7, 1, 2, tzinfo=BERLIN), "2026-07-01T00:00:00.000Z"),
+        (datetime(1, 1, 1, tzinfo=UTC), "0001-01-01T00:00:00.000Z"),
+        (datetime(2026, 1, 1, 0, 0, 0, 1, tzinfo=UTC), "2026-01-01T00:00:00.001Z"),
+        (datetime(2026, 1, 1, 0, 0, 0, 1000, tzinfo=UTC), "2026-01-01T00:00:00.001Z"),
+        (datetime(2026, 12, 31, 23, 59, 59, 999001, tzinfo=UTC), "2027-01-01T00:00:00.000Z"),
+        (datetime(2026, 10, 25, 2, 30, fold=0, tzinfo=BERLIN), "2026-10-25T00:30:00.000Z"),
+        (datetime(2026, 10, 25, 2, 30, fold=1, tzinfo=BERLIN), "2026-10-25T01:30:00.000Z"),
+        (NEVER, "9999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_as_text(instant: datetime, text: str) -> None:
+    assert render(instant) == text
+    assert parse(text) == to_utc(instant)
+
+
+@given(_INSTANTS)
+def test_milliseconds_are_rounded_up_so_that_nothing_runs_early(instant: datetime) -> None:
+    rounded = to_utc(instant)
+    assert timedelta(0) <= rounded - instant.astimezone(UTC) < MILLISECOND
+    assert rounded.microsecond % 1000 == 0
+    assert to_utc(rounded) == rounded
+
+
+@given(_INSTANTS, _INSTANTS)
+def test_the_order_of_texts_is_the_order_of_times(one: datetime, other: datetime) -> None:
+    assert (render(one) < render(other)) == (to_utc(one) < to_utc(other))
+    assert len(render(one)) == len("2026-12-31T00:00:00.000Z")
+
+
+@given(_INSTANTS)
+def test_text_comes_back_as_the_same_instant(instant: datetime) -> None:
+    assert parse(render(instant)) == to_utc(instant)
+
+
+@given(_INSTANTS)
+def test_a_minute_is_rounded_up_to(instant: datetime) -> None:
+    minute = ceil_to_minute(instant.astimezone(UTC))
+    assert timedelta(0) <= minute - instant.astimezone(UTC) < timedelta(minutes=1)
+    assert (minute.second, minute.microsecond) == (0, 0)
+
+
+def test_text_without_an_offset_is_in_the_zone_that_is_given() -> None:
+    assert parse("2026-12-31T00:00") == datetime(2026, 12, 31, tzinfo=UTC)
+    assert parse("2026-12-31T00:00", BERLIN) == datetime(2026, 12, 30, 23, tzinfo=UTC)
+    assert parse("2026-12-31T00:00+05:00", BERLIN) == datetime(2026, 12, 30, 19, tzinfo=UTC)
+    assert parse("2026-12-31") == datetime(2026, 12, 31, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "tomorrow",
+        "2026-13-01T00:00Z",
+        "2026-02-30T00:00Z",
+        "9999-12-31T23:59:59.999001Z",  # rounded up, it is in the year 10000
+        "0001-01-01T00:00+02:00",  # in UTC, it is before the year 1
+    ],
+)
+def test_what_is_no_instant_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse(text)
+
+
+def test_the_ends_of_time() -> None:
+    assert LATEST < NEVER
+    assert utc_now().utcoffset() == timedelta(0)

@@ -1,0 +1,161 @@
+"""What a user gives for a task: taken as it is meant, or refused with the field and the reason."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any, NoReturn
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from duebell_shared.errors import InvalidTask
+from duebell_shared.task import Status, Task, lane_of, new_task
+from tests.support import NOON
+
+DUE = datetime(2026, 12, 31, tzinfo=UTC)
+
+
+def make(**given: Any) -> Task:
+    """A good task, but for what is given."""
+    arguments: dict[str, Any] = {"id": "one", "action": "act", "due": DUE, "payload": {"n": 1}}
+    return new_task(**(arguments | given), now=NOON, lane_of=lambda _: 3)
+
+
+def refused(**given: Any) -> InvalidTask:
+    with pytest.raises(InvalidTask) as raised:
+        make(**given)
+    assert str(raised.value) == f"{raised.value.field}: {raised.value.reason}"
+    return raised.value
+
+
+def test_a_new_task_waits_in_its_lane_until_it_is_due() -> None:
+    expected = Task(
+        id="one",
+        lane=3,
+        action="act",
+        due=DUE,
+        queued=DUE,
+        payload_json='{"n":1}',
+        status=Status.SCHEDULED,
+        attempt=0,
+        rev=1,
+        created_at=NOON,
+    )
+    assert make() == expected
+    assert make().payload == {"n": 1}
+
+
+def test_no_payload_is_an_empty_object() -> None:
+    assert make(payload=None).payload == {}
+
+
+@pytest.mark.parametrize(
+    ("due", "expected"),
+    [
+        (timedelta(days=2, hours=10), NOON + timedelta(days=2, hours=10)),
+        (timedelta(0), NOON),
+        (timedelta(days=-1), NOON - timedelta(days=1)),
+        (datetime(2026, 12, 31, 1, tzinfo=ZoneInfo("Europe/Berlin")), DUE),
+        (datetime(2026, 12, 31, 0, 0, 0, 1, tzinfo=UTC), DUE + timedelta(milliseconds=1)),
+        (datetime(2000, 1, 1, tzinfo=UTC), datetime(2000, 1, 1, tzinfo=UTC)),
+        (datetime(1, 1, 1, tzinfo=UTC), datetime(1, 1, 1, tzinfo=UTC)),
+        (datetime(2199, 12, 31, 23, 59, tzinfo=UTC), datetime(2199, 12, 31, 23, 59, tzinfo=UTC)),
+        # In 2200 by its own clock, and yet in 2199 by the rule's.
+        (
+            datetime(2200, 1, 1, 1, tzinfo=timezone(timedelta(hours=2))),
+            datetime(2199, 12, 31, 23, tzinfo=UTC),
+        ),
+    ],
+)
+def test_due_dates_in_utc_and_never_early(due: datetime | timedelta, expected: datetime) -> None:
+    task = make(due=due)
+    assert (task.due, task.queued) == (expected, expected)
+
+
+LAST_YEAR = "is after 2199, the last year a rule can ring in"
+
+
+@pytest.mark.parametrize(
+    ("due", "reason"),
+    [
+        (None, "is missing: give an aware datetime, or a timedelta from now"),
+        (
+            datetime(2026, 12, 31),  # noqa: DTZ001
+            "2026-12-31 00:00:00 has no time zone: add tzinfo=UTC, or ZoneInfo('Europe/Berlin') and the like",
+        ),
+        ("2026-12-31T00:00Z", "must be a datetime or a timedelta, not str"),
+        (1798675200, "must be a datetime or a timedelta, not int"),
+        (DUE.date(), "must be a datetime or a timedelta, not date"),
+        (datetime(2200, 1, 1, tzinfo=UTC), f"2200-01-01 00:00:00+00:00 {LAST_YEAR}"),
+        (datetime(2199, 12, 31, 23, 59, 0, 1, tzinfo=UTC), f"2199-12-31 23:59:00.001000+00:00 {LAST_YEAR}"),
+        (
+            datetime(2199, 12, 31, 23, tzinfo=timezone(timedelta(hours=-2))),
+            f"2200-01-01 01:00:00+00:00 {LAST_YEAR}",
+        ),
+        (datetime.max.replace(tzinfo=UTC), f"9999-12-31 23:59:59.999999+00:00 {LAST_YEAR}"),
+        (
+            datetime.max.replace(tzinfo=timezone(timedelta(hours=-2))),
+            f"9999-12-31 23:59:59.999999-02:00 {LAST_YEAR}",
+        ),
+        (
+            datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=2))),
+            "0001-01-01 00:00:00+02:00 is before the calendar begins",
+        ),
+        (timedelta(days=365 * 200), f"2226-10-04 12:00:00+00:00 {LAST_YEAR}"),
+        (timedelta.max, "is too far away: the year must be 1 to 2199"),
+        (timedelta.min, "is too far away: the year must be 1 to 2199"),
+    ],
+)
+def test_due_dates_that_cannot_be(due: object, reason: str) -> None:
+    error = refused(due=due)
+    assert (error.field, error.reason) == ("due", reason)
+
+
+@pytest.mark.parametrize("name", ["x", "trial-expiry:XYZ123", "a b/c#d?e", "übung 日本 𝄞", "y" * 256])
+def test_names_are_1_to_256_printable_characters(name: str) -> None:
+    task = make(id=name, action=name)
+    assert (task.id, task.action) == (name, name)
+
+
+@pytest.mark.parametrize("field", ["id", "action"])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("", "must be 1 to 256 characters, not 0"),
+        ("y" * 257, "must be 1 to 256 characters, not 257"),
+        ("a\nb", "'a\\nb' has '\\n' in it: only printable characters are allowed"),
+        ("a\x00", "'a\\x00' has '\\x00' in it: only printable characters are allowed"),
+        ("\x7f", "'\\x7f' has '\\x7f' in it: only printable characters are allowed"),
+        ("a\u2028", "'a\\u2028' has '\\u2028' in it: only printable characters are allowed"),
+        ("\ud800", "'\\ud800' has '\\ud800' in it: only printable characters are allowed"),
+        (7, "must be text, not int"),
+        (None, "must be text, not NoneType"),
+        (b"id", "must be text, not bytes"),
+    ],
+)
+def test_names_that_cannot_be(field: str, name: object, reason: str) -> None:
+    error = refused(**{field: name})
+    assert (error.field, error.reason) == (field, reason)
+
+
+def test_a_payload_that_cannot_be() -> None:
+    assert refused(payload={"price": float("nan")}).field == "payload"
+
+
+def test_the_queue_is_not_asked_for_a_lane_when_anything_else_is_wrong() -> None:
+    def asked(_: str) -> NoReturn:
+        raise AssertionError
+
+    for wrong in ({"id": ""}, {"action": ""}, {"due": None}, {"payload": object()}):
+        arguments: dict[str, Any] = {"id": "one", "action": "act", "due": DUE, "payload": None}
+        with pytest.raises(InvalidTask):
+            new_task(**(arguments | wrong), now=NOON, lane_of=asked)
+
+
+def test_a_lane_is_the_same_everywhere_and_for_ever() -> None:
+    # The numbers stand for queues that exist: they must never change.
+    assert [lane_of(id, 4) for id in ("sale-42", "trial-expiry:XYZ123", "übung", "")] == LANES
+    ids = [f"task-{number}" for number in range(4000)]
+    counts = [sum(lane_of(id, 4) == lane for id in ids) for lane in range(4)]
+    assert all(800 < count < 1200 for count in counts)
+
+
+LANES = [2, 1, 1, 0]

@@ -1,0 +1,150 @@
+"""Payloads: unchanged from the caller to the action, or refused with the place that cannot be."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, TypedDict
+from uuid import UUID
+
+import msgspec
+import pydantic
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duebell_shared.errors import InvalidTask
+from duebell_shared.payload import MAX_BYTES, decode, encode
+
+_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(min_value=2**63, max_value=10**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(_JSON)
+def test_what_json_has_comes_back_as_it_was(payload: object) -> None:
+    back = decode(encode(payload))
+    assert back == payload
+    assert repr(back) == repr(payload)  # 1 is not 1.0, and 0.0 not -0.0
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+@dataclass
+class Sale:
+    item: int
+    price: float = 1.5
+
+
+class Struct(msgspec.Struct):
+    item: int
+
+
+class Model(pydantic.BaseModel):
+    item: int
+    at: datetime | None = None
+    price: float = 0.0
+
+
+class Typed(TypedDict):
+    item: int
+
+
+@pytest.mark.parametrize(
+    ("payload", "back"),
+    [
+        (Sale(item=1), {"item": 1, "price": 1.5}),
+        (Struct(item=1), {"item": 1}),
+        (Model(item=1), {"item": 1, "at": None, "price": 0.0}),
+        (
+            Model(item=1, at=datetime(2026, 1, 1, tzinfo=UTC)),
+            {"item": 1, "at": "2026-01-01T00:00:00Z", "price": 0.0},
+        ),
+        (Typed(item=1), {"item": 1}),
+        ({"sales": [Sale(item=1), Struct(item=2)]}, {"sales": [{"item": 1, "price": 1.5}, {"item": 2}]}),
+        ((1, (2, 3)), [1, [2, 3]]),
+        ({"when": datetime(2026, 1, 1, tzinfo=UTC)}, {"when": "2026-01-01T00:00:00Z"}),
+        ({"how": Decimal("0.10")}, {"how": "0.10"}),
+        ({"who": UUID(int=7)}, {"who": "00000000-0000-0000-0000-000000000007"}),
+        ({"which": Colour.RED}, {"which": "red"}),
+        ("text", "text"),
+        (None, None),
+        (2**200, 2**200),
+        (0.1 + 0.2, 0.30000000000000004),
+        ("e\u0301\x00\u2028𝄞", "e\u0301\x00\u2028𝄞"),
+    ],
+)
+def test_values_and_their_json_form(payload: object, back: object) -> None:
+    assert decode(encode(payload)) == back
+
+
+def test_text_is_kept_short_and_readable() -> None:
+    assert encode({"a": [1, 2], "ü": None}) == '{"a":[1,2],"ü":null}'
+
+
+@pytest.mark.parametrize(
+    ("payload", "reason"),
+    [
+        (math.nan, "payload is nan, which JSON cannot hold: leave it out or use None"),
+        ({"a": [0, {"b": math.inf}]}, "payload['a'][1]['b'] is inf, which JSON cannot hold"),
+        ({"a": (1, -math.inf)}, "payload['a'][1] is -inf, which JSON cannot hold"),
+        (Sale(item=1, price=math.nan), "payload['price'] is nan, which JSON cannot hold"),
+        ([Sale(item=1, price=math.inf)], "payload[0]['price'] is inf, which JSON cannot hold"),
+        (Model(item=1, price=math.nan), "payload['price'] is nan, which JSON cannot hold"),
+        ({1: 2}, "payload has the key 1, and JSON has text keys only: use '1'"),
+        ({"a": [{None: 2}]}, "payload['a'][0] has the key None, and JSON has text keys only"),
+        ({"a": object()}, "has no JSON form: Encoding objects of type object is unsupported"),
+        ({"a": "\ud800"}, "has no JSON form: "),
+        pytest.param([10**5000], "has no JSON form: ", id="5,000 digits"),
+        (Model, "has no JSON form: "),
+    ],
+)
+def test_what_json_cannot_hold_is_refused_with_its_place(payload: object, reason: str) -> None:
+    with pytest.raises(InvalidTask) as raised:
+        encode(payload)
+    assert raised.value.field == "payload"
+    assert raised.value.reason.startswith(reason)
+
+
+def _itself() -> list[Any]:
+    holds: list[Any] = []
+    holds.append(holds)
+    return holds
+
+
+def _deep() -> list[Any]:
+    inner: list[Any] = []
+    for _ in range(100_000):
+        inner = [inner]
+    return inner
+
+
+@pytest.mark.parametrize("make", [_itself, _deep])
+def test_what_does_not_end_is_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(InvalidTask, match="nested too deeply, or contains itself"):
+        encode(make())
+
+
+@pytest.mark.parametrize("character", ["x", "ü", "𝄞"])
+def test_the_largest_payload_is_350_kb_of_utf_8(character: str) -> None:
+    # Given text that fills 350 KB to the byte, its quotes included
+    count, rest = divmod(MAX_BYTES - 2, len(character.encode()))
+    largest = character * count + "x" * rest
+    # Then it passes, and one more byte does not
+    assert len(encode(largest).encode()) == 350 * 1024
+    with pytest.raises(InvalidTask) as raised:
+        encode(largest + "x")
+    assert raised.value.reason == (
+        "is 358,401 bytes as JSON, at most 358,400 are allowed: keep the data elsewhere, "
+        "in S3 for example, and put its key here"
+    )

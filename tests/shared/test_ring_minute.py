@@ -1,0 +1,60 @@
+"""The minute that a rule is set to: never before the target, never too near, never later than it must be."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duebell_shared.arming import LEAD, ring_minute
+from duebell_shared.instants import LATEST, NEVER
+
+MINUTE = timedelta(minutes=1)
+
+
+def at(clock: str) -> datetime:
+    """That time of one day, such as `10:05:30`."""
+    return datetime.fromisoformat(f"2026-11-21T{clock}+00:00")
+
+
+@pytest.mark.parametrize(
+    ("target", "now", "minute"),
+    [
+        ("12:00", "10:00", "12:00"),  # a whole minute rings at itself
+        ("12:00:00.001", "10:00", "12:01"),  # at 12:00 it might not be due yet
+        ("12:00:30", "10:00", "12:01"),
+        ("10:01", "10:00", "10:01"),  # just far enough
+        ("10:01", "10:00:00.001", "10:02"),  # too near: the first safe minute
+        ("10:00:30", "10:00", "10:01"),
+        ("09:00", "10:00", "10:01"),  # past
+        ("09:00", "10:00:59", "10:02"),
+        ("10:00", "10:00", "10:01"),
+    ],
+)
+def test_minutes(target: str, now: str, minute: str) -> None:
+    assert ring_minute(at(target), at(now)) == at(minute)
+
+
+def test_there_is_nothing_to_ring_for_at_never() -> None:
+    assert ring_minute(NEVER, at("10:00")) is None
+
+
+def test_the_last_instant_can_be_rung_for() -> None:
+    assert ring_minute(LATEST, at("10:00")) == LATEST
+
+
+_INSTANTS = st.datetimes(
+    min_value=datetime(1990, 1, 1),  # noqa: DTZ001 - the strategy adds the zone
+    max_value=LATEST.replace(tzinfo=None) - timedelta(hours=1),
+    timezones=st.just(UTC),
+)
+
+
+@given(target=_INSTANTS, now=_INSTANTS)
+def test_whatever_the_target_and_the_time(target: datetime, now: datetime) -> None:
+    minute = ring_minute(target, now)
+    assert minute is not None
+    assert minute >= target
+    assert minute >= now + LEAD
+    assert (minute.second, minute.microsecond) == (0, 0)
+    assert minute - max(target, now + LEAD) < MINUTE

@@ -1,0 +1,204 @@
+"""The rule: set to a minute, nothing else changed, tried again while that may help, and never too late."""
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
+from duebell_shared.instants import LATEST
+from duebell_shared.rule import CALL_LIMIT, SENTINEL, Rule, RuleState, expression_at, minute_of
+from tests.shared.fake_events import FakeEvents, refusal, silence
+from tests.support import NOON, Calls, Clock
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+
+MINUTE = datetime(2026, 12, 31, 9, 5, tzinfo=UTC)
+LONG = timedelta(minutes=1)
+
+
+# Expressions.
+
+
+@pytest.mark.parametrize(
+    ("minute", "expression"),
+    [
+        (None, "cron(0 0 1 1 ? 1970)"),
+        (MINUTE, "cron(5 9 31 12 ? 2026)"),
+        (datetime(2028, 2, 29, tzinfo=UTC), "cron(0 0 29 2 ? 2028)"),
+        (LATEST, "cron(59 23 31 12 ? 2199)"),
+    ],
+)
+def test_expressions_and_their_minutes(minute: datetime | None, expression: str) -> None:
+    assert expression_at(minute) == expression
+    assert minute_of(expression) == minute
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "",
+        "rate(1 minute)",
+        "cron(0/5 * * * ? *)",
+        "cron(5 9 ? * MON 2026)",
+        "cron(5 9 31 2 ? 2026)",
+        "cron()",
+    ],
+)
+def test_an_expression_that_is_not_ours_has_no_one_minute(expression: str) -> None:
+    assert minute_of(expression) is None
+    assert RuleState(expression=expression, state="ENABLED").minute is None
+
+
+# What PutRule is given, on moto.
+
+
+def described(events: "EventBridgeClient") -> dict[str, object]:
+    """All that EventBridge says of the rule."""
+    answer = events.describe_rule(Name="duebell")
+    return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
+
+
+def test_setting_the_rule_changes_its_expression_and_nothing_else(
+    backend: Backend, events: "EventBridgeClient", calls: Calls
+) -> None:
+    # Given a rule with everything that PutRule would reset
+    role = "arn:aws:iam::123456789012:role/duebell"
+    events.put_rule(
+        Name="duebell", ScheduleExpression=SENTINEL, State="DISABLED", Description="mine", RoleArn=role
+    )
+    targets = events.list_targets_by_rule(Rule="duebell")["Targets"]
+    before = described(events)
+    # When it is set
+    assert backend.rule.ring_at(MINUTE, within=LONG)
+    # Then all is as before but the expression
+    assert described(events) == {**before, "ScheduleExpression": expression_at(MINUTE)}
+    assert events.list_targets_by_rule(Rule="duebell")["Targets"] == targets
+    assert calls == {"DescribeRule": 1, "PutRule": 1}
+    # And it reads so
+    assert backend.rule.read() == RuleState(
+        expression=expression_at(MINUTE), state="DISABLED", description="mine", role=role
+    )
+    assert not backend.rule.read().is_enabled
+    assert backend.rule.count_targets() == 1
+
+
+def test_a_rule_without_description_gets_none(rule: Rule, eventbridge: FakeEvents) -> None:
+    rule.ring_at(None, within=LONG)
+    assert eventbridge.put == [{"Name": "duebell", "ScheduleExpression": SENTINEL, "State": "ENABLED"}]
+
+
+def test_a_rule_that_is_not_there_is_said_to_be_so_with_the_way_out(
+    backend: Backend, events: "EventBridgeClient"
+) -> None:
+    events.remove_targets(Rule="duebell", Ids=["worker"])
+    events.delete_rule(Name="duebell")
+    for call in (backend.rule.read, lambda: backend.rule.ring_at(MINUTE, within=LONG)):
+        with pytest.raises(NotDeployed) as raised:
+            call()
+        assert str(raised.value) == (
+            "there is no EventBridge rule 'duebell' in eu-central-1: run `duebell deploy`, "
+            "or set DUEBELL_RULE and AWS_REGION to where it is"
+        )
+
+
+# Trouble.
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "ConcurrentModificationException",
+        "InternalException",
+        "InternalFailure",
+        "ServiceUnavailable",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    ],
+)
+def test_what_passes_is_tried_again_after_pauses(
+    rule: Rule, eventbridge: FakeEvents, clock: Clock, code: str
+) -> None:
+    eventbridge.troubles["PutRule"] = [refusal(code)] * 4
+    assert rule.ring_at(MINUTE, within=LONG)
+    assert eventbridge.expression == expression_at(MINUTE)
+    assert len(eventbridge.put) == 5
+    # 0.1, 0.2, 0.4 and 0.8 seconds, each between half and all of it.
+    assert 0.75 <= (clock.now - NOON).total_seconds() <= 1.5
+
+
+@pytest.mark.parametrize("call", ["DescribeRule", "PutRule"])
+@pytest.mark.parametrize("code", ["AccessDeniedException", "ValidationException", "ManagedRuleException"])
+def test_what_is_refused_is_not_tried_again(
+    rule: Rule, eventbridge: FakeEvents, clock: Clock, call: str, code: str
+) -> None:
+    eventbridge.troubles[call] = [refusal(code)]
+    with pytest.raises(AwsRefused, match=f"EventBridge, rule 'duebell': .*{code}.*as the test wants it"):
+        rule.ring_at(MINUTE, within=LONG)
+    assert clock.now == NOON
+    assert eventbridge.expression == SENTINEL
+
+
+def test_a_rule_that_stays_busy_is_given_up_on(rule: Rule, eventbridge: FakeEvents) -> None:
+    eventbridge.troubles["PutRule"] = [refusal("ConcurrentModificationException")] * 100
+    with pytest.raises(AwsUnavailable, match=r"rule 'duebell': .*ConcurrentModificationException"):
+        rule.ring_at(MINUTE, within=LONG)
+    assert len(eventbridge.put) == 8
+
+
+def test_a_call_that_nobody_answers_is_made_again_and_told_of(
+    rule: Rule, eventbridge: FakeEvents, clock: Clock
+) -> None:
+    eventbridge.troubles["PutRule"] = [silence(clock)]
+    is_all_answered = rule.ring_at(MINUTE, within=LONG)
+    assert not is_all_answered
+    assert eventbridge.expression == expression_at(MINUTE)
+
+
+def test_a_refusal_after_silence_does_not_mean_that_nothing_was_done(
+    rule: Rule, eventbridge: FakeEvents, clock: Clock
+) -> None:
+    # Given a call that may have taken effect, and a refusal of the next try
+    eventbridge.troubles["PutRule"] = [silence(clock), *[refusal("AccessDeniedException")] * 20]
+    # Then nobody may take it that the rule is where it was
+    with pytest.raises(AwsUnavailable):
+        rule.ring_at(MINUTE, within=LONG)
+
+
+def test_a_read_that_nobody_answers_leaves_nothing_that_may_land(
+    rule: Rule, eventbridge: FakeEvents, clock: Clock
+) -> None:
+    eventbridge.troubles["DescribeRule"] = [silence(clock)]
+    assert rule.ring_at(MINUTE, within=LONG)
+
+
+@pytest.mark.parametrize("within", [timedelta(seconds=seconds) for seconds in (0, 5, 6, 12, 13, 20, 60)])
+def test_no_call_is_begun_that_could_end_too_late(
+    rule: Rule, eventbridge: FakeEvents, clock: Clock, within: timedelta
+) -> None:
+    # Given an EventBridge that never answers, each call taking the longest that it may
+    begun: list[timedelta] = []
+
+    def trouble() -> None:
+        begun.append(clock.now - NOON)
+        silence(clock, CALL_LIMIT.total_seconds())()
+
+    eventbridge.troubles["DescribeRule"] = [trouble] * 50
+    # When the rule is to be set within some time
+    with pytest.raises(AwsUnavailable):
+        rule.ring_at(MINUTE, within=within)
+    # Then every call was over by then, and there were as many as there was time for
+    assert all(at + CALL_LIMIT <= within for at in begun)
+    assert bool(begun) == (within >= CALL_LIMIT)
+
+
+def test_the_time_that_reading_took_is_not_there_for_setting(
+    rule: Rule, eventbridge: FakeEvents, clock: Clock
+) -> None:
+    eventbridge.troubles["DescribeRule"] = [lambda: clock.sleep(5)]
+    with pytest.raises(AwsUnavailable, match="out of time"):
+        rule.ring_at(MINUTE, within=timedelta(seconds=10))
+    assert not eventbridge.put

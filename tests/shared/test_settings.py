@@ -1,0 +1,58 @@
+"""Settings, from the environment and in code."""
+
+from datetime import timedelta
+
+import pytest
+
+from duebell_shared.errors import InvalidSettings
+from duebell_shared.settings import Settings
+
+
+@pytest.mark.parametrize(
+    ("environ", "settings"),
+    [
+        ({}, Settings(table="duebell", rule="duebell", lanes=4, retention=timedelta(days=30))),
+        ({"DUEBELL_TABLE": "queue", "DUEBELL_RULE": "bell"}, Settings(table="queue", rule="bell")),
+        ({"DUEBELL_LANES": "1"}, Settings(lanes=1)),
+        ({"DUEBELL_LANES": " 16 "}, Settings(lanes=16)),
+        ({"DUEBELL_LANES": ""}, Settings()),  # as a template leaves what is not given
+        ({"DUEBELL_RETENTION_DAYS": "1"}, Settings(retention=timedelta(days=1))),
+        ({"DUEBELL_RETENTION_DAYS": "36500"}, Settings(retention=timedelta(days=36500))),
+    ],
+)
+def test_from_the_environment(environ: dict[str, str], settings: Settings) -> None:
+    assert Settings.from_env(environ) == settings
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("DUEBELL_TABLE", "", "is empty: give the name of the DynamoDB table"),
+        ("DUEBELL_RULE", "", "is empty: give the name of the EventBridge rule"),
+        ("DUEBELL_LANES", "0", "must be 1 to 16, not 0"),
+        ("DUEBELL_LANES", "17", "must be 1 to 16, not 17"),
+        ("DUEBELL_LANES", "-1", "must be 1 to 16, not -1"),
+        ("DUEBELL_LANES", "four", "must be a whole number, not 'four'"),
+        ("DUEBELL_LANES", "4.0", "must be a whole number, not '4.0'"),
+        ("DUEBELL_RETENTION_DAYS", "0", "must be 1 to 36500"),
+        ("DUEBELL_RETENTION_DAYS", "-30", "must be 1 to 36500"),
+        ("DUEBELL_RETENTION_DAYS", "36501", "must be 1 to 36500"),
+        ("DUEBELL_RETENTION_DAYS", "99999999999", "must be 1 to 36500"),
+        ("DUEBELL_RETENTION_DAYS", "a month", "must be a whole number, not 'a month'"),
+    ],
+)
+def test_a_variable_that_cannot_be_right_is_named(name: str, text: str, reason: str) -> None:
+    with pytest.raises(InvalidSettings) as raised:
+        Settings.from_env({name: text})
+    assert (raised.value.field, raised.value.reason) == (name, reason)
+
+
+def test_settings_given_in_code_are_checked_too() -> None:
+    for wrong in ({"table": ""}, {"rule": ""}, {"lanes": 0}, {"retention": timedelta(0)}):
+        with pytest.raises(InvalidSettings):
+            Settings(**wrong)
+
+
+def test_the_process_environment_is_read_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DUEBELL_TABLE", "from-the-environment")
+    assert Settings.from_env().table == "from-the-environment"

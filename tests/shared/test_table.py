@@ -1,0 +1,243 @@
+"""The table over moto: answers that are lost, what AWS refuses, and whose session is used."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
+from moto import mock_aws
+
+from duebell_shared.arming import ArmingRecord, Lane
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, InvalidSettings, NotDeployed
+from duebell_shared.settings import Settings
+from duebell_shared.store import Store
+from duebell_shared.task import QueueKey, Status, Task, new_task
+from tests.support import NOON, REGION, Calls, create_table
+
+SOON = NOON + timedelta(hours=1)
+
+
+@pytest.fixture
+def store(backend: Backend) -> Store:
+    return backend.store
+
+
+def task(**given: Any) -> Task:
+    arguments: dict[str, Any] = {
+        "id": "one",
+        "action": "act",
+        "due": SOON,
+        "payload": {"n": 1},
+        "now": NOON,
+    } | given
+    return new_task(**arguments, lane_of=lambda _: 0)
+
+
+KEY = QueueKey(SOON, "one", 0)
+
+
+def client_of(store: Store) -> Any:
+    client: Any = getattr(store, "_client")  # noqa: B009 - the contract has no client
+    return client
+
+
+# Answers that are lost.
+
+
+def lose_the_next_answer(store: Store, operation: str) -> list[str]:
+    """The next call of this operation takes effect and its answer is lost; the SDK then tries again.
+
+    Returns what was sent, as it is.
+    """
+    sent: list[str] = []
+
+    def lose(event_name: str, **_: Any) -> None:
+        if event_name == f"before-send.dynamodb.{operation}":
+            sent.append(operation)
+            if len(sent) == 1:
+                raise ReadTimeoutError(endpoint_url="https://dynamodb")
+
+    def at_once(caught_exception: Exception | None, **_: Any) -> int | None:
+        return 0 if caught_exception else None  # seconds until the next try
+
+    events = client_of(store).meta.events
+    events.register_last("before-send", lose)  # after moto, which does there what is asked
+    events.register_first(f"needs-retry.dynamodb.{operation}", at_once)
+    return sent
+
+
+def test_an_insert_finds_its_own_write(store: Store) -> None:
+    sent = lose_the_next_answer(store, "PutItem")
+    assert store.insert(task())
+    assert sent == ["PutItem"] * 2
+    assert store.get(0, "one") == task()
+
+
+def test_an_insert_that_was_tried_twice_does_not_take_anothers_task_for_its_own(store: Store) -> None:
+    # Given a task that is there
+    assert store.insert(task(payload={"n": 2}))
+    # When another is inserted under its id, and the refusal is lost
+    sent = lose_the_next_answer(store, "PutItem")
+    assert not store.insert(task())
+    # Then it is as it was
+    assert sent == ["PutItem"] * 2
+    assert store.get(0, "one") == task(payload={"n": 2})
+
+
+def test_a_change_finds_its_own_write(store: Store) -> None:
+    assert store.insert(task())
+    sent = lose_the_next_answer(store, "UpdateItem")
+    assert store.save(task(), task().paused())
+    assert sent == ["UpdateItem"] * 2
+    assert store.get(0, "one") == task().paused()
+
+
+def test_a_claim_finds_its_own_write_and_counts_one_attempt(store: Store) -> None:
+    assert store.insert(task())
+    sent = lose_the_next_answer(store, "UpdateItem")
+    claimed = store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
+    assert claimed
+    assert sent == ["UpdateItem"] * 2
+    assert (claimed.attempt, claimed.run) == (1, "run")
+    assert store.get(0, "one") == claimed
+
+
+def test_a_claim_that_was_tried_twice_does_not_take_anothers_for_its_own(store: Store) -> None:
+    assert store.insert(task())
+    assert store.claim(KEY, run="other", now=SOON, status=Status.SCHEDULED)
+    lose_the_next_answer(store, "UpdateItem")
+    assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED) is None
+    assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED) is None
+
+
+def test_a_swap_whose_answer_is_lost_leaves_it_to_the_next_read(store: Store) -> None:
+    # Given a record whose swap is tried twice
+    sent = lose_the_next_answer(store, "PutItem")
+    record = ArmingRecord(lanes=(Lane(due=SOON),))
+    # Then it counts as not made, which whoever swaps reads anew after, and finds it
+    assert store.swap_record(None, record) is None
+    found = store.read_record()
+    assert found
+    assert sent == ["PutItem"] * 2
+    assert (found.lanes, found.rev) == (record.lanes, 1)
+
+
+# What AWS refuses, or does not answer.
+
+
+def verbs(store: Store) -> Iterator[Any]:
+    """Each verb of the contract, to be called."""
+    record = ArmingRecord(lanes=(Lane(),))
+    yield store.read_record
+    yield lambda: store.swap_record(None, record)
+    yield lambda: store.insert(task())
+    yield lambda: store.save(task(), task().paused())
+    yield lambda: store.get(0, "one")
+    yield lambda: store.get_many([KEY])
+    yield lambda: store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
+    yield lambda: list(store.queued(0))
+    yield lambda: list(store.unqueued(0, {Status.DONE}, now=NOON))
+    yield lambda: store.head(0)
+
+
+def test_a_table_that_is_not_there_is_said_with_the_way_out(session: boto3.Session) -> None:
+    missing = Backend.connect(Settings(table="other"), session).store
+    for verb in verbs(missing):
+        with pytest.raises(NotDeployed) as raised:
+            verb()
+        assert str(raised.value) == (
+            "there is no DynamoDB table 'other' in eu-central-1: run `duebell deploy`, "
+            "or set DUEBELL_TABLE and AWS_REGION to where it is"
+        )
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("AccessDeniedException", AwsRefused),
+        ("UnrecognizedClientException", AwsRefused),
+        ("ExpiredTokenException", AwsRefused),
+        ("ThrottlingException", AwsUnavailable),
+        ("ProvisionedThroughputExceededException", AwsUnavailable),
+        ("RequestLimitExceeded", AwsUnavailable),
+        ("InternalServerError", AwsUnavailable),
+    ],
+)
+def test_what_dynamodb_answers_is_an_error_of_ours(store: Store, code: str, expected: type[AwsError]) -> None:
+    def refuse(**_: Any) -> tuple[Any, dict[str, Any]]:
+        answer = {"Error": {"Code": code, "Message": "so it is"}, "ResponseMetadata": {}}
+        return SimpleNamespace(status_code=400, headers={}), answer
+
+    client_of(store).meta.events.register("before-call.dynamodb", refuse)
+    for verb in verbs(store):
+        with pytest.raises(expected, match=r"^DynamoDB, table 'duebell': .*so it is"):
+            verb()
+
+
+@pytest.mark.parametrize("timeout", [ConnectTimeoutError, ReadTimeoutError])
+def test_what_dynamodb_does_not_answer_is_unavailable(
+    store: Store, timeout: type[ReadTimeoutError | ConnectTimeoutError]
+) -> None:
+    def happen(**_: Any) -> None:
+        raise timeout(endpoint_url="https://dynamodb")
+
+    client_of(store).meta.events.register("before-call.dynamodb", happen)
+    for verb in verbs(store):
+        with pytest.raises(AwsUnavailable, match=r"^DynamoDB, table 'duebell': .*imeout"):
+            verb()
+
+
+def test_bounds_that_dynamodb_refuses_are_not_asked_for(store: Store, calls: Calls) -> None:
+    # moto takes a BETWEEN whose bounds are the wrong way round; DynamoDB answers with a ValidationException.
+    assert list(store.queued(0, after=SOON, before=NOON)) == []
+    assert not calls
+    assert list(store.queued(0, after=SOON, before=SOON)) == []
+    assert calls == {"Query": 1}
+
+
+# The caller's own.
+
+
+def test_the_callers_session_is_used(session: boto3.Session, calls: Calls) -> None:
+    store = Backend.connect(Settings(), session).store
+    assert client_of(store).meta.region_name == session.region_name
+    for verb in verbs(store):
+        calls.clear()
+        verb()
+        assert calls.total() >= 1
+
+
+def test_two_sessions_do_not_meet() -> None:
+    with mock_aws():
+        # Given the same table in two regions
+        near, far = boto3.Session(region_name=REGION), boto3.Session(region_name="us-east-1")
+        for each in (near, far):
+            create_table(each)
+        # When a task is written in one
+        assert Backend.connect(Settings(), near).store.insert(task())
+        # Then it is not in the other, whichever is asked last
+        assert Backend.connect(Settings(), far).store.get(0, "one") is None
+        assert Backend.connect(Settings(), near).store.get(0, "one") == task()
+
+
+def test_without_a_region_nothing_can_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    with pytest.raises(InvalidSettings, match="AWS_REGION: is not set: name the region that duebell is"):
+        Backend.connect(Settings())
+
+
+def test_an_aws_setting_that_cannot_be_right_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "nowhere")
+    with pytest.raises(InvalidSettings, match="AWS settings: Invalid endpoint: nowhere"):
+        Backend.connect(Settings())
+
+
+def test_making_a_backend_makes_no_call(session: boto3.Session, calls: Calls) -> None:
+    Backend.connect(Settings(table="other"), session)
+    assert not calls

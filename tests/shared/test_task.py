@@ -1,0 +1,210 @@
+"""A task's life: which change each status allows, and what the change makes of it."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from duebell_shared.errors import TaskConflict
+from duebell_shared.task import Failure, Status, Task, lane_of, new_task
+from tests.support import NOON
+
+HOUR = timedelta(hours=1)
+DUE, LATER = NOON + HOUR, NOON + 2 * HOUR
+KEEP = timedelta(days=30)
+FAILURE = Failure(type="ValueError", message="no")
+
+
+def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:
+    """A task of this status, as it would be after these attempts."""
+    fresh = new_task(id="one", action="act", due=DUE, payload={"n": 1}, now=NOON, lane_of=lambda _: 3)
+    tried = msgspec.structs.replace(fresh, attempt=attempt, failure=FAILURE if attempt else None)
+    match status:
+        case Status.SCHEDULED:
+            return tried
+        case Status.RUNNING:
+            return msgspec.structs.replace(tried, status=status, attempt=attempt + 1, run="run")
+        case Status.PAUSED:
+            return tried.paused()
+        case Status.CANCELLED:
+            return tried.cancelled(now=DUE, retention=KEEP)
+        case Status.FAILED:
+            return tried.failed(FAILURE, now=DUE, retention=KEEP)
+        case Status.DONE:
+            return tried.done(now=DUE, retention=KEEP)
+
+
+def test_a_new_task_waits_for_its_due_date() -> None:
+    assert task() == Task(
+        id="one",
+        lane=3,
+        action="act",
+        due=DUE,
+        payload_json='{"n":1}',
+        status=Status.SCHEDULED,
+        queued=DUE,
+        attempt=0,
+        rev=1,
+        created_at=NOON,
+    )
+    assert task().payload == {"n": 1}
+
+
+VERBS: dict[str, Callable[[Task], Task]] = {
+    "move": lambda one: one.moved(LATER, now=NOON),
+    "update": lambda one: one.updated(payload={"n": 2}),
+    "cancel": lambda one: one.cancelled(now=NOON, retention=KEEP),
+    "pause": Task.paused,
+    "resume": Task.resumed,
+    "retry": lambda one: one.retried(now=NOON),
+}
+
+#: From which status each verb leads to which; from all others it is refused.
+ALLOWED = {
+    "move": {
+        Status.SCHEDULED: Status.SCHEDULED,
+        Status.RUNNING: Status.SCHEDULED,
+        Status.PAUSED: Status.PAUSED,
+    },
+    "update": {
+        Status.SCHEDULED: Status.SCHEDULED,
+        Status.PAUSED: Status.PAUSED,
+        Status.FAILED: Status.FAILED,
+    },
+    "cancel": {
+        Status.SCHEDULED: Status.CANCELLED,
+        Status.RUNNING: Status.CANCELLED,
+        Status.PAUSED: Status.CANCELLED,
+        Status.FAILED: Status.CANCELLED,
+    },
+    "pause": {Status.SCHEDULED: Status.PAUSED},
+    "resume": {Status.PAUSED: Status.SCHEDULED},
+    "retry": {Status.FAILED: Status.SCHEDULED},
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("status", Status)
+def test_what_each_status_allows(verb: str, status: Status) -> None:
+    before = task(status)
+    if status in ALLOWED[verb]:
+        after = VERBS[verb](before)
+        assert (after.status, after.rev) == (ALLOWED[verb][status], before.rev + 1)
+        assert (after.queued is not None) == (after.status in {Status.SCHEDULED, Status.RUNNING})
+        return
+    with pytest.raises(TaskConflict) as raised:
+        VERBS[verb](before)
+    needed = " or ".join(ALLOWED[verb])
+    assert str(raised.value) == f"cannot {verb} task 'one': it is {status}, and this needs it {needed}"
+
+
+@pytest.mark.parametrize("status", ALLOWED["move"])
+def test_a_task_that_is_moved_has_all_attempts_to_come(status: Status) -> None:
+    moved = task(status, attempt=2).moved(LATER, now=NOON)
+    assert (moved.due, moved.attempt, moved.failure) == (LATER, 0, None)
+    assert moved.queued == (None if status is Status.PAUSED else LATER)
+
+
+def test_a_task_is_moved_to_so_long_from_now() -> None:
+    assert task().moved(timedelta(minutes=5), now=NOON).queued == NOON + timedelta(minutes=5)
+
+
+def test_what_an_update_does_not_name_stays() -> None:
+    waiting = task(attempt=2)
+    assert waiting.updated(action="other") == msgspec.structs.replace(waiting, action="other", rev=2)
+    assert waiting.updated(payload=[]).payload == []
+    assert waiting.updated(payload=[]).action == "act"
+    assert waiting.updated(payload=0).payload == 0
+
+
+def test_what_is_cancelled_is_history() -> None:
+    now = NOON + timedelta(milliseconds=7)
+    cancelled = task().cancelled(now=now, retention=KEEP)
+    assert (cancelled.queued, cancelled.finished_at) == (None, now)
+    # In whole seconds, as DynamoDB counts a time to live.
+    assert cancelled.expires_at == NOON + KEEP
+
+
+def test_a_paused_task_comes_back_when_it_was_due() -> None:
+    # Given a task that waits for its second attempt, paused
+    waiting = msgspec.structs.replace(task(attempt=1), queued=LATER)
+    # When it is resumed, it is looked at when it was due, its attempts as they were
+    resumed = waiting.paused().resumed()
+    assert (resumed.queued, resumed.attempt) == (DUE, 1)
+
+
+def test_a_failed_task_is_retried_now_with_all_attempts_to_come() -> None:
+    retried = task(Status.FAILED, attempt=5).retried(now=LATER)
+    assert (retried.queued, retried.due) == (LATER, DUE)
+    assert (retried.attempt, retried.failure) == (0, None)
+    assert (retried.finished_at, retried.expires_at) == (None, None)
+
+
+@pytest.mark.parametrize("status", Status)
+def test_history_is_what_nothing_happens_to_any_more(status: Status) -> None:
+    assert status.is_finished == (status in {"done", "failed", "cancelled"})
+    assert (task(status).expires_at is not None) == status.is_finished
+
+
+# What a run makes of it.
+
+
+def test_a_success_forgets_former_failures() -> None:
+    done = task(Status.RUNNING, attempt=1).done(now=LATER, retention=KEEP)
+    assert (done.status, done.failure, done.queued) == (Status.DONE, None, None)
+    assert (done.finished_at, done.expires_at) == (LATER, LATER + KEEP)
+
+
+def test_a_retry_keeps_the_due_date_and_the_failure() -> None:
+    retry = task(Status.RUNNING).to_retry(LATER, FAILURE)
+    assert (retry.status, retry.due, retry.queued) == (Status.SCHEDULED, DUE, LATER)
+    assert (retry.attempt, retry.failure) == (1, FAILURE)
+
+
+def test_a_failure_can_say_how_many_attempts_there_really_were() -> None:
+    running = task(Status.RUNNING, attempt=5)
+    assert running.failed(FAILURE, now=LATER, retention=KEEP).attempt == 6
+    assert running.failed(FAILURE, now=LATER, retention=KEEP, attempt=5).attempt == 5
+
+
+def test_times_are_kept_in_whole_milliseconds_and_never_early() -> None:
+    odd = NOON + timedelta(microseconds=1)
+    made = new_task(id="a", action="act", due=odd, payload=None, now=odd, lane_of=lambda _: 0)
+    millisecond = NOON + timedelta(milliseconds=1)
+    assert (made.due, made.queued, made.created_at) == (millisecond, millisecond, millisecond)
+    assert made.to_retry(odd, FAILURE).queued == millisecond
+
+
+# Lanes.
+
+
+@pytest.mark.parametrize(
+    ("id", "of_4", "of_16"),
+    [("sale-42", 2, 14), ("trial-expiry:XYZ123", 1, 13), ("ü", 1, 5), ("a", 3, 3)],
+)
+def test_an_id_has_the_same_lane_for_ever(id: str, of_4: int, of_16: int) -> None:
+    assert (lane_of(id, 4), lane_of(id, 16)) == (of_4, of_16)
+
+
+def test_every_lane_gets_its_share() -> None:
+    lanes = [lane_of(f"task-{number}", 16) for number in range(1600)]
+    assert all(50 < lanes.count(lane) < 150 for lane in range(16))
+
+
+def test_the_lane_is_asked_for_last_when_all_else_is_right() -> None:
+    asked: list[str] = []
+
+    def lane(id: str) -> int:
+        asked.append(id)
+        return 0
+
+    with pytest.raises(Exception, match="payload"):
+        new_task(id="one", action="act", due=DUE, payload=object(), now=NOON, lane_of=lane)
+    assert asked == []
+
+
+def test_a_task_is_a_value() -> None:
+    assert task() == task()
+    with pytest.raises(AttributeError):
+        task().due = LATER  # type: ignore[misc]

@@ -1,10 +1,15 @@
 """Fixtures for the worker's tests: a worker that runs one action after the other, and one with threads."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
 from tests.crash.dying import InlinePool
+from tests.support import Clock
+from tests.worker.hooks import Hooks
+from tests.worker.stage import Stage
 
 
 @pytest.fixture
@@ -17,3 +22,23 @@ def worker(backend: Backend) -> Worker:
 def threaded(backend: Backend) -> Worker:
     """A worker with the threads that it has in Lambda."""
     return Worker(backend=backend)
+
+
+@pytest.fixture
+def stage(clock: Clock) -> Iterator[Stage]:
+    """Where actions of the `staged` worker take time, by the clock that stands still otherwise."""
+    stage = Stage(clock)
+    yield stage
+    stage.wake_all()
+
+
+@pytest.fixture
+def staged(backend: Backend, stage: Stage) -> Worker:
+    """A worker whose actions may take time: `stage.sleep(70)`."""
+    return Worker(backend=backend, pool=stage)
+
+
+@pytest.fixture
+def aws(backend: Backend) -> Hooks:
+    """A hand in the calls that `backend` makes, and so the worker and the editor."""
+    return Hooks(backend)

@@ -146,7 +146,9 @@ def test_an_action_is_attempted_at_least_once(worker: Worker, attempts: int) -> 
 def test_an_annotation_that_cannot_be_resolved_is_said_to_be_so(worker: Worker) -> None:
     def act(payload: "NotHere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
 
-    with pytest.raises(TypeError, match=r"action 'act': an annotation of .*act cannot be resolved .*NotHere.*top"):
+    with pytest.raises(
+        TypeError, match=r"action 'act': an annotation of .*act cannot be resolved .*NotHere.*top"
+    ):
         worker.action("act")(act)
 
 

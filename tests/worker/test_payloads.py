@@ -1,4 +1,4 @@
-"""The payload as the type that the action's annotation asks for, and what becomes of one that does not fit."""
+"""The payload as the type that the action asks for, and what becomes of one that does not fit."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -123,7 +123,9 @@ def test_the_payload_comes_as_the_type_that_is_asked_for(
     assert type(got[0]) is type(payload)
 
 
-@pytest.mark.parametrize("payload", [SaleClass(42), SaleStruct(42), SaleModel(item=42), SalePydanticClass(42)])
+@pytest.mark.parametrize(
+    "payload", [SaleClass(42), SaleStruct(42), SaleModel(item=42), SalePydanticClass(42)]
+)
 def test_what_an_editor_adds_as_a_type_comes_as_one(editor: Editor, worker: Worker, payload: Any) -> None:
     def act(payload: Any) -> None: ...
 
@@ -138,7 +140,13 @@ def test_what_an_editor_adds_as_a_type_comes_as_one(editor: Editor, worker: Work
 def test_plain_json_comes_unchanged_to_the_last_digit(
     editor: Editor, worker: Worker, function: Callable[..., None]
 ) -> None:
-    payload = {"big": 2**70, "float": 0.1 + 0.2, "text": "Grüße \U0001f514", "none": None, "deep": [{"a": []}]}
+    payload = {
+        "big": 2**70,
+        "float": 0.1 + 0.2,
+        "text": "Grüße \U0001f514",
+        "none": None,
+        "deep": [{"a": []}],
+    }
     got = register(worker, function)
     editor.add("act", due=editor._clock(), payload=payload)
     worker.run()
@@ -225,7 +233,9 @@ def test_a_payload_that_is_no_json_fails_at_once(
     assert cast("Failure", task.failure).type == "InvalidPayload"
 
 
-@pytest.mark.parametrize("unsupported", [dict[int, set[dict[str, int]]] | dict[str, int], SaleClass | SaleStruct])
+@pytest.mark.parametrize(
+    "unsupported", [dict[int, set[dict[str, int]]] | dict[str, int], SaleClass | SaleStruct]
+)
 def test_a_type_that_no_payload_can_have_is_refused(worker: Worker, unsupported: Any) -> None:
     def act(payload: Any) -> None: ...
 
@@ -244,7 +254,5 @@ class NotData:
 def test_a_class_that_is_no_data_is_refused(worker: Worker) -> None:
     def act(payload: NotData) -> None: ...
 
-    with pytest.raises(TypeError, match="action 'act': a payload cannot be .*NotData"):
+    with pytest.raises(TypeError, match=r"action 'act': a payload cannot be .*NotData.* no JSON"):
         worker.action("act")(act)
-
-

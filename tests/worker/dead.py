@@ -1,0 +1,33 @@
+"""What a run leaves behind that died: lanes that it holds, and a task that it was running."""
+
+from duebell_editor import Editor
+from duebell_shared.backend import Backend
+from duebell_shared.task import QueueKey, Status, Task
+from duebell_worker.lease import LEASE, Lease
+from tests.support import Clock
+
+__all__ = ["die", "die_while_running", "key_of"]
+
+
+def key_of(task: Task) -> QueueKey:
+    """The task's place in the queue."""
+    assert task.queued is not None
+    return QueueKey(queued=task.queued, id=task.id, lane=task.lane)
+
+
+def die(backend: Backend, run: str = "dead") -> Lease:
+    """A run that claims the lanes, sets its watchdog, and is heard of no more."""
+    lease = Lease(backend.armer, run, backend.clock)
+    lease.arm()
+    return lease
+
+
+def die_while_running(backend: Backend, clock: Clock, *ids: str, run: str = "dead") -> None:
+    """A run that dies with these tasks under way; afterwards its lease has ended."""
+    die(backend, run)
+    for id in ids:
+        task = Editor(backend=backend).get(id)
+        is_new = task.status is Status.SCHEDULED
+        status = Status.SCHEDULED if is_new else Status.RUNNING
+        assert backend.store.claim(key_of(task), run=run, now=clock.now, status=status)
+    clock.advance(LEASE)

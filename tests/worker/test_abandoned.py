@@ -1,0 +1,141 @@
+"""Tasks that a run left running when it died: run again by the next, one at a time, as far as attempts go."""
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from duebell_editor import Editor
+from duebell_shared.backend import Backend
+from duebell_worker import Status, Task, Worker
+from tests.support import NOON, Clock
+from tests.worker.dead import die_while_running
+from tests.worker.stage import Stage
+
+
+def test_a_task_left_running_is_run_again_as_its_next_attempt(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock
+) -> None:
+    # Given a run that died with a task under way
+    attempts = []
+
+    @worker.action("act")
+    def act(payload: object, task: Task) -> None:
+        attempts.append(task.attempt)
+
+    editor.add("act", due=NOON, id="a")
+    die_while_running(backend, clock, "a")
+    assert editor.get("a").status is Status.RUNNING
+
+    # When its watchdog wakes another
+    report = worker.run()
+
+    # Then the task is run a second time, and is done
+    assert (report.done, attempts) == (1, [2])
+    task = editor.get("a")
+    assert (task.status, task.attempt, task.run) == (Status.DONE, 2, report.run)
+    assert task.lateness_ms == 120_000
+
+
+def test_tasks_left_running_are_run_after_all_others_and_one_at_a_time(
+    editor: Editor, staged: Worker, backend: Backend, stage: Stage, clock: Clock
+) -> None:
+    # Given a run that died with three tasks under way, and two more that are due
+    story = []
+
+    @staged.action("act")
+    def act(payload: object, task: Task) -> None:
+        story.append(f"{task.id} begins")
+        stage.sleep(10)
+        story.append(f"{task.id} ends")
+
+    for id in ("left-1", "left-2", "left-3"):
+        editor.add("act", due=NOON, id=id)
+    die_while_running(backend, clock, "left-1", "left-2", "left-3")
+    editor.add("act", due=NOON, id="new-1")
+    editor.add("act", due=NOON, id="new-2")
+
+    # When the next run comes
+    report = staged.run()
+
+    # Then the others go first, side by side, and those that were left follow one by one
+    assert report.done == 5
+    assert sorted(story[:2]) == ["new-1 begins", "new-2 begins"]
+    assert sorted(story[2:4]) == ["new-1 ends", "new-2 ends"]
+    for begins, ends in zip(story[4::2], story[5::2], strict=True):
+        assert begins.split()[0] == ends.split()[0]
+    assert sorted(story[4::2]) == ["left-1 begins", "left-2 begins", "left-3 begins"]
+
+
+def test_a_task_that_ends_its_process_each_time_fails_when_attempts_are_used_up(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock
+) -> None:
+    # Given a task that ended the process of all its runs
+    called = []
+    worker.action("kill", attempts=3)(lambda: called.append("kill"))
+    worker.action("act")(lambda: called.append("act"))
+    editor.add("kill", due=NOON, id="a")
+    for number in range(3):
+        die_while_running(backend, clock, "a", run=f"dead-{number}")
+
+    # When the next run comes, with a neighbour due
+    editor.add("act", due=NOON)
+    report = worker.run()
+
+    # Then it is not tried a fourth time, and says what happened
+    assert called == ["act"]
+    assert (report.failed, report.done) == (1, 1)
+    task = editor.get("a")
+    assert (task.status, task.attempt) == (Status.FAILED, 3)
+    assert task.failure is not None
+    assert task.failure.type == "WorkerDied"
+    assert editor.status().healthy
+
+
+def test_a_task_left_running_that_fails_again_is_retried_like_any_other(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock
+) -> None:
+    worker.action("fail")(lambda: 1 / 0)
+    editor.add("fail", due=NOON, id="a")
+    die_while_running(backend, clock, "a")
+    assert worker.run().retried == 1
+    task = editor.get("a")
+    assert (task.status, task.attempt) == (Status.SCHEDULED, 2)
+    assert task.queued is not None
+    assert timedelta(seconds=30) <= task.queued - clock.now <= timedelta(seconds=60)
+
+
+@pytest.mark.parametrize("change", ["cancel", "move"])
+def test_a_task_left_running_may_be_cancelled_or_moved_meanwhile(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, change: str
+) -> None:
+    called = []
+    worker.action("act")(lambda: called.append("act"))
+    editor.add("act", due=NOON, id="a")
+    die_while_running(backend, clock, "a")
+    if change == "cancel":
+        editor.cancel("a")
+    else:
+        editor.move("a", due=NOON + timedelta(days=1))
+    report = worker.run()
+    assert (report.attempts, called) == (0, [])
+    assert report.rings_at == (None if change == "cancel" else NOON + timedelta(days=1))
+
+
+def test_an_item_that_is_no_task_is_passed_over_and_looked_at_again(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock
+) -> None:
+    # Given a due task whose status another version wrote, beside one that is fine
+    worker.action("act")(lambda: None)
+    task = editor.add("act", due=NOON, id="odd")
+    editor.add("act", due=NOON, id="good")
+    odd = msgspec.structs.replace(task, status=Status.PAUSED, rev=task.rev + 1)  # paused, and in the queue
+    assert backend.store.save(task, odd)
+
+    # When they are run
+    report = worker.run()
+
+    # Then the good one is done, and the run neither goes on for ever nor forgets the odd one
+    assert report.done == 1
+    assert report.rings_at is not None
+    assert timedelta(minutes=5) <= report.rings_at - clock.now <= timedelta(minutes=6)

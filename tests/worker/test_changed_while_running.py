@@ -1,0 +1,166 @@
+"""Tasks that are moved, cancelled, replaced or added while the run that they concern goes on."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_worker import Status, Task, Worker
+from tests.support import NOON, Clock
+from tests.worker.stage import Stage
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+
+HOUR = timedelta(hours=1)
+
+
+def expression(events: "EventBridgeClient") -> str:
+    return events.describe_rule(Name="duebell")["ScheduleExpression"]
+
+
+def move(editor: Editor) -> Task:
+    return editor.move("a", due=NOON + HOUR)
+
+
+def cancel(editor: Editor) -> Task:
+    return editor.cancel("a")
+
+
+def replace(editor: Editor) -> Task:
+    return editor.add("act", due=NOON + HOUR, id="a", payload="new", if_exists="replace")
+
+
+@pytest.mark.parametrize("change", [move, cancel, replace])
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_an_editor_changes_while_it_runs_stays_as_the_editor_left_it(
+    editor: Editor, worker: Worker, change: Callable[[Editor], Task], fails: bool
+) -> None:
+    # Given an action during which an editor changes its task
+    left: list[Task] = []
+
+    @worker.action("act", attempts=1)
+    def act() -> None:
+        left.append(change(editor))
+        if fails:
+            raise ValueError("too late to matter")
+
+    editor.add("act", due=NOON, id="a")
+
+    # When it is run
+    report = worker.run()
+
+    # Then what came of the attempt no longer applies
+    assert (report.superseded, report.attempts) == (1, 1)
+    assert editor.get("a") == left[0]
+    assert report.rings_at == (None if change is cancel else NOON + HOUR)
+
+
+def test_a_task_that_is_moved_to_now_while_it_runs_runs_again_in_the_same_run(
+    editor: Editor, staged: Worker, stage: Stage, clock: Clock
+) -> None:
+    # Given an action that is moved to now while it runs
+    attempts = []
+
+    @staged.action("act")
+    def act(payload: object, task: Task) -> None:
+        attempts.append(task.attempt)
+        if len(attempts) == 1:
+            editor.move("a", due=clock.now)
+            stage.sleep(30)
+
+    editor.add("act", due=NOON, id="a")
+
+    # When it is run, then once for each due date, the second as a first attempt
+    report = staged.run()
+    assert attempts == [1, 1]
+    assert (report.done, report.superseded) == (1, 1)
+    assert editor.get("a").status is Status.DONE
+
+
+def test_a_task_that_is_cancelled_before_its_turn_is_not_started(editor: Editor, worker: Worker) -> None:
+    # Given a task that cancels the one after it, which the run has read already
+    started = []
+    worker.action("first")(lambda: editor.cancel("second"))
+    worker.action("second")(lambda: started.append("second"))
+    editor.add("first", due=NOON - HOUR)
+    editor.add("second", due=NOON, id="second")
+
+    # When both are due, then the second never runs
+    report = worker.run()
+    assert (report.done, report.attempts, started) == (1, 1, [])
+    assert editor.get("second").status is Status.CANCELLED
+
+
+def test_a_task_that_is_moved_before_its_turn_waits_for_its_new_date(editor: Editor, worker: Worker) -> None:
+    worker.action("first")(lambda: editor.move("second", due=NOON + HOUR))
+    worker.action("second")(lambda: None)
+    editor.add("first", due=NOON - HOUR)
+    editor.add("second", due=NOON, id="second")
+    report = worker.run()
+    assert (report.attempts, report.rings_at) == (1, NOON + HOUR)
+    assert editor.get("second").attempt == 0
+
+
+def test_a_follow_up_that_is_due_now_runs_in_the_same_run(
+    editor: Editor, worker: Worker, clock: Clock, events: "EventBridgeClient"
+) -> None:
+    # Given an action that adds the next, five times over
+    seen: list[int] = []
+
+    @worker.action("count")
+    def count(payload: int) -> None:
+        seen.append(payload)
+        if payload < 5:
+            editor.add("count", due=clock.now, payload=payload + 1)
+
+    editor.add("count", due=NOON, payload=1)
+
+    # When the first is run, then so are all, and the rule is parked
+    assert worker.run().done == 5
+    assert seen == [1, 2, 3, 4, 5]
+    assert expression(events) == "cron(0 0 1 1 ? 1970)"
+
+
+@pytest.mark.parametrize("later", [timedelta(seconds=90), HOUR, timedelta(days=400)])
+def test_a_follow_up_that_is_due_later_has_the_rule_armed_for_it(
+    editor: Editor, worker: Worker, clock: Clock, later: timedelta
+) -> None:
+    worker.action("act")(lambda: editor.add("later", due=later, id="b"))
+    worker.action("later")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    report = worker.run()
+    assert report.done == 1
+    assert report.rings_at is not None
+    assert NOON + later <= report.rings_at < NOON + later + timedelta(minutes=1, seconds=1)
+    clock.now = report.rings_at
+    assert worker.run().done == 1
+
+
+def test_a_follow_up_added_last_thing_is_not_lost(
+    editor: Editor, staged: Worker, stage: Stage, clock: Clock
+) -> None:
+    # Given two actions side by side; the one that ends last adds a task for now
+    staged.action("short")(lambda: stage.sleep(1))
+    staged.action("next")(lambda: None)
+
+    @staged.action("long")
+    def long() -> None:
+        stage.sleep(3)
+        editor.add("next", due=clock.now, id="next")
+
+    editor.add("short", due=NOON)
+    editor.add("long", due=NOON)
+    assert staged.run().done == 3
+    assert editor.get("next").status is Status.DONE
+
+
+def test_a_task_may_cancel_or_move_any_other(editor: Editor, worker: Worker) -> None:
+    worker.action("act")(lambda: editor.move("b", due=NOON + 2 * HOUR))
+    editor.add("act", due=NOON, id="a")
+    editor.add("act", due=NOON + HOUR, id="b")
+    report = worker.run()
+    assert report.done == 1
+    assert report.rings_at == NOON + 2 * HOUR

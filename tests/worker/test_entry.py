@@ -1,0 +1,146 @@
+"""The entry that the packaged Lambda is configured with: it finds the user's worker, or says why not."""
+
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import boto3
+import pytest
+
+from duebell_editor import Editor, InvalidSettings
+from duebell_shared.arming import GRACE
+from duebell_shared.backend import Backend
+from duebell_shared.rule import minute_of
+from duebell_shared.settings import Settings
+from duebell_worker import Worker, entry
+from tests.support import NOON, Clock
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+
+CONTEXT = cast("Any", SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_kept() -> Iterator[None]:
+    """The entry loads the user's worker once for a process; each test is as good as one."""
+    entry._worker.cache_clear()
+    yield
+    entry._worker.cache_clear()
+
+
+@pytest.fixture
+def sales(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A user's module, there to be imported."""
+    module = ModuleType("sales_for_tests")
+    monkeypatch.setitem(sys.modules, "sales_for_tests", module)
+    return module
+
+
+def test_the_worker_that_is_named_is_loaded(sales: ModuleType) -> None:
+    worker = Worker()
+    vars(sales)["worker"] = worker
+    assert entry.load("sales_for_tests:worker") is worker
+
+
+def test_no_name_is_a_worker_without_actions() -> None:
+    worker = entry.load("")
+    assert isinstance(worker, Worker)
+    assert worker._actions == {}
+
+
+@pytest.mark.parametrize("name", ["x", "sales.actions", ":worker", "sales_for_tests:", ":"])
+def test_a_name_that_is_none_says_what_it_must_be(name: str) -> None:
+    with pytest.raises(
+        InvalidSettings, match=r"DUEBELL_WORKER: must be module:attribute, like .* not "
+    ) as raised:
+        entry.load(name)
+    assert repr(name) in str(raised.value)
+
+
+@pytest.mark.parametrize(("attribute", "value"), [("worker", 42), ("worker", Worker), ("missing", None)])
+def test_what_is_no_worker_is_said_to_be_none(sales: ModuleType, attribute: str, value: object) -> None:
+    if value is not None:
+        vars(sales)[attribute] = value
+    with pytest.raises(
+        InvalidSettings, match=f"'sales_for_tests:{attribute}' is not a duebell_worker.Worker"
+    ):
+        entry.load(f"sales_for_tests:{attribute}")
+
+
+def test_a_module_that_is_not_there_is_an_import_error() -> None:
+    with pytest.raises(ModuleNotFoundError, match="nowhere_to_be_found"):
+        entry.load("nowhere_to_be_found:worker")
+
+
+def test_the_handler_runs_what_is_due_with_the_users_worker(
+    sales: ModuleType, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vars(sales)["worker"] = Worker(backend=backend)
+    monkeypatch.setenv("DUEBELL_WORKER", "sales_for_tests:worker")
+    assert entry.handler(None, CONTEXT)["lanes"] == 4
+
+
+def test_the_worker_is_loaded_once_for_a_process(
+    tmp_path: Path, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a module that counts how often it is imported
+    (tmp_path / "counting_for_tests.py").write_text("import builtins\nloads.append(1)\nworker = made()\n")
+    loads: list[int] = []
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("builtins.loads", loads, raising=False)
+    monkeypatch.setattr("builtins.made", lambda: Worker(backend=backend), raising=False)
+    monkeypatch.setenv("DUEBELL_WORKER", "counting_for_tests:worker")
+    entry.handler(None, CONTEXT)
+    entry.handler(None, CONTEXT)
+    assert loads == [1]
+
+
+def test_a_module_that_cannot_be_imported_does_not_silence_the_rule(
+    backend: Backend,
+    clock: Clock,
+    session: boto3.Session,
+    events: "EventBridgeClient",
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Given a task, and a deployment whose module cannot be imported
+    editor = Editor(backend=backend)
+    editor.add("act", due=timedelta(hours=1))
+    monkeypatch.setenv("DUEBELL_WORKER", "nowhere_to_be_found:worker")
+    monkeypatch.setattr(Backend, "connect", lambda *_: backend)
+    ring = minute_of(rule_of(events))
+    assert ring == NOON + timedelta(hours=1)
+
+    # When the rule rings, it raises, and the ring may yet be counted as one to come
+    clock.now = ring
+    with pytest.raises(ModuleNotFoundError):
+        entry.handler(None, CONTEXT)
+    assert rule_of(events) == "cron(0 13 21 11 ? 2026)"
+
+    # When Lambda invokes again, and the grace is over, then the rule is set anew, each time
+    for _ in range(3):
+        clock.advance(GRACE + timedelta(seconds=1))
+        with pytest.raises(ModuleNotFoundError):
+            entry.handler(None, CONTEXT)
+        ring = minute_of(rule_of(events))
+        assert ring is not None
+        assert timedelta(minutes=1) <= ring - clock.now < timedelta(minutes=2)
+        clock.now = ring
+
+    # When a version is there that works, it runs
+    monkeypatch.setenv("DUEBELL_WORKER", "")
+    assert entry.handler(None, CONTEXT)["failed"] == 1
+
+
+def rule_of(events: "EventBridgeClient") -> str:
+    return events.describe_rule(Name="duebell")["ScheduleExpression"]
+
+
+def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DUEBELL_TABLE", "queue-of-mine")
+    monkeypatch.setenv("DUEBELL_RULE", "rule-of-mine")
+    backend = entry.load("").backend
+    assert backend.settings == Settings(table="queue-of-mine", rule="rule-of-mine")

@@ -1,0 +1,194 @@
+"""Actions that fail, as a run sees them: each fails alone, and the task keeps what went wrong."""
+
+from datetime import timedelta
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_worker import Abort, Failure, Retry, Status, Worker
+from tests.support import NOON, Clock
+
+
+def failure_of(editor: Editor, id: str) -> Failure:
+    failure = editor.get(id).failure
+    assert failure is not None
+    return failure
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("no"),
+        SystemExit(3),
+        KeyboardInterrupt("stop"),
+        GeneratorExit("closed"),
+        BaseException("bare"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("concurrency", [1, 16])
+def test_whatever_an_action_raises_it_fails_alone(
+    editor: Editor, worker: Worker, error: BaseException, concurrency: int
+) -> None:
+    # Given a task that fails between others that do not
+    worker._concurrency = concurrency
+
+    @worker.action("fail")
+    def fail() -> None:
+        raise error
+
+    @worker.action("act")
+    def act() -> None: ...
+
+    for number in range(3):
+        editor.add("act", due=NOON - timedelta(minutes=number), id=f"good-{number}")
+    editor.add("fail", due=NOON - timedelta(seconds=30), id="bad")
+
+    # When they are run
+    report = worker.run()
+
+    # Then the others are done, and it is to be retried
+    assert (report.done, report.retried) == (3, 1)
+    assert editor.get("bad").status is Status.SCHEDULED
+    assert failure_of(editor, "bad").type == type(error).__name__
+
+
+def test_attempts_are_made_until_they_are_used_up(editor: Editor, worker: Worker, clock: Clock) -> None:
+    # Given an action that fails each time
+    made = []
+
+    @worker.action("fail", attempts=3)
+    def fail() -> None:
+        made.append(clock.now)
+        raise ConnectionError("no answer")
+
+    editor.add("fail", due=NOON, id="a")
+
+    # When the clock goes to each of the attempts
+    while (task := editor.get("a")).status is Status.SCHEDULED:
+        assert task.queued is not None
+        clock.now = max(clock.now, task.queued)
+        worker.run()
+
+    # Then there were three, further and further apart, and the task has failed
+    first, second = made[1] - made[0], made[2] - made[1]
+    assert timedelta(seconds=15) <= first <= timedelta(seconds=30)
+    assert timedelta(seconds=30) <= second <= timedelta(seconds=60)
+    assert (task.status, task.attempt, task.due) == (Status.FAILED, 3, NOON)
+    assert (task.finished_at, task.queued) == (made[2], None)
+    assert failure_of(editor, "a").message == "no answer"
+
+
+def test_a_success_after_failures_leaves_none_behind(editor: Editor, worker: Worker, clock: Clock) -> None:
+    answers = iter([ValueError("once"), None])
+
+    @worker.action("act")
+    def act() -> None:
+        if error := next(answers):
+            raise error
+
+    editor.add("act", due=NOON, id="a")
+    worker.run()
+    assert failure_of(editor, "a").message == "once"
+    clock.advance(timedelta(minutes=1))
+    worker.run()
+    task = editor.get("a")
+    assert (task.status, task.attempt, task.failure) == (Status.DONE, 2, None)
+
+
+def test_the_traceback_begins_in_the_action(editor: Editor, worker: Worker) -> None:
+    def helper() -> None:
+        raise LookupError("lost")
+
+    @worker.action("fail")
+    def fail() -> None:
+        helper()
+
+    editor.add("fail", due=NOON, id="a")
+    worker.run()
+    trace = failure_of(editor, "a").traceback
+    assert trace.startswith("Traceback (most recent call last):\n")
+    assert trace.endswith("LookupError: lost\n")
+    assert trace.count("\n  File ") == 2
+    assert "in fail" in trace
+    assert "in helper" in trace
+    assert "duebell_worker" not in trace
+
+
+def test_an_async_traceback_ends_in_the_action(editor: Editor, worker: Worker) -> None:
+    @worker.action("fail")
+    async def fail() -> None:
+        raise LookupError("lost")
+
+    editor.add("fail", due=NOON, id="a")
+    worker.run()
+    trace = failure_of(editor, "a").traceback
+    assert "in fail" in trace
+    assert "duebell_worker" not in trace
+
+
+@pytest.mark.parametrize("message", ["x" * 500_000, "\ud800", "\x00", "", "Grüße \U0001f514"])
+def test_any_message_can_be_stored(editor: Editor, worker: Worker, message: str) -> None:
+    @worker.action("fail", attempts=1)
+    def fail() -> None:
+        raise ValueError(message)
+
+    editor.add("fail", due=NOON, id="a", payload="p" * 340_000)
+    assert worker.run().failed == 1
+    assert failure_of(editor, "a").message == message[:1_000].replace("\ud800", "?")
+
+
+def test_retry_and_abort_decide_themselves(editor: Editor, worker: Worker) -> None:
+    @worker.action("wait")
+    def wait() -> None:
+        raise Retry("the shop is closed", after=timedelta(hours=9))
+
+    @worker.action("stop")
+    def stop() -> None:
+        raise Abort("sold out")
+
+    editor.add("wait", due=NOON, id="wait")
+    editor.add("stop", due=NOON, id="stop")
+    report = worker.run()
+    assert (report.retried, report.failed) == (1, 1)
+    assert editor.get("wait").queued == NOON + timedelta(hours=9)
+    assert report.rings_at == NOON + timedelta(hours=9)
+    assert editor.get("stop").status is Status.FAILED
+    assert failure_of(editor, "stop") == Failure(type="Abort", message="sold out")
+
+
+def test_a_retry_at_once_comes_in_the_same_run_as_far_as_attempts_go(editor: Editor, worker: Worker) -> None:
+    @worker.action("again", attempts=4)
+    def again() -> None:
+        raise Retry(after=-1)
+
+    editor.add("again", due=NOON, id="a")
+    report = worker.run()
+    assert (report.retried, report.failed) == (3, 1)
+    assert editor.get("a").attempt == 4
+
+
+def test_an_unknown_action_fails_at_once(editor: Editor, worker: Worker) -> None:
+    worker.action("mail")(lambda: None)
+    editor.add("male", due=NOON, id="a")
+    assert worker.run().failed == 1
+    failure = failure_of(editor, "a")
+    assert failure.type == "UnknownAction"
+    assert failure.message.startswith("this worker has no action 'male'; it has mail.")
+
+
+def test_a_failed_task_can_be_retried_and_has_all_attempts_to_come(editor: Editor, worker: Worker) -> None:
+    is_open: list[bool] = []
+
+    @worker.action("act", attempts=1)
+    def act() -> None:
+        if not is_open:
+            raise ValueError("closed")
+
+    editor.add("act", due=NOON, id="a")
+    worker.run()
+    assert editor.get("a").status is Status.FAILED
+    is_open.append(True)
+    editor.retry("a")
+    assert worker.run().done == 1
+    assert (editor.get("a").status, editor.get("a").attempt) == (Status.DONE, 1)

@@ -1,0 +1,160 @@
+"""The end of a run: what is added while it gives the lanes back is not lost, and a rule not set is said."""
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import pytest
+
+from duebell_editor import AwsUnavailable, Editor, NotArmed, NotDeployed
+from duebell_shared.arming import GRACE
+from duebell_shared.backend import Backend
+from duebell_shared.settings import Settings
+from duebell_worker import Status, Worker
+from tests.crash.dying import InlinePool
+from tests.support import NOON, Clock
+from tests.worker.hooks import Hooks
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+
+HOUR = timedelta(hours=1)
+
+
+def is_head_query(params: dict[str, Any]) -> bool:
+    """Whether this call reads a lane's head, and not what is due in it."""
+    return " AND " not in json.loads(params["body"])["KeyConditionExpression"]
+
+
+@pytest.fixture
+def elsewhere(backend: Backend, clock: Clock) -> Editor:
+    """An editor in another process; no hook on this one's calls sees its own."""
+    return Editor(backend=Backend.connect(Settings(), boto3.Session(), clock=clock, sleep=clock.sleep))
+
+
+@pytest.mark.parametrize("moment", ["before-call", "after-call"])
+@pytest.mark.parametrize("nth", [1, 2, 3, 4])
+@pytest.mark.parametrize("later", [timedelta(0), HOUR])
+def test_what_is_added_while_the_heads_are_read_is_not_lost(
+    elsewhere: Editor, backend: Backend, aws: Hooks, *, moment: str, nth: int, later: timedelta
+) -> None:
+    # Given an editor that adds a task to each lane just before, or after, the run reads the n-th lane's head
+    elsewhere.ensure_armed()
+    heads: list[int] = []
+
+    def add(context: dict[str, Any], params: dict[str, Any] | None = None, **_: Any) -> None:
+        if params is not None:
+            context["is_head"] = is_head_query(params)
+        if context.get("is_head") and (params is not None) == (moment == "before-call"):
+            heads.append(1)
+            if len(heads) == nth:
+                added.extend(elsewhere.add("act", due=NOON + later, id=f"task-{n}") for n in range(8))
+
+    added: list[Any] = []
+    aws.before("dynamodb.Query", add)
+    aws.after("dynamodb.Query", add)
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda: None)
+
+    # When the run ends
+    report = worker.run()
+
+    # Then all of it has run, or the rule is armed for it
+    assert len({task.lane for task in added}) == 4
+    assert report.done == (0 if later else 8)
+    assert report.rings_at == (NOON + HOUR if later else None)
+    assert {lane.due for lane in backend.armer.read().lanes if later} <= {NOON + HOUR}
+    assert elsewhere.status().healthy
+
+
+def test_a_run_whose_rule_is_gone_runs_what_is_due_and_then_says_so(
+    editor: Editor, worker: Worker, events: "EventBridgeClient"
+) -> None:
+    # Given a task that is due, and a rule that someone deleted
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    events.remove_targets(Rule="duebell", Ids=["worker"])
+    events.delete_rule(Name="duebell")
+
+    # When it is run
+    with pytest.raises(NotArmed, match="there is no EventBridge rule 'duebell'"):
+        worker.run()
+
+    # Then the task is done
+    assert editor.get("a").status is Status.DONE
+
+
+def test_a_run_that_may_not_set_the_rule_runs_what_is_due_and_then_says_so(
+    editor: Editor, worker: Worker, aws: Hooks, backend: Backend
+) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    editor.add("act", due=HOUR, id="b")
+    aws.refuse("events.PutRule", "AccessDeniedException")
+    with pytest.raises(NotArmed, match="AccessDenied"):
+        worker.run()
+    assert editor.get("a").status is Status.DONE
+    # The lanes are given back, so that whoever may set the rule sets it for what comes next.
+    record = backend.armer.read()
+    assert (record.target, record.armed, record.is_being_applied(NOON)) == (NOON + HOUR, None, False)
+
+
+def test_a_rule_that_is_there_again_is_set_by_whoever_comes_next(
+    editor: Editor, worker: Worker, aws: Hooks
+) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", due=HOUR, id="b")
+    allow = aws.refuse("events.PutRule", "AccessDeniedException")
+    with pytest.raises(NotArmed):
+        worker.run()
+    allow()
+    assert worker.run().rings_at == NOON + HOUR
+
+
+@pytest.mark.parametrize(
+    ("code", "error"), [("ThrottlingException", AwsUnavailable), ("ResourceNotFoundException", NotDeployed)]
+)
+def test_trouble_with_the_table_ends_the_run_when_nothing_is_under_way(
+    editor: Editor, worker: Worker, aws: Hooks, clock: Clock, *, code: str, error: type[Exception]
+) -> None:
+    # Given a table that refuses the queries
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    allow = aws.refuse("dynamodb.Query", code)
+
+    # When a run comes, it ends with that error
+    with pytest.raises(error):
+        worker.run()
+
+    # Then the watchdog is armed, and the next run does it
+    allow()
+    assert editor.status().rings_at is not None
+    clock.advance(GRACE)
+    assert worker.run().done == 1
+
+
+def test_an_outcome_that_cannot_be_written_is_trouble_and_the_rest_is_for_the_next_run(
+    editor: Editor, worker: Worker, aws: Hooks, clock: Clock
+) -> None:
+    # Given a table that takes the claims and refuses the outcomes
+    called = []
+    worker._concurrency = 1
+    worker.action("act")(lambda: called.append("act"))
+    editor.add("act", due=NOON - HOUR, id="a")
+    editor.add("act", due=NOON, id="b")
+
+    allow = aws.refuse(
+        "dynamodb.UpdateItem", "AccessDeniedException", when=lambda body: "finished_at" in body
+    )
+
+    # When a run comes, it ends with that error, and has started nothing more
+    with pytest.raises(Exception, match="AccessDenied"):
+        worker.run()
+    assert called == ["act"]
+    assert [editor.get(id).status for id in ("a", "b")] == [Status.RUNNING, Status.SCHEDULED]
+
+    # Then the next does all of it
+    allow()
+    clock.advance(GRACE)
+    assert worker.run().done == 2

@@ -1,0 +1,157 @@
+"""The Lambda handler: a run within the invocation's time, and again when AWS cannot be reached."""
+
+import json
+import math
+from datetime import datetime, timedelta
+
+import pytest
+
+from duebell_editor import AwsRefused, AwsUnavailable, Editor, NotArmed
+from duebell_shared.backend import Backend
+from duebell_worker import Status, Task, Worker
+from tests.support import NOON, Clock
+from tests.worker.dead import die
+from tests.worker.hooks import Hooks
+from tests.worker.stage import Stage
+
+
+class Context:
+    """What Lambda gives a handler: an invocation that ends so many minutes from now."""
+
+    def __init__(self, clock: Clock, minutes: float = 15) -> None:
+        self._clock = clock
+        self._ends_at: datetime = clock() + timedelta(minutes=minutes)
+
+    def get_remaining_time_in_millis(self) -> int:
+        return max(0, round((self._ends_at - self._clock()).total_seconds() * 1000))
+
+
+def test_the_answer_is_the_report_as_json(editor: Editor, worker: Worker, clock: Clock) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON)
+    editor.add("act", due=timedelta(hours=1))
+    answer = worker.handler({"source": "aws.events"}, Context(clock))
+    assert answer["done"] == 1
+    assert json.loads(json.dumps(answer))["rings_at"] == "2026-11-21T13:00:00Z"
+
+
+@pytest.mark.parametrize("event", [None, {}, [], "odd", {"detail-type": "Scheduled Event"}])
+def test_what_the_event_is_does_not_matter(worker: Worker, clock: Clock, event: object) -> None:
+    assert worker.handler(event, Context(clock))["lanes"] == 4
+
+
+def test_the_run_keeps_within_the_invocations_time(
+    editor: Editor, staged: Worker, stage: Stage, clock: Clock
+) -> None:
+    staged.action("hang")(lambda: stage.sleep(math.inf))
+    editor.add("hang", due=NOON, id="a")
+    answer = staged.handler(None, Context(clock, minutes=3))
+    assert (answer["stopped_early"], answer["retried"]) == (True, 1)
+    assert NOON + timedelta(minutes=2, seconds=40) <= clock.now < NOON + timedelta(minutes=3)
+
+
+def test_what_fails_for_want_of_aws_is_tried_again_within_the_invocation(
+    editor: Editor, worker: Worker, clock: Clock, aws: Hooks
+) -> None:
+    # Given a table that does not answer the first ten queries, the SDK's own retries among them
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    aws.leave_unanswered("dynamodb.Query", times=2)
+
+    # When Lambda calls the handler once
+    answer = worker.handler(None, Context(clock))
+
+    # Then the task is done all the same, by one run that kept its lanes
+    assert (answer["done"], answer["lanes"]) == (1, 4)
+    assert editor.get("a").run == answer["run"]
+    assert clock.now >= NOON + timedelta(seconds=5)
+
+
+def test_each_try_is_the_same_run_and_goes_on_with_its_own_lanes(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, aws: Hooks
+) -> None:
+    owners = []
+    worker.action("act")(lambda: owners.append(backend.armer.read().lanes[0].owner))
+    editor.add("act", due=NOON, id="a")
+
+    def look(**_: object) -> None:
+        record = backend.store.read_record()
+        assert record is not None
+        owners.append(record.lanes[0].owner)
+
+    aws.before("dynamodb.Query", look)
+    aws.leave_unanswered("dynamodb.Query", times=1)
+    answer = worker.handler(None, Context(clock))
+    assert len(owners) > 2
+    assert set(owners) == {answer["run"]}
+
+
+def test_an_outcome_that_could_not_be_written_is_made_good_in_the_next_try(
+    editor: Editor, worker: Worker, clock: Clock, aws: Hooks
+) -> None:
+    # Given a table that refuses the first outcome
+    attempts = []
+
+    @worker.action("act")
+    def act(payload: object, task: Task) -> None:
+        attempts.append(task.attempt)
+
+    editor.add("act", due=NOON, id="a")
+    first = iter([True])
+    aws.refuse(
+        "dynamodb.UpdateItem",
+        "ThrottlingException",
+        when=lambda body: "finished_at" in body and next(first, False),
+    )
+
+    # When the handler is called, then its second try makes another attempt, and that counts
+    answer = worker.handler(None, Context(clock))
+    assert (answer["done"], attempts) == (1, [1, 2])
+    assert editor.get("a").status is Status.DONE
+
+
+@pytest.mark.parametrize("minutes", [15, 1])
+def test_in_the_end_the_failure_is_lambdas_to_deal_with(
+    editor: Editor, worker: Worker, clock: Clock, aws: Hooks, minutes: float
+) -> None:
+    # Given a table that never answers
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    aws.leave_unanswered("dynamodb.Query", times=10_000)
+
+    # When the handler is called, it gives up while there is time
+    with pytest.raises(AwsUnavailable):
+        worker.handler(None, Context(clock, minutes))
+    assert clock.now < NOON + timedelta(minutes=minutes)
+    assert clock.now > NOON + timedelta(seconds=10 if minutes < 2 else 50)
+
+
+def test_what_aws_refuses_is_not_tried_again(
+    editor: Editor, worker: Worker, clock: Clock, aws: Hooks
+) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    aws.refuse("dynamodb.Query", "AccessDeniedException")
+    with pytest.raises(AwsRefused, match="AccessDenied"):
+        worker.handler(None, Context(clock))
+    assert clock.now == NOON
+
+
+def test_a_rule_that_cannot_be_set_is_tried_again_and_then_raised(
+    editor: Editor, worker: Worker, clock: Clock, aws: Hooks
+) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    editor.add("act", due=timedelta(hours=1), id="b")
+    aws.refuse("events.PutRule", "AccessDeniedException")
+    with pytest.raises(NotArmed):
+        worker.handler(None, Context(clock))
+    assert editor.get("a").status is Status.DONE
+    assert clock.now >= NOON + timedelta(seconds=53)
+
+
+def test_a_handler_that_finds_all_lanes_held_is_done(worker: Worker, backend: Backend, clock: Clock) -> None:
+    die(backend)
+    answer = worker.handler(None, Context(clock))
+    assert answer["lanes"] == 0
+    assert answer["rings_at"] == "2026-11-21T12:02:00Z"

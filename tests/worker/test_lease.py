@@ -1,0 +1,186 @@
+"""The lease: held lanes are left alone, a dead run's are taken over, and who lost it writes nothing more."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_shared.backend import Backend
+from duebell_worker import Status, Task, Worker
+from duebell_worker.lease import LEASE, Lease, LeaseLost
+from tests.crash.dying import InlinePool
+from tests.support import NOON, Clock
+from tests.worker.dead import die
+from tests.worker.stage import Stage
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+
+SECOND = timedelta(seconds=1)
+
+
+def expression(events: "EventBridgeClient") -> str:
+    return events.describe_rule(Name="duebell")["ScheduleExpression"]
+
+
+def test_lanes_that_another_run_holds_are_left_alone_and_its_watchdog_is_armed(
+    editor: Editor, worker: Worker, backend: Backend, events: "EventBridgeClient"
+) -> None:
+    # Given a run that has claimed the lanes, and not yet armed its watchdog
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    Lease(backend.armer, "other", backend.clock)
+
+    # When another run comes
+    report = worker.run()
+
+    # Then it does nothing but set the rule to the end of that lease
+    assert (report.lanes, report.attempts) == (0, 0)
+    assert editor.get("a").status is Status.SCHEDULED
+    assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
+    assert report.rings_at == NOON + LEASE
+    assert expression(events) == "cron(2 12 21 11 ? 2026)"
+
+
+def test_a_dead_runs_lanes_are_taken_over_after_its_lease(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock
+) -> None:
+    # Given a run that died with a task due
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    die(backend)
+
+    # When its lease is all but over, nothing is taken
+    clock.advance(LEASE - timedelta(milliseconds=1))
+    assert worker.run().lanes == 0
+
+    # When it is over, the task is run
+    clock.advance(timedelta(milliseconds=1))
+    report = worker.run()
+    assert (report.lanes, report.done) == (4, 1)
+    assert backend.armer.read().lanes_of("dead") == ()
+
+
+def test_a_run_that_goes_on_with_its_own_id_keeps_its_lanes(backend: Backend, clock: Clock) -> None:
+    Lease(backend.armer, "mine", clock)
+    clock.advance(SECOND)
+    again = Lease(backend.armer, "mine", clock)
+    assert again.lanes == (0, 1, 2, 3)
+    assert backend.armer.read().lanes[0].until == NOON + SECOND + LEASE
+
+
+def test_the_lease_is_renewed_at_half_and_the_rule_follows(
+    editor: Editor, staged: Worker, backend: Backend, stage: Stage, events: "EventBridgeClient"
+) -> None:
+    # Given an action that takes longer than the lease lasts, and looks at the record now and then
+    seen = []
+
+    @staged.action("long")
+    def long() -> None:
+        for _ in range(5):
+            lane = backend.armer.read().lanes[0]
+            seen.append(((lane.until - NOON).total_seconds(), expression(events)))
+            stage.sleep(35)
+
+    editor.add("long", due=NOON, id="a")
+
+    # When it is run
+    report = staged.run()
+
+    # Then the lease was prolonged each time that half of it was over, and so was the watchdog
+    assert seen == [
+        (120, "cron(2 12 21 11 ? 2026)"),
+        (120, "cron(2 12 21 11 ? 2026)"),
+        (180, "cron(3 12 21 11 ? 2026)"),
+        (180, "cron(3 12 21 11 ? 2026)"),
+        (240, "cron(4 12 21 11 ? 2026)"),
+    ]
+    assert (report.done, report.lost_lease) == (1, False)
+
+
+def test_a_run_that_lost_its_lease_writes_nothing_more(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock
+) -> None:
+    # Given an action that takes so long that another run takes over, and is done with the task
+    called = []
+    other = Worker(backend=backend, pool=lambda _: InlinePool())
+    other.action("slow")(lambda: called.append("other"))
+    other.action("act")(lambda: called.append("other"))
+
+    @worker.action("slow")
+    def slow() -> None:
+        called.append("first")
+        clock.advance(LEASE)
+        assert other.run().done == 1
+        editor.add("act", due=NOON, id="b")  # and more comes due
+
+    worker.action("act")(lambda: called.append("first"))
+    editor.add("slow", due=NOON, id="a")
+
+    # When the first goes on
+    report = worker.run()
+
+    # Then it says so, and has written neither its outcome nor started anything
+    assert (report.lost_lease, report.attempts) == (True, 0)
+    assert called == ["first", "other"]
+    assert (editor.get("a").attempt, editor.get("a").run != report.run) == (2, True)
+    assert editor.get("b").status is Status.SCHEDULED
+    assert report.rings_at == NOON + LEASE + timedelta(minutes=1)
+
+
+def test_a_lease_that_ran_out_while_nobody_took_over_goes_on(
+    editor: Editor, worker: Worker, clock: Clock
+) -> None:
+    # Given an action during which the whole process stood still for longer than the lease
+    attempts = []
+
+    @worker.action("act")
+    def act(payload: object, task: Task) -> None:
+        attempts.append(task.attempt)
+        if task.attempt == 1:
+            clock.advance(LEASE)
+
+    editor.add("act", due=NOON, id="a")
+
+    # When the run goes on
+    report = worker.run()
+
+    # Then it has not written what came of that attempt, for it could not know; but it makes the next itself
+    assert attempts == [1, 2]
+    assert (report.done, report.attempts, report.lost_lease) == (1, 1, False)
+    assert editor.get("a").status is Status.DONE
+
+
+@pytest.mark.parametrize("verb", ["clear", "renew"])
+def test_who_lost_the_lanes_is_told(backend: Backend, clock: Clock, verb: str) -> None:
+    mine = Lease(backend.armer, "mine", clock)
+    clock.advance(LEASE)
+    Lease(backend.armer, "other", clock)
+    with pytest.raises(LeaseLost):
+        getattr(mine, verb)()
+    assert not mine.is_held()
+
+
+def test_lanes_that_were_lost_since_are_not_given_back(backend: Backend, clock: Clock) -> None:
+    mine = Lease(backend.armer, "mine", clock)
+    mine.clear()
+    clock.advance(LEASE)
+    Lease(backend.armer, "other", clock)
+    heads = dict.fromkeys(mine.lanes, NOON + timedelta(days=1))
+    assert mine.release(heads, even_if_due=False)
+    assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
+
+
+def test_lanes_are_not_given_back_with_something_due_unless_time_is_up(
+    backend: Backend, clock: Clock
+) -> None:
+    lease = Lease(backend.armer, "mine", clock)
+    heads = dict.fromkeys(lease.lanes, NOON + timedelta(days=1)) | {2: NOON}
+    assert not lease.release(heads, even_if_due=False)
+    assert lease.is_held()
+    assert lease.release(heads, even_if_due=True)
+    assert not lease.is_held()
+    record = backend.armer.read()
+    assert record.target == NOON
+    assert record.rings_at == NOON + timedelta(minutes=1)

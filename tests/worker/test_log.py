@@ -1,0 +1,218 @@
+"""The log: a JSON line for each task and each run, and never a payload."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from duebell_editor import Editor, NotArmed
+from duebell_shared.backend import Backend
+from duebell_worker import Worker
+from duebell_worker.lease import LEASE
+from duebell_worker.log import _JsonLines, emit, to_stdout
+from tests.crash.dying import InlinePool
+from tests.support import NOON, Clock
+from tests.worker.hooks import Hooks
+from tests.worker.stage import Stage
+
+SECOND = timedelta(seconds=1)
+
+
+class Log:
+    """The lines written so far, each parsed."""
+
+    def __init__(self) -> None:
+        self.stream = io.StringIO()
+
+    def lines(self, event: str | None = None) -> list[dict[str, Any]]:
+        lines = [json.loads(line) for line in self.stream.getvalue().splitlines()]
+        return [line for line in lines if event in {None, line["event"]}]
+
+
+@pytest.fixture
+def log() -> Iterator[Log]:
+    """What the worker writes, as Lambda sees it."""
+    log = Log()
+    handler = logging.StreamHandler(log.stream)
+    handler.setFormatter(_JsonLines())
+    logger = logging.getLogger("duebell.worker")
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    yield log
+    logger.removeHandler(handler)
+    logger.setLevel(level)
+
+
+def test_the_log_goes_to_standard_output_when_it_is_told_to(capsys: pytest.CaptureFixture[str]) -> None:
+    logger = logging.getLogger("duebell.worker")
+    before = logger.handlers, logger.level, logger.propagate
+    try:
+        to_stdout()
+        to_stdout()  # a second time makes no second line
+        emit("odd", id="a")
+    finally:
+        logger.handlers, logger.level, logger.propagate = before
+    assert capsys.readouterr().out == '{"event": "odd", "level": "INFO", "id": "a"}\n'
+
+
+def test_each_task_and_each_run_is_one_line(editor: Editor, worker: Worker, clock: Clock, log: Log) -> None:
+    # Given one that succeeds, one to be retried, and one that fails
+    worker.action("act")(lambda: None)
+    worker.action("retry")(lambda: 1 / 0)
+    worker.action("fail", attempts=1)(lambda: 1 / 0)
+    for number, name in enumerate(("act", "retry", "fail")):
+        editor.add(name, due=NOON + number * SECOND, id=f"task-{name}")
+
+    # When they are run
+    clock.advance(2 * SECOND)
+    report = worker.run()
+
+    # Then that is what is said of them
+    common = {"event": "task", "run": report.run, "attempt": 1}
+    zero = {"failure": "ZeroDivisionError", "message": "division by zero"}
+    done, retried, failed = log.lines("task")
+    assert done == common | {
+        "level": "INFO",
+        "id": "task-act",
+        "action": "act",
+        "outcome": "done",
+        "lateness_ms": 2000,
+    }
+    assert retried.pop("next_attempt") == str(editor.get("task-retry").queued)
+    assert retried == common | zero | {
+        "level": "INFO",
+        "id": "task-retry",
+        "action": "retry",
+        "outcome": "retried",
+        "lateness_ms": 1000,
+    }
+    assert failed == common | zero | {
+        "level": "WARNING",
+        "id": "task-fail",
+        "action": "fail",
+        "outcome": "failed",
+        "lateness_ms": 0,
+    }
+    assert log.lines("run") == [
+        {"event": "run", "level": "INFO", "run": report.run, "lanes": 4}
+        | {"done": 1, "retried": 1, "failed": 1, "superseded": 0}
+        | {"lateness_max_ms": 2000, "lateness_mean_ms": 1000, "rings_at": str(report.rings_at)}
+        | {"stopped_early": False, "lost_lease": False}
+    ]
+    assert len(log.lines()) == 4
+
+
+def test_payloads_are_never_logged(editor: Editor, worker: Worker, log: Log) -> None:
+    @worker.action("typed")
+    def typed(payload: dict[str, int]) -> None: ...
+
+    worker.action("fail")(lambda payload: 1 / 0)
+    for name in ("typed", "fail", "unknown"):
+        editor.add(name, due=NOON, payload={"card": "5555-4444"})
+    worker.run()
+    assert len(log.lines("task")) == 3
+    assert "5555" not in log.stream.getvalue()
+    assert "card" not in log.stream.getvalue().replace("payload.card", "")
+
+
+@pytest.mark.parametrize("text", ["two\nlines", 'a "quote"', "Grüße \U0001f514", "\ud800"])
+def test_a_line_is_a_line_whatever_is_in_it(editor: Editor, worker: Worker, log: Log, text: str) -> None:
+    @worker.action("fail", attempts=1)
+    def fail() -> None:
+        raise ValueError(text)
+
+    editor.add("fail", due=NOON)
+    worker.run()
+    assert [line["message"] for line in log.lines("task")] == [text.replace("\ud800", "?")]
+
+
+def test_fields_that_are_none_are_left_out(log: Log) -> None:
+    emit("odd", level=logging.ERROR, here=0, there=None, when=NOON)
+    assert log.lines() == [{"event": "odd", "level": "ERROR", "here": 0, "when": "2026-11-21 12:00:00+00:00"}]
+
+
+def test_a_rule_that_cannot_be_set_is_said_at_once(
+    editor: Editor, worker: Worker, aws: Hooks, log: Log
+) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON)
+    aws.refuse("events.PutRule", "AccessDeniedException")
+    with pytest.raises(NotArmed):
+        worker.run()
+    assert [line["event"] for line in log.lines()] == ["not_armed", "task"]
+    assert log.lines("not_armed")[0]["level"] == "ERROR"
+    assert "AccessDenied" in log.lines("not_armed")[0]["error"]
+
+
+def test_a_lost_lease_is_said(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, log: Log
+) -> None:
+    other = Worker(backend=backend, pool=lambda _: InlinePool())
+    other.action("slow")(lambda: None)
+
+    @worker.action("slow")
+    def slow() -> None:
+        clock.advance(LEASE)
+        other.run()
+
+    editor.add("slow", due=NOON)
+    report = worker.run()
+    lost = log.lines("lease_lost")
+    assert lost == [{"event": "lease_lost", "level": "WARNING", "run": report.run}]
+    assert [line["lost_lease"] for line in log.lines("run")] == [False, True]
+
+
+def test_a_lease_that_cannot_be_renewed_is_said_and_tried_again(
+    editor: Editor, staged: Worker, stage: Stage, aws: Hooks, log: Log
+) -> None:
+    # Given a table that refuses writes for twelve seconds, when half of the lease is over
+    @staged.action("long")
+    def long() -> None:
+        stage.sleep(59)
+        allow = aws.refuse("dynamodb.PutItem", "ThrottlingException")
+        stage.sleep(12)
+        allow()
+        stage.sleep(130)
+
+    editor.add("long", due=NOON)
+
+    # When it is run, then the run goes on, for the lease holds a while yet
+    report = staged.run()
+    assert (report.done, report.lost_lease) == (1, False)
+    assert [line["level"] for line in log.lines("not_renewed")] == ["WARNING"] * 3
+
+
+def test_an_item_that_is_no_task_is_said(editor: Editor, worker: Worker, backend: Backend, log: Log) -> None:
+    # Given an item whose counter someone overwrote with text
+    worker.action("act")(lambda: None)
+    task = editor.add("act", due=NOON, id="odd")
+    client: Any = vars(backend.store)["_client"]
+    client.update_item(
+        TableName="duebell",
+        Key={"lane": {"S": str(task.lane)}, "id": {"S": "odd"}},
+        UpdateExpression="SET attempt = :text",
+        ExpressionAttributeValues={":text": {"S": "many"}},
+    )
+
+    # When it is run
+    report = worker.run()
+
+    # Then it is named, and looked at again later
+    assert report.attempts == 0
+    unreadable = log.lines("unreadable")
+    assert {(line["id"], line["level"], line["run"]) for line in unreadable} == {("odd", "ERROR", report.run)}
+    assert report.rings_at is not None
+    assert report.rings_at >= NOON + timedelta(minutes=5)
+
+
+def test_a_report_has_no_field_that_the_log_does_not_say(worker: Worker, log: Log) -> None:
+    report = worker.run()
+    said = set(log.lines("run")[0]) - {"event", "level"}
+    given = {name for name, value in msgspec.structs.asdict(report).items() if value is not None}
+    assert said == given

@@ -1,0 +1,181 @@
+"""What becomes of a task after an attempt: pure, so time and chance are given."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from random import Random
+
+import msgspec
+import pytest
+
+from duebell_shared.instants import LATEST
+from duebell_shared.task import Failure, Status, Task
+from duebell_worker import Abort, Retry
+from duebell_worker.action import Action, InvalidPayload
+from duebell_worker.outcome import Unfinished, after_attempt, back_off
+from duebell_worker.report import Outcome
+from tests.support import NOON
+
+DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
+
+
+def task_at(attempt: int) -> Task:
+    """A task whose n-th attempt is running."""
+    return Task(
+        id="a",
+        lane=0,
+        action="act",
+        due=NOON - DAY,
+        queued=NOON - HOUR,
+        created_at=NOON - DAY,
+        status=Status.RUNNING,
+        attempt=attempt,
+        rev=7,
+    )
+
+
+def actions(attempts: int) -> Mapping[str, Action]:
+    return {"act": Action.of("act", lambda: None, attempts=attempts)}
+
+
+def attempted(
+    error: BaseException | None, *, attempt: int = 1, attempts: int = 5, task: Task | None = None
+) -> tuple[Task, Outcome]:
+    task = task or task_at(attempt)
+    return after_attempt(task, error, actions(attempts), now=NOON, retention=DAY, random=Random(1))
+
+
+def failure_of(task: Task) -> Failure:
+    assert task.failure is not None
+    return task.failure
+
+
+def test_a_success_is_history() -> None:
+    task, outcome = attempted(None)
+    assert outcome is Outcome.DONE
+    assert (task.status, task.queued, task.finished_at) == (Status.DONE, None, NOON)
+    assert task.expires_at == NOON + DAY
+    assert task.rev == 8
+
+
+def test_after_a_success_a_former_failure_is_gone() -> None:
+    failed = msgspec.structs.replace(task_at(2), failure=Failure(type="ValueError", message="once"))
+    task, _ = attempted(None, task=failed)
+    assert task.failure is None
+
+
+def test_a_failure_is_retried_after_a_back_off_and_says_why() -> None:
+    task, outcome = attempted(ValueError("no"))
+    assert outcome is Outcome.RETRIED
+    assert (task.status, task.attempt, task.due) == (Status.SCHEDULED, 1, NOON - DAY)
+    assert task.queued is not None
+    assert NOON + timedelta(seconds=15) <= task.queued <= NOON + timedelta(seconds=30)
+    assert (failure_of(task).type, failure_of(task).message) == ("ValueError", "no")
+
+
+@pytest.mark.parametrize(
+    ("attempt", "whole"),
+    [(1, 30), (2, 60), (3, 120), (4, 240), (7, 1920), (8, 3600), (9, 3600), (1000, 3600), (10**6, 3600)],
+)
+def test_the_back_off_doubles_up_to_an_hour_and_chance_takes_up_to_half(attempt: int, whole: int) -> None:
+    pauses = [back_off(attempt, Random(seed)).total_seconds() for seed in range(200)]
+    assert whole / 2 <= min(pauses) < 0.55 * whole
+    assert 0.95 * whole < max(pauses) <= whole
+
+
+def test_the_same_chance_gives_the_same_back_off() -> None:
+    assert back_off(3, Random(42)) == back_off(3, Random(42))
+
+
+@pytest.mark.parametrize(
+    ("after", "pause"),
+    [
+        (timedelta(minutes=7), timedelta(minutes=7)),
+        (90, timedelta(seconds=90)),
+        (0.5, timedelta(milliseconds=500)),
+        (0, timedelta(0)),
+        (-5, timedelta(0)),
+        (timedelta(days=-1), timedelta(0)),
+        (timedelta(days=400), timedelta(days=400)),
+    ],
+)
+def test_retry_says_when(after: timedelta | float, pause: timedelta) -> None:
+    task, outcome = attempted(Retry("busy", after=after))
+    assert (outcome, task.queued) == (Outcome.RETRIED, NOON + pause)
+    assert failure_of(task) == Failure(type="Retry", message="busy", traceback="")
+
+
+def test_retry_needs_no_reason() -> None:
+    task, _ = attempted(Retry(after=1))
+    assert failure_of(task).message == "the action asked for a retry"
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), Retry("no", after=1), Unfinished()])
+def test_the_last_attempt_is_not_retried(error: Exception) -> None:
+    task, outcome = attempted(error, attempt=3, attempts=3)
+    assert (outcome, task.status, task.attempt) == (Outcome.FAILED, Status.FAILED, 3)
+    assert (task.queued, task.finished_at, task.expires_at) == (None, NOON, NOON + DAY)
+    assert failure_of(task).type == type(error).__name__
+
+
+@pytest.mark.parametrize("error", [Abort("sold out"), InvalidPayload("sold out")])
+def test_what_would_not_help_is_not_tried_again(error: Exception) -> None:
+    task, outcome = attempted(error)
+    assert (outcome, task.status, task.attempt) == (Outcome.FAILED, Status.FAILED, 1)
+    assert failure_of(task) == Failure(type=type(error).__name__, message="sold out", traceback="")
+
+
+def test_an_attempt_beyond_the_limit_was_not_made() -> None:
+    task, outcome = attempted(None, attempt=4, attempts=3)
+    assert (outcome, task.status, task.attempt) == (Outcome.FAILED, Status.FAILED, 3)
+    assert failure_of(task).type == "WorkerDied"
+    assert "all 3 attempts are used up" in failure_of(task).message
+
+
+def test_an_unknown_action_names_those_that_are_known() -> None:
+    known = {name: Action.of(name, lambda: None, attempts=1) for name in ("zip", "mail")}
+    for given, words in ((known, "it has mail, zip."), ({}, "it has none at all.")):
+        task, outcome = after_attempt(task_at(1), None, given, now=NOON, retention=DAY, random=Random(1))
+        assert (outcome, task.status, task.attempt) == (Outcome.FAILED, Status.FAILED, 1)
+        assert failure_of(task).type == "UnknownAction"
+        assert f"no action 'act'; {words}" in failure_of(task).message
+
+
+def test_a_long_message_is_cut() -> None:
+    task, _ = attempted(ValueError("x" * 100_000))
+    assert failure_of(task).message == "x" * 1_000
+    assert len(failure_of(task).traceback) == 4_000
+
+
+@pytest.mark.parametrize("message", ["\ud800", "before \udcff after"])
+def test_what_utf_8_cannot_carry_is_replaced(message: str) -> None:
+    task, _ = attempted(ValueError(message))
+    assert "?" in failure_of(task).message
+    assert failure_of(task).traceback.encode()
+
+
+class Strange(Exception):
+    """An error that cannot even be put into words."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def test_an_error_that_cannot_be_put_into_words_is_a_failure_like_others() -> None:
+    task, outcome = attempted(Strange())
+    assert (outcome, failure_of(task).type) == (Outcome.RETRIED, "Strange")
+    assert failure_of(task).message == "(its message could not be made: RuntimeError)"
+
+
+def test_an_error_within_a_class_is_named_with_it() -> None:
+    class Inner(Exception):
+        pass
+
+    task, _ = attempted(Inner("x"))
+    assert failure_of(task).type.endswith("<locals>.Inner")
+
+
+@pytest.mark.parametrize("days", [80_000, 3_000_000, 999_999_999])
+def test_a_retry_is_never_later_than_a_rule_can_ring(days: int) -> None:
+    task, outcome = attempted(Retry("later", after=timedelta(days=days)))
+    assert (outcome, task.queued) == (Outcome.RETRIED, LATEST)

@@ -1,0 +1,207 @@
+"""One run: what it starts, in which order, how many at a time, and what it says of it."""
+
+import threading
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from duebell_editor import Editor
+from duebell_shared.backend import Backend
+from duebell_shared.rule import SENTINEL
+from duebell_worker import Task, Worker
+from tests.support import NOON, Calls, Clock
+from tests.worker.stage import Stage
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+
+
+def expression(events: "EventBridgeClient") -> str:
+    return events.describe_rule(Name="duebell")["ScheduleExpression"]
+
+
+def test_the_earliest_is_started_first(editor: Editor, backend: Backend, clock: Clock) -> None:
+    # Given tasks in all lanes, added in no order, and a worker for one at a time
+    started: list[str] = []
+    worker = Worker(backend=backend, concurrency=1)
+
+    @worker.action("act")
+    def act(payload: object, task: Task) -> None:
+        started.append(task.id)
+
+    for number in (7, 2, 9, 4, 1, 8, 3, 6, 0, 5):
+        editor.add("act", due=NOON + number * SECOND, id=f"task-{number}")
+
+    # When all are due
+    clock.advance(MINUTE)
+    worker.run()
+
+    # Then they are started by their due dates, whatever lanes they are in
+    assert len({editor.get(id).lane for id in started}) > 2
+    assert started == [f"task-{number}" for number in range(10)]
+
+
+@pytest.mark.parametrize("early", [timedelta(days=30), SECOND, timedelta(milliseconds=1)])
+def test_nothing_is_started_before_it_is_due(
+    editor: Editor, worker: Worker, clock: Clock, early: timedelta
+) -> None:
+    started = []
+    worker.action("act")(lambda: started.append(clock.now))
+    due = NOON + timedelta(days=60)
+    editor.add("act", due=due, id="a")
+
+    # When a run comes too early, the task waits for the next
+    clock.now = due - early
+    report = worker.run()
+    assert (report.attempts, started, editor.get("a").attempt) == (0, [], 0)
+    assert report.rings_at is not None
+    assert report.rings_at >= due
+
+    # When one comes in time, it is started
+    clock.now = due
+    assert worker.run().done == 1
+    assert started == [due]
+
+
+def test_nothing_is_started_within_the_millisecond_before_it_is_due(
+    editor: Editor, worker: Worker, clock: Clock
+) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON + SECOND, id="a")
+    clock.now = NOON + SECOND - timedelta(microseconds=1)
+    assert worker.run().attempts == 0
+    clock.now = NOON + SECOND
+    assert worker.run().lateness_max_ms == 0
+
+
+def test_an_empty_run_parks_the_rule(
+    editor: Editor, worker: Worker, clock: Clock, events: "EventBridgeClient"
+) -> None:
+    # Given a rule that is to ring for a task that was then cancelled
+    editor.add("act", due=timedelta(hours=1), id="a")
+    editor.cancel("a")
+    assert expression(events) == "cron(0 13 21 11 ? 2026)"
+
+    # When it rings for nothing
+    clock.advance(timedelta(hours=1))
+    report = worker.run()
+
+    # Then it is parked
+    assert (report.attempts, report.rings_at, report.lanes) == (0, None, 4)
+    assert (report.lateness_max_ms, report.lateness_mean_ms) == (None, None)
+    assert expression(events) == SENTINEL
+
+
+def test_the_first_run_of_a_queue_that_was_never_used(worker: Worker, events: "EventBridgeClient") -> None:
+    assert worker.run().rings_at is None
+    assert expression(events) == SENTINEL
+
+
+def test_the_report_counts_what_was_done_and_how_late(editor: Editor, worker: Worker, clock: Clock) -> None:
+    # Given two that succeed, one that fails for good, one that is to be retried, one for later
+    worker.action("act")(lambda: None)
+    worker.action("fail", attempts=1)(lambda: 1 / 0)
+    worker.action("retry")(lambda: 1 / 0)
+    for id, action, due in [
+        ("a", "act", 1),
+        ("b", "act", 2),
+        ("c", "fail", 3),
+        ("d", "retry", 10),
+        ("e", "act", 3600),
+    ]:
+        editor.add(action, due=due * SECOND, id=id)
+
+    # When it is ten seconds later
+    clock.advance(10 * SECOND)
+    report = worker.run()
+
+    # Then the numbers say so
+    assert (report.done, report.failed, report.retried, report.superseded) == (2, 1, 1, 0)
+    assert report.attempts == 4
+    assert (report.lateness_max_ms, report.lateness_mean_ms) == (9_000, 6_000)
+    assert (report.lanes, report.stopped_early, report.lost_lease) == (4, False, False)
+    assert report.rings_at == NOON + 2 * MINUTE  # the retry, within half a minute, at the first safe minute
+    assert editor.get("b").lateness_ms == 8_000
+    assert editor.get("b").run == report.run
+    assert msgspec.json.decode(msgspec.json.encode(report))["run"] == report.run
+
+
+def test_a_run_as_if_it_were_another_time(editor: Editor, worker: Worker, clock: Clock) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", due=timedelta(days=2), id="soon")
+    editor.add("act", due=timedelta(days=9), id="later")
+    report = worker.run(now=NOON + timedelta(days=3))
+    assert (report.done, report.lateness_max_ms) == (1, 86_400_000)
+    assert editor.get("soon").finished_at == NOON + timedelta(days=3)
+    assert report.rings_at == NOON + timedelta(days=9)
+    assert clock.now < NOON + MINUTE
+
+
+def test_sixteen_run_at_a_time_and_never_more(editor: Editor, threaded: Worker) -> None:
+    # Given actions that only come to an end in company of sixteen
+    company = threading.Barrier(16)
+    lock = threading.Lock()
+    now_running, most = 0, 0
+
+    @threaded.action("act")
+    def act() -> None:
+        nonlocal now_running, most
+        with lock:
+            now_running += 1
+            most = max(most, now_running)
+        company.wait(timeout=60)
+        with lock:
+            now_running -= 1
+
+    editor.add_many({"action": "act", "due": NOON} for _ in range(48))
+
+    # When they are run, then sixteen have met each time, and no more
+    assert threaded.run().done == 48
+    assert most == 16
+
+
+def test_what_comes_due_while_a_long_action_runs_is_started_beside_it(
+    editor: Editor, staged: Worker, stage: Stage, clock: Clock
+) -> None:
+    # Given an action that takes a minute, and a task that comes due meanwhile
+    story: list[tuple[str, float]] = []
+
+    def tell(word: str) -> None:
+        story.append((word, (clock.now - NOON).total_seconds()))
+
+    @staged.action("long")
+    def long() -> None:
+        tell("long begins")
+        stage.sleep(60)
+        tell("long ends")
+
+    staged.action("short")(lambda: tell("short"))
+    editor.add("long", due=NOON)
+    editor.add("short", due=NOON + 30 * SECOND)
+
+    # When they are run, then the second is not kept waiting by the first, for more than a look takes
+    report = staged.run()
+    assert report.done == 2
+    assert [word for word, _ in story] == ["long begins", "short", "long ends"]
+    assert 30 <= story[1][1] <= 35
+    assert report.lateness_max_ms is not None
+    assert report.lateness_max_ms <= 5_000
+
+
+def test_more_tasks_than_a_page_holds_stream_through(
+    editor: Editor, worker: Worker, calls: Calls, events: "EventBridgeClient"
+) -> None:
+    # Given more tasks than a page of keys holds
+    worker.action("act")(lambda: None)
+    editor.add_many({"action": "act", "due": NOON} for _ in range(230))
+    calls.clear()
+
+    # When they are run, then each costs two writes, and nothing is read twice
+    assert worker.run().done == 230
+    assert 460 <= calls["UpdateItem"] < 475
+    assert calls["Query"] < 20
+    assert expression(events) == SENTINEL

@@ -1,0 +1,122 @@
+"""A scheduler in memory for real threads: the simulation's twin behind a lock, and a rule that counts."""
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
+
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.backend import Backend
+from duebell_shared.instants import NEVER, utc_now
+from duebell_shared.rule import SENTINEL, Rule, minute_of
+from duebell_shared.settings import Settings
+from duebell_shared.task import QueueKey, Status, Task
+from tests.simulation.twin import MemoryStore
+
+__all__ = ["FakeRule", "LockedStore", "backend_of", "ring_till_parked"]
+
+_T = TypeVar("_T")
+
+#: More rings than any of these tests needs.
+_MOST_RINGS = 40
+
+
+class LockedStore:
+    """The twin, each of its verbs one atomic step for threads too."""
+
+    def __init__(self, store: MemoryStore | None = None) -> None:
+        self.inner = store or MemoryStore()
+        self._lock = threading.RLock()
+
+    def read_record(self) -> ArmingRecord | None:
+        return self._step(self.inner.read_record)
+
+    def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
+        return self._step(lambda: self.inner.swap_record(old, new))
+
+    def insert(self, task: Task) -> bool:
+        return self._step(lambda: self.inner.insert(task))
+
+    def save(self, old: Task, new: Task) -> bool:
+        return self._step(lambda: self.inner.save(old, new))
+
+    def get(self, lane: int, id: str) -> Task | None:
+        return self._step(lambda: self.inner.get(lane, id))
+
+    def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
+        return self._step(lambda: self.inner.get_many(keys))
+
+    def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
+        return self._step(lambda: self.inner.claim(key, run=run, now=now, status=status))
+
+    def queued(
+        self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
+    ) -> Iterator[QueueKey]:
+        yield from self._step(lambda: list(self.inner.queued(lane, after=after, before=before)))
+
+    def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
+        yield from self._step(lambda: list(self.inner.unqueued(lane, statuses, now=now)))
+
+    def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
+        return self._step(lambda: self.inner.head(lane, skipping=skipping))
+
+    def _step(self, verb: Callable[[], _T]) -> _T:
+        with self._lock:
+            result = verb()
+            self.after_step()
+            return result
+
+    def after_step(self) -> None:
+        """Called within the lock; for whoever keeps the store elsewhere, too."""
+
+
+class FakeRule:
+    """What `Rule` uses of the EventBridge client. No two settings may ever be under way at once."""
+
+    def __init__(self, expression: str = SENTINEL) -> None:
+        self.expression = expression
+        self.overlapped = False
+        self.put_rules = 0
+        self.meta = SimpleNamespace(region_name="memory")
+        self._busy = threading.Lock()
+
+    def describe_rule(self, **_: Any) -> dict[str, Any]:
+        return {"ScheduleExpression": self.expression, "State": "ENABLED"}
+
+    def put_rule(self, **arguments: Any) -> dict[str, Any]:
+        if self._busy.locked():
+            self.overlapped = True
+        with self._busy:
+            self.put_rules += 1
+            time.sleep(0.002)  # the call's way there and back, for others to get in between
+            self.expression = arguments["ScheduleExpression"]
+        return {}
+
+    def list_targets_by_rule(self, **_: Any) -> dict[str, Any]:
+        return {"Targets": [{}]}
+
+
+def backend_of(
+    store: LockedStore,
+    rule: FakeRule,
+    *,
+    clock: Callable[[], datetime] = utc_now,
+    sleep: Callable[[float], None] = lambda seconds: time.sleep(seconds / 50),
+) -> Backend:
+    """A backend over these. Its pauses are short: there is no network to be kind to."""
+    client = cast("Any", rule)
+    return Backend.over(
+        Settings(), store, Rule("duebell", client, clock=clock, sleep=sleep), clock=clock, sleep=sleep
+    )
+
+
+def ring_till_parked(rule: FakeRule, run: Callable[[datetime], object]) -> None:
+    """Let happen what would happen by itself: a run at each minute that the rule is set to."""
+    for _ in range(_MOST_RINGS):
+        minute = minute_of(rule.expression)
+        if minute is None:
+            return
+        run(minute)
+    raise AssertionError("the rule rings and rings")

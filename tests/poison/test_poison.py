@@ -1,0 +1,167 @@
+"""Actions that misbehave, each beside well-behaved ones: none stops the others, nor the re-arming."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future
+from datetime import timedelta
+
+import pytest
+
+from duebell_editor import Editor, Status
+from duebell_shared.rule import SENTINEL
+from duebell_worker import Worker
+from duebell_worker.pool import ThreadPool
+from tests.support import Clock
+
+from .shared_memory import FakeRule, LockedStore, backend_of, ring_till_parked
+
+SOON = timedelta(minutes=10)
+GOOD = [f"good-{number}" for number in range(20)]
+
+
+class Strange(BaseException):
+    """An error of the user's that is no Exception."""
+
+
+class Mute(Exception):
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+class Exhausting(Exception):
+    """An error with more to say than a task can keep."""
+
+    def __str__(self) -> str:
+        return "\x00\ud800€" * 1_000_000
+
+
+class Scene:
+    """A scheduler in memory, its worker with real threads; twenty well-behaved tasks and a poisonous one."""
+
+    def __init__(self, pool: Callable[[int], ThreadPool] = ThreadPool) -> None:
+        self.clock = Clock()
+        self.rule = FakeRule()
+        backend = backend_of(LockedStore(), self.rule, clock=self.clock, sleep=self.clock.sleep)
+        self.editor = Editor(backend=backend)
+        self.worker = Worker(backend=backend, concurrency=4, pool=pool)
+        self.worker.action("good")(lambda: None)
+
+    def run(self, *, poison: Callable[[], None], time_left: timedelta | None = None) -> None:
+        """Have all come due and the rule ring, for as long as it does."""
+        self.worker.action("poison", attempts=2)(poison)
+        for id in ("poison", *GOOD):
+            self.editor.add(id.partition("-")[0], due=SOON, id=id)
+
+        def run(minute: object) -> None:
+            self.clock.now = max(self.clock.now, minute)  # type: ignore[call-overload]
+            self.worker.run(time_left=time_left)
+
+        ring_till_parked(self.rule, run)
+
+    def everyone_else_is_done(self) -> bool:
+        """Whether each well-behaved task was done at its first attempt, and the rule is parked."""
+        tasks = [self.editor.get(id) for id in GOOD]
+        all_done = all(task.status is Status.DONE and task.attempt == 1 for task in tasks)
+        return all_done and self.rule.expression == SENTINEL and self.editor.status().healthy
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SystemExit(3),
+        KeyboardInterrupt(),
+        GeneratorExit(),
+        asyncio.CancelledError(),
+        Strange("strange"),
+        MemoryError(),
+        RecursionError(),
+        StopIteration(),
+        Mute(),
+        Exhausting(),
+        BaseExceptionGroup("several", [KeyboardInterrupt(), ValueError()]),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_is_raised_fails_that_task_alone(error: BaseException) -> None:
+    scene = Scene()
+
+    def poison() -> None:
+        raise error
+
+    scene.run(poison=poison)
+
+    assert scene.everyone_else_is_done()
+    task = scene.editor.get("poison")
+    assert (task.status, task.attempt) == (Status.FAILED, 2)
+    assert task.failure
+    assert task.failure.type == type(error).__name__
+
+
+def test_endless_recursion_fails_that_task_alone() -> None:
+    scene = Scene()
+
+    def poison() -> None:
+        poison()
+
+    scene.run(poison=poison)
+
+    assert scene.everyone_else_is_done()
+    failure = scene.editor.get("poison").failure
+    assert failure
+    assert failure.type == "RecursionError"
+
+
+class Hanging:
+    """An action that never returns, and a pool whose time goes on when nothing else is under way."""
+
+    def __init__(self) -> None:
+        self.released = threading.Event()
+        self.hanging = threading.Semaphore(0)
+        self.count = 0
+        self.scene: Scene | None = None
+
+    def act(self) -> None:
+        self.count += 1
+        self.hanging.release()
+        self.released.wait()
+
+    def make_pool(self, size: int) -> ThreadPool:
+        return _PatientPool(size, self)
+
+
+class _PatientPool(ThreadPool):
+    def __init__(self, size: int, hanging: Hanging) -> None:
+        super().__init__(size)
+        self._hanging = hanging
+
+    def wait(self, futures: Collection[Future[None]], patience: timedelta) -> Collection[Future[None]]:
+        """Wait for real for what will end; let the clock go on when only what hangs is left."""
+        if len(futures) == 1 and self._hanging.hanging.acquire(timeout=0.5):
+            self._hanging.hanging.release()
+            assert self._hanging.scene
+            if not next(iter(futures)).done():
+                self._hanging.scene.clock.advance(max(patience, timedelta(milliseconds=1)))
+            patience = timedelta(0)
+        return super().wait(futures, min(patience, timedelta(seconds=1)))
+
+
+@pytest.fixture
+def hanging() -> Iterator[Hanging]:
+    hanging = Hanging()
+    yield hanging
+    hanging.released.set()
+
+
+def test_an_action_that_never_returns_is_left_behind(hanging: Hanging) -> None:
+    hanging.scene = Scene(hanging.make_pool)
+
+    hanging.scene.run(poison=hanging.act, time_left=timedelta(minutes=5))
+
+    assert hanging.scene.everyone_else_is_done()
+    task = hanging.scene.editor.get("poison")
+    assert (task.status, task.attempt, hanging.count) == (Status.FAILED, 2, 2)
+    assert task.failure
+    assert task.failure.type == "Unfinished"

@@ -1,0 +1,81 @@
+"""A payload at the size limit: added, failed with all that can be said of it, retried and done."""
+
+import json
+from datetime import timedelta
+
+import boto3
+import pytest
+
+from duebell_editor import Editor, InvalidTask, Status
+from duebell_shared.backend import Backend
+from duebell_shared.payload import MAX_BYTES
+from duebell_shared.task import lane_of
+from duebell_worker import Worker
+from tests.crash.dying import InlinePool
+from tests.support import REGION, Clock
+
+SOON = timedelta(minutes=10)
+
+#: DynamoDB's limit for an item, its entry in the local index counted in.
+ITEM_LIMIT = 400 * 1024
+
+FULL = {
+    "plain": "x" * (MAX_BYTES - 2),
+    "four bytes a character": "𝄞" * ((MAX_BYTES - 4) // 4) + "xx",
+}
+
+
+def stored_bytes(id: str) -> int:
+    """What DynamoDB counts of this item: names and values in UTF-8, and the keys once more in the index."""
+    table = boto3.client("dynamodb", region_name=REGION)
+    pages = table.get_paginator("query").paginate(
+        TableName="duebell",
+        KeyConditionExpression="lane = :lane AND id = :id",
+        ExpressionAttributeValues={":lane": {"S": str(lane_of(id, 4))}, ":id": {"S": id}},
+    )
+    item = next(item for page in pages for item in page["Items"])
+    sizes = {name: len(name) + len(next(iter(value.values())).encode()) for name, value in item.items()}  # type: ignore[attr-defined]
+    in_index = sum(sizes.get(name, 0) for name in ("lane", "id", "queued")) + 100
+    return sum(sizes.values()) + in_index
+
+
+@pytest.mark.parametrize("payload", FULL.values(), ids=FULL.keys())
+def test_a_full_payload_goes_all_the_way_with_a_failure_on_top(
+    payload: str, editor: Editor, backend: Backend, clock: Clock
+) -> None:
+    # Given the longest names and the largest payload that are allowed
+    id, action = "𝄞" * 256, "ä" * 256
+    assert len(json.dumps(payload, ensure_ascii=False).encode()) == MAX_BYTES
+    editor.add(action, due=SOON, payload=payload, id=id)
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+    seen: list[object] = []
+
+    @worker.action(action, attempts=2)
+    def act(payload: object) -> None:
+        seen.append(payload)
+        if len(seen) < 3:
+            raise ValueError("\x00\U0001d11e" * 1_000_000)  # what takes the most room there is
+
+    # When it fails, and fails for good
+    clock.advance(2 * SOON)
+    worker.run()
+    assert editor.get(id).status is Status.SCHEDULED
+    assert stored_bytes(id) < ITEM_LIMIT
+    clock.advance(2 * SOON)
+    worker.run()
+    assert editor.get(id).status is Status.FAILED
+    assert stored_bytes(id) < ITEM_LIMIT
+
+    # Then it can be retried, and is done with what it was given
+    editor.retry(id)
+    clock.advance(2 * SOON)
+    assert worker.run().done == 1
+    assert seen == [payload] * 3
+    assert editor.get(id).payload == payload
+
+
+@pytest.mark.parametrize("payload", FULL.values(), ids=FULL.keys())
+def test_one_byte_more_is_refused_before_anything_is_written(payload: str, editor: Editor) -> None:
+    with pytest.raises(InvalidTask, match=r"payload: is 358,401 bytes as JSON, at most 358,400"):
+        editor.add("act", due=SOON, payload=payload + "x", id="too-much")
+    assert editor.list().tasks == ()

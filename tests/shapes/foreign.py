@@ -1,0 +1,93 @@
+"""What someone else writes into the table: by hand in the console, with a script, or a newer version."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import boto3
+
+from duebell_shared.items import ARMING
+from duebell_shared.task import lane_of
+from tests.support import REGION, Calls
+
+__all__ = ["ITEM", "BoundedCalls", "Table", "number", "text"]
+
+#: No run of these tests has reason to make more calls to AWS than this, whatever it finds.
+MOST_CALLS = 200
+
+_LANES = 4
+_KEY = {"lane": {"S": ARMING}, "id": {"S": ARMING}}
+
+
+def text(value: str) -> dict[str, str]:
+    """A text attribute."""
+    return {"S": value}
+
+
+def number(value: object) -> dict[str, str]:
+    """A number attribute."""
+    return {"N": str(value)}
+
+
+#: A task as it stands in the table, due ten minutes after noon.
+ITEM: Mapping[str, Any] = {
+    "action": text("note"),
+    "due": text("2026-11-21T12:10:00.000Z"),
+    "payload": text("{}"),
+    "status": text("scheduled"),
+    "queued": text("2026-11-21T12:10:00.000Z"),
+    "attempt": number(0),
+    "rev": number(1),
+    "created_at": text("2026-11-21T12:00:00.000Z"),
+}
+
+
+class Table:
+    """The queue's table, written to and looked into behind duebell's back."""
+
+    def __init__(self) -> None:
+        self._client: Any = boto3.client("dynamodb", region_name=REGION)
+
+    def put(self, id: str, item: Mapping[str, Any], *, lane: int | None = None) -> None:
+        """An item as it is given, in the lane of its id unless told."""
+        lane = lane_of(id, _LANES) if lane is None else lane
+        self._client.put_item(TableName="duebell", Item={**item, "lane": text(str(lane)), "id": text(id)})
+
+    def item(self, id: str) -> dict[str, Any]:
+        """The item of this id as it is stored."""
+        key = {"lane": text(str(lane_of(id, _LANES))), "id": text(id)}
+        item: dict[str, Any] = self._client.get_item(TableName="duebell", Key=key)["Item"]
+        return item
+
+    def change_arming(self, change: Callable[[dict[str, Any]], None]) -> None:
+        """Edit the item that holds the arming record."""
+        item = self._client.get_item(TableName="duebell", Key=_KEY)["Item"]
+        change(item)
+        self._client.put_item(TableName="duebell", Item=item)
+
+    def change_record(self, change: Callable[[dict[str, Any]], None]) -> None:
+        """Edit the arming record's text."""
+
+        def change_text(item: dict[str, Any]) -> None:
+            record = json.loads(item["record"]["S"])
+            change(record)
+            item["record"] = text(json.dumps(record))
+
+        self.change_arming(change_text)
+
+    def delete_arming(self) -> None:
+        """Delete the arming record."""
+        self._client.delete_item(TableName="duebell", Key=_KEY)
+
+
+class Endless(BaseException):
+    """More calls than any run has reason to make: it would go on for ever."""
+
+
+class BoundedCalls(Calls):
+    """Calls that fail once there are too many since they were last cleared."""
+
+    def _count(self, model: Any, **more: Any) -> None:
+        super()._count(model, **more)
+        if self.total() > MOST_CALLS:
+            raise Endless(dict(self))

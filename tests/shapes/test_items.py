@@ -1,0 +1,171 @@
+"""Items in the table that duebell did not write: they are passed over and named, and the others run."""
+
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duebell_editor import DuebellError, Status, UnreadableTask
+
+from .foreign import ITEM, number, text
+from .scene import Scene
+
+SOON = timedelta(minutes=10)
+
+
+def but(**changed: Any) -> dict[str, Any]:
+    """The usual item, but for this."""
+    return {**ITEM, **changed}
+
+
+def without(*names: str) -> dict[str, Any]:
+    """The usual item without these."""
+    return {name: value for name, value in ITEM.items() if name not in names}
+
+
+#: What no version of ours can read, and so cannot run.
+UNREADABLE: dict[str, Mapping[str, Any]] = {
+    **{f"no {name}": without(name) for name in ITEM if name != "queued"},
+    "nothing but its place in the queue": {"queued": ITEM["queued"]},
+    "a counter that is text": but(attempt=text("0")),
+    "a counter that is a list": but(attempt={"L": []}),
+    "a revision that is text": but(rev=text("1")),
+    "a payload that is a number": but(payload=number(5)),
+    "a payload that is a map": but(payload={"M": {}}),
+    "a status of a newer version": but(status=text("archived")),
+    "a status that is a number": but(status=number(3)),
+    "a due that is no time": but(due=text("soon")),
+    "a creation that is no time": but(created_at=text("x")),
+    "a failure that is a map": but(failure={"M": {}}),
+}
+
+#: What stands in the index by something that is no time as we write it: nobody knows when to run it.
+UNTIMELY = {
+    "text after every time": but(queued=text("garbage")),
+    "a digit after every time": but(queued=text("9")),
+    "a digit before every time": but(queued=text("1")),
+    "a time in another form": but(queued=text("2026-11-21T12:10Z")),
+    "a day that is none": but(queued=text("2026-02-30T12:10:00.000Z")),
+}
+
+
+def run_twice(scene: Scene) -> int:
+    """Two runs, some time apart, each of a bounded number of calls; how many tasks they did."""
+    first = scene.run().done
+    scene.clock.advance(timedelta(minutes=7))
+    return first + scene.run().done
+
+
+def named_in(caplog: pytest.LogCaptureFixture, id: str) -> bool:
+    """Whether a warning or an error in the log names this item."""
+    said = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    return any(getattr(each, "fields", {}).get("id") == id or repr(id) in each.getMessage() for each in said)
+
+
+@pytest.mark.parametrize("item", UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_an_item_that_cannot_be_read_stops_nothing(
+    item: Mapping[str, Any], caplog: pytest.LogCaptureFixture, scene: Scene
+) -> None:
+    # Given tasks, and an item among them that is none
+    for id in ("a", "b", "c", "d"):  # in all lanes
+        scene.editor.add("note", due=SOON, id=id)
+    scene.table.put("odd", item)
+    scene.clock.advance(2 * SOON)
+
+    # When runs come to it
+    done = run_twice(scene)
+
+    # Then the others are done once, the log names it, and the status does not say that all is well
+    assert (done, sorted(scene.ran)) == (4, ["a", "b", "c", "d"])
+    assert named_in(caplog, "odd")
+    assert not scene.editor.status().healthy
+    # And an editor says clearly what it is, leaves it out of listings and goes on with others
+    with pytest.raises(UnreadableTask, match="'odd'"):
+        scene.editor.get("odd")
+    with pytest.raises(UnreadableTask, match="'odd'"):
+        scene.editor.cancel("odd")
+    assert scene.editor.list().tasks == ()
+    assert [task.id for task in scene.editor.list(status="done").tasks] == ["a", "b", "c", "d"]
+    scene.editor.add("note", due=SOON, id="later")
+    assert [task.id for task in scene.editor.list().tasks] == ["later"]
+    assert scene.editor.ensure_armed().rings_at
+
+
+@pytest.mark.parametrize("item", UNTIMELY.values(), ids=UNTIMELY.keys())
+def test_an_item_queued_for_no_time_wakes_nobody(
+    item: Mapping[str, Any], caplog: pytest.LogCaptureFixture, scene: Scene
+) -> None:
+    scene.editor.add("note", due=SOON, id="a")
+    scene.table.put("odd", item)
+    scene.clock.advance(2 * SOON)
+
+    done = run_twice(scene)
+
+    # The log names it, and the rule is parked: there is no moment to ring for
+    assert (done, scene.ran) == (1, ["a"])
+    assert named_in(caplog, "odd")
+    assert scene.editor.ensure_armed().rings_at is None
+    # And it is a task like any other once it is given a time
+    scene.editor.move("odd", due=timedelta(minutes=1))
+    scene.clock.advance(2 * SOON)
+    assert scene.run().done == 1
+    assert scene.editor.get("odd").status is Status.DONE
+
+
+def test_an_item_due_later_than_a_rule_can_ring_parks_the_rule(scene: Scene) -> None:
+    scene.table.put("odd", but(queued=text("5000-01-01T00:00:00.000Z")))
+    assert scene.run().rings_at is None
+    assert scene.editor.status().rings_at is None
+    scene.editor.add("note", due=SOON, id="a")
+    assert scene.editor.status().rings_at
+    assert scene.ran == []
+
+
+RUNS: dict[str, tuple[Mapping[str, Any], Status]] = {
+    "a failure that is no JSON": (but(failure=text("{oops")), Status.DONE),
+    "a failure of another shape": (but(failure=text('{"type": 5}')), Status.DONE),
+    "a payload that is no JSON": (but(payload=text("{oops")), Status.FAILED),
+    "an action of another version": (but(action=text("later")), Status.FAILED),
+    "more attempts than there are": (but(status=text("running"), attempt=number(99)), Status.FAILED),
+    "attempts below none": (but(attempt=number(-5)), Status.DONE),
+}
+
+
+@pytest.mark.parametrize(("item", "end"), RUNS.values(), ids=RUNS.keys())
+def test_an_item_with_an_odd_part_comes_to_its_end(
+    item: Mapping[str, Any], end: Status, scene: Scene
+) -> None:
+    # Given a task with a part that is wrong, but not with what makes it a task
+    scene.editor.add("note", due=SOON, id="a")
+    scene.table.put("odd", item)
+    scene.clock.advance(2 * SOON)
+
+    # When a run comes to it
+    scene.run()
+
+    # Then it is done, or failed with a reason; and nothing is left to ring for
+    odd = scene.editor.get("odd")
+    assert odd.status is end
+    assert (odd.failure is not None) is (end is Status.FAILED)
+    assert scene.editor.get("a").status is Status.DONE
+    assert scene.editor.status().rings_at is None
+
+
+def test_malformed_history_is_left_out_of_listings_and_named(
+    caplog: pytest.LogCaptureFixture, scene: Scene
+) -> None:
+    scene.editor.add("note", due=SOON, id="a")
+    scene.clock.advance(2 * SOON)
+    scene.run()
+    scene.table.put("odd-1", {"status": text("done")})
+    scene.table.put("odd-2", {**without("queued"), "status": text("done"), "rev": text("x")})
+    scene.table.put("odd-3", {"status": text("failed")})
+
+    assert [task.id for task in scene.editor.list(status=["done", "failed"]).tasks] == ["a"]
+    assert scene.editor.status(thorough=True).healthy
+    for id in ("odd-1", "odd-2", "odd-3"):
+        assert named_in(caplog, id)
+        with pytest.raises(DuebellError, match=id):
+            scene.editor.get(id)

@@ -1,0 +1,69 @@
+"""Items in lanes where they do not belong: they hurt nobody, and run if a run ever looks there."""
+
+from datetime import timedelta
+
+import pytest
+
+from duebell_editor import Status, TaskNotFound
+from duebell_shared.task import lane_of
+
+from .foreign import ITEM, text
+from .scene import Scene
+
+SOON = timedelta(minutes=10)
+
+
+def wrong_lane(id: str) -> int:
+    return (lane_of(id, 4) + 1) % 4
+
+
+def test_a_task_in_a_lane_that_is_not_its_ids_runs(scene: Scene) -> None:
+    scene.editor.add("note", due=SOON, id="a")
+    scene.table.put("stray", ITEM, lane=wrong_lane("stray"))
+    assert [task.id for task in scene.editor.list().tasks] == ["a", "stray"]
+    scene.clock.advance(2 * SOON)
+
+    assert scene.run().done == 2
+    assert sorted(scene.ran) == ["a", "stray"]
+    assert scene.editor.status().healthy
+    # An editor looks for an id in its own lane only
+    with pytest.raises(TaskNotFound):
+        scene.editor.get("stray")
+
+
+def test_a_task_in_a_lane_that_the_queue_has_not_got_is_left_alone(scene: Scene) -> None:
+    scene.editor.add("note", due=SOON, id="a")
+    for lane in (4, 7, 99):
+        scene.table.put("stray", ITEM, lane=lane)
+    scene.clock.advance(2 * SOON)
+
+    assert scene.run().done == 1
+    assert scene.ran == ["a"]
+    assert scene.editor.list().tasks == ()
+    assert scene.editor.get("a").status is Status.DONE
+
+
+def test_items_with_keys_of_other_kinds_are_left_alone(scene: Scene) -> None:
+    scene.editor.add("note", due=SOON, id="a")
+    scene.table.put("arming", {"note": text("not the record: it is in a lane")}, lane=0)
+    scene.table.put("note", {"note": text("nothing of ours")})
+    scene.clock.advance(2 * SOON)
+
+    assert scene.run().done == 1
+    assert scene.editor.status(thorough=True).healthy
+
+
+def test_a_queue_that_outlived_its_record_is_found_in_all_of_its_lanes(scene: Scene) -> None:
+    # Given tasks in lanes beyond those of the settings, and no record
+    scene.table.delete_arming()
+    scene.table.put("far", ITEM, lane=9)
+    scene.table.put("near", ITEM, lane=0)
+
+    # When it is made anew
+    assert scene.newcomer.status().lanes == 10
+    scene.clock.advance(2 * SOON)
+    scene.run()
+
+    # Then both run
+    assert sorted(scene.ran) == ["far", "near"]
+    assert scene.newcomer.status().healthy

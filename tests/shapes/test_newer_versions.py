@@ -1,0 +1,84 @@
+"""A newer version writes more than this one knows: what it wrote survives whatever this one changes."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from duebell_editor import Editor, Status
+
+from .foreign import ITEM, Table, number, text
+from .scene import Scene
+
+SOON = timedelta(minutes=10)
+
+NEWER = {"priority": number(7), "tags": {"L": [text("a")]}, "owner": {"M": {"team": text("red")}}}
+
+CHANGES: dict[str, Callable[[Editor], object]] = {
+    "moved": lambda editor: editor.move("new", due=2 * SOON),
+    "updated": lambda editor: editor.update("new", payload={"n": 1}),
+    "cancelled": lambda editor: editor.cancel("new"),
+    "paused and resumed": lambda editor: (editor.pause("new"), editor.resume("new")),
+    "replaced": lambda editor: editor.add("note", due=SOON, id="new", if_exists="replace"),
+    "kept": lambda editor: editor.add("note", due=SOON, id="new", if_exists="keep"),
+}
+
+
+def surviving(table: Table) -> dict[str, object]:
+    item = table.item("new")
+    return {name: item.get(name) for name in NEWER}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_what_a_newer_version_wrote_survives_an_editors_change(
+    change: Callable[[Editor], object], scene: Scene
+) -> None:
+    scene.table.put("new", {**ITEM, **NEWER})
+    change(scene.editor)
+    assert surviving(scene.table) == NEWER
+
+
+@pytest.mark.parametrize("action", ["note", "unknown", "fails"])
+def test_what_a_newer_version_wrote_survives_a_run(action: str, scene: Scene) -> None:
+    @scene.worker.action("fails", attempts=2)
+    def fails() -> None:
+        raise ValueError
+
+    scene.table.put("new", {**ITEM, **NEWER, "action": text(action)})
+    scene.clock.advance(2 * SOON)
+    scene.run()
+    assert surviving(scene.table) == NEWER
+    assert scene.editor.get("new").attempt == 1
+    if action == "fails":  # and a failed one that is tried again
+        scene.clock.advance(2 * SOON)
+        scene.run()
+        scene.editor.retry("new")
+        assert surviving(scene.table) == NEWER
+
+
+def test_a_failure_with_more_fields_is_read(scene: Scene) -> None:
+    failure = '{"type": "E", "message": "m", "traceback": "t", "cause": {"type": "F"}}'
+    scene.table.put("new", {**ITEM, "status": text("failed"), "failure": text(failure)})
+    found = scene.editor.get("new").failure
+    assert found
+    assert (found.type, found.message, found.traceback) == ("E", "m", "t")
+
+
+def test_an_arming_record_with_more_fields_is_used_as_it_is(scene: Scene) -> None:
+    # Given a record to which a newer version has added something
+    scene.editor.add("note", due=SOON, id="a")
+
+    def add_fields(record: dict[str, object]) -> None:
+        record["colour"] = "red"
+        lanes = record["lanes"]
+        assert isinstance(lanes, list)
+        lanes[0]["paint"] = "fresh"
+
+    scene.table.change_record(add_fields)
+
+    # Then this version goes on with it
+    assert scene.editor.status().healthy
+    scene.editor.add("note", due=SOON / 2, id="b")
+    scene.clock.advance(2 * SOON)
+    assert scene.run().done == 2
+    assert scene.editor.get("a").status is Status.DONE

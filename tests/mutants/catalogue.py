@@ -1,0 +1,11 @@
+"""All the mutants there are."""
+
+from .mutant import Mutant
+from .of_a_run import OF_A_RUN
+from .of_arming import OF_ARMING
+from .of_the_queue import OF_THE_QUEUE
+from .of_the_record import OF_THE_RECORD
+
+__all__ = ["MUTANTS"]
+
+MUTANTS: tuple[Mutant, ...] = (*OF_THE_RECORD, *OF_ARMING, *OF_A_RUN, *OF_THE_QUEUE)

@@ -1,0 +1,63 @@
+"""A mutant: one line of the protocol broken, why that matters, and the tests that are to notice."""
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+__all__ = ["ROOT", "Killer", "Mutant"]
+
+#: Where the packages are.
+ROOT = Path(__file__).parents[2]
+
+
+class Killer(Enum):
+    """Tests that may notice, as what Python is to run. Each ends at the first failure."""
+
+    PROTOCOL = ("-m", "pytest", "tests/protocol/test_protocol.py", "-k", "nothing_is_lost")
+    HISTORIES = ("-m", "tests.mutants.histories", "400")
+    ARMING = ("-m", "pytest", "tests/shared", "-k", "arming or ring_minute")
+    ARMER = ("-m", "pytest", "tests/shared", "-k", "armer or ensure or settled")
+    RULE = ("-m", "pytest", "tests/shared", "-k", "rule")
+    INSTANTS = ("-m", "pytest", "tests/shared", "-k", "instants")
+    STORE = ("-m", "pytest", "tests/store", "-m", "not e2e")
+    LEASE = ("-m", "pytest", "tests/worker", "-k", "lease or giving_back")
+    GIVING_BACK = ("-m", "pytest", "tests/worker", "-k", "while_the_heads_are_read")
+    RUN = ("-m", "pytest", "tests/worker", "-k", "test_run or abandoned")
+    HANDLER = ("-m", "pytest", "tests/worker", "-k", "handler or entry")
+    SCENARIO = ("-m", "pytest", "tests/test_seed_scenario.py", "tests/test_call_counts.py")
+    MEANWHILE = ("-m", "pytest", "tests/poison/test_meanwhile.py")
+    SHAPES = ("-m", "pytest", "tests/shapes", "-k", "due_later or no_time or without_a_zone or years")
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Its arguments for Python."""
+        stop_early = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+        return (*self.value, *stop_early) if "pytest" in self.value else self.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """One mutant.
+
+    name     what is broken, in the protocol's words
+    file     where, from the root of the repository
+    line     what stands there, exactly once
+    broken   what stands there instead
+    why      what goes wrong with it
+    killers  the tests that are to notice, the likeliest first
+    is_fast  whether it is part of `make test`
+    """
+
+    name: str
+    file: str
+    line: str
+    broken: str
+    why: str
+    killers: tuple[Killer, ...]
+    is_fast: bool = False
+
+    def of(self, source: str) -> str:
+        """The file's text with this mutant in it. Raises ValueError if the line is not there, or twice."""
+        if source.count(self.line) != 1:
+            raise ValueError(f"{self.name}: {self.line!r} is {source.count(self.line)} times in {self.file}")
+        return source.replace(self.line, self.broken)

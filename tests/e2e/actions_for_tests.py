@@ -36,3 +36,12 @@ def linger(payload: dict[str, Any], task: Task) -> None:
     """Tell the process in a file, and stay."""
     Path(payload["file"]).write_text(str(os.getpid()))
     time.sleep(600)
+
+
+@worker.action("pass_gate")
+def pass_gate(payload: dict[str, Any], task: Task) -> None:
+    """Note the start in a file, and wait for the gate's file if there is one to wait for."""
+    with Path(payload["starts"]).open("a") as starts:
+        starts.write(f"{task.id} {os.getpid()}\n")
+    while (gate := payload.get("gate")) and not Path(gate).exists():
+        time.sleep(0.1)

@@ -4,8 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Test processes: more than most machines have processors, because the end-to-end tests mostly wait.
+WORKERS ?= 4
 
-.PHONY: help demo test soak check format clean
+.PHONY: help demo test soak mutants check format clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -21,10 +23,13 @@ demo: $(READY) ## Run the example on the embedded stack, no AWS account needed (
 	$(BIN)/python -m examples.sales.demo $(ARGS)
 
 test: $(READY) ## Run every test that CI runs, the end-to-end ones included (ARGS='-m "not e2e"' leaves those out)
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 soak: $(READY) ## Play a hundred thousand simulated histories, about two hours on two cores (ARGS='--count 5000')
 	$(BIN)/python -m tests.simulation.play --count 100000 $(ARGS)
+
+mutants: $(READY) ## Break each line of the protocol, one at a time, and see that a test fails; some six minutes
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 check: $(READY) ## Lint, formatting, types and the links of the docs
 	$(BIN)/ruff check .

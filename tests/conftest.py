@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spread the end-to-end tests evenly among the others: they wait most of their time, one process each."""
+    e2e = [item for item in items if "e2e" in item.keywords]
+    others = [item for item in items if "e2e" not in item.keywords]
+    for number, item in enumerate(e2e):
+        others.insert(number * len(items) // len(e2e), item)
+    items[:] = others
+
+
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees this machine's AWS settings, nor can reach a real account."""

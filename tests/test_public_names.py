@@ -35,14 +35,20 @@ def test_the_names_of_the_editor() -> None:
         "IfExists",
         "InvalidInput",
         "InvalidQuery",
+        "InvalidSchedule",
         "InvalidSettings",
         "InvalidTask",
+        "Missed",
         "NewTask",
         "NotArmed",
         "NotDeployed",
+        "Occurrence",
         "Page",
         "Problem",
         "ProblemKind",
+        "Recurrence",
+        "Result",
+        "Schedule",
         "SchedulerStatus",
         "Settings",
         "Status",
@@ -51,6 +57,7 @@ def test_the_names_of_the_editor() -> None:
         "TaskExists",
         "TaskNotFound",
         "UnreadableTask",
+        "make_schedule",
     ]
 
 

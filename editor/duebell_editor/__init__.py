@@ -12,6 +12,7 @@ from duebell_shared.errors import (
     DuebellError,
     InvalidInput,
     InvalidQuery,
+    InvalidSchedule,
     InvalidSettings,
     InvalidTask,
     NotArmed,
@@ -21,6 +22,8 @@ from duebell_shared.errors import (
     TaskNotFound,
     UnreadableTask,
 )
+from duebell_shared.recurrence import Missed, Occurrence, Recurrence, Result
+from duebell_shared.schedule import Schedule, make_schedule
 from duebell_shared.settings import Settings
 from duebell_shared.task import Failure, Status, Task
 
@@ -42,14 +45,20 @@ __all__ = [
     "IfExists",
     "InvalidInput",
     "InvalidQuery",
+    "InvalidSchedule",
     "InvalidSettings",
     "InvalidTask",
+    "Missed",
     "NewTask",
     "NotArmed",
     "NotDeployed",
+    "Occurrence",
     "Page",
     "Problem",
     "ProblemKind",
+    "Recurrence",
+    "Result",
+    "Schedule",
     "SchedulerStatus",
     "Settings",
     "Status",
@@ -58,4 +67,5 @@ __all__ = [
     "TaskExists",
     "TaskNotFound",
     "UnreadableTask",
+    "make_schedule",
 ]

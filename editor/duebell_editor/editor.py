@@ -20,11 +20,15 @@ from duebell_shared.errors import (
     TaskExists,
     TaskNotFound,
 )
+from duebell_shared.given import check_name
+from duebell_shared.new_task import new_task
+from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
-from duebell_shared.task import Status, Task, check_name, lane_of, new_task
+from duebell_shared.task import Status, Task, lane_of
 
 from .listing import Page, list_tasks, make_filter
 from .many import AddReport, NewTask, check_all, write_all
+from .recurring import Recurring, changed_recurrence, new_recurrence
 from .status import SchedulerStatus, read_status
 
 __all__ = ["Editor", "IfExists"]
@@ -74,23 +78,55 @@ class Editor:
         action: str,
         *,
         due: datetime | timedelta | None = None,
+        schedule: str | None = None,
+        timezone: str | None = None,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        missed: Missed | Literal["once", "all", "skip"] | None = None,
+        max_runs: int | None = None,
+        spread: timedelta | None = None,
+        expires_after: timedelta | None = None,
         payload: object = None,
         id: str | None = None,
         if_exists: IfExists | Literal["fail", "keep", "replace"] = IfExists.FAIL,
     ) -> Task:
-        """Add a task: run `action` with `payload` at `due`. Returns it as stored.
+        """Add a task: run `action` with `payload` at `due`, or by a `schedule`. Returns it as stored.
 
-        action     name of an action of the worker, 1 to 256 printable characters
-        due        an aware datetime, or a timedelta from now; what is past runs at once (the first minute
-                   that a rule can safely ring in)
-        payload    what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB
-        id         1 to 256 printable characters; generated if not given
-        if_exists  with a task of this id there: fail (TaskExists), keep that one, or replace it
+        action         name of an action of the worker, 1 to 256 printable characters
+        due            an aware datetime, or a timedelta from now; what is past runs at once (the first minute
+                       that a rule can safely ring in)
+        schedule       instead of due: `rate(2 hours)`, `cron(0 9 ? * MON-FRI *)` as AWS writes it, five cron
+                       fields as everyone else does, or `at(2026-12-31T09:00:00)`
+        timezone       the schedule's, an IANA name; UTC if not given
+        start, end     the schedule's first and last possible moment, aware; a rate counts from its start
+        missed         what becomes of occurrences that passed while nothing could run: they are made up for
+                       once (the default), all, or not at all: see Missed
+        max_runs       the schedule ends after so many occurrences
+        spread         run it up to so long after it is due, always the same for the same id, so that many
+                       tasks of one time do not all run at once; at most a day
+        expires_after  do not run it when that cannot be started within so much of its due date
+        payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB
+        id             1 to 256 printable characters; generated if not given
+        if_exists      with a task of this id there: fail (TaskExists), keep that one, or replace it
 
-        Raises InvalidTask before anything is written, TaskExists, NotArmed.
+        Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, NotArmed.
         """
         if_exists = _if_exists(if_exists)
-        new = self._placed(self._check(NewTask(action=action, due=due, payload=payload, id=id)))
+        given = NewTask(
+            action=action,
+            due=due,
+            schedule=schedule,
+            timezone=timezone,
+            start=start,
+            end=end,
+            missed=missed,
+            max_runs=max_runs,
+            spread=spread,
+            expires_after=expires_after,
+            payload=payload,
+            id=id,
+        )
+        new = self._placed(self._check(given))
         task = self._write(new, if_exists)
         self._arm([task])
         return task
@@ -155,7 +191,8 @@ class Editor:
     def move(self, id: str, *, due: datetime | timedelta) -> Task:
         """Another due date for a task that is scheduled, paused or running, with all attempts to come.
 
-        A running attempt is not stopped, but its outcome no longer applies.
+        A running attempt is not stopped, but its outcome no longer applies. Of a recurring task this moves
+        the one occurrence that it stands at, as long as that does not run, and leaves the others alone.
         Raises TaskNotFound, TaskConflict, InvalidTask, NotArmed.
         """
         return self._change(id, lambda task: task.moved(due, now=self._clock()))
@@ -167,18 +204,36 @@ class Editor:
         payload: object = None,
         action: str | None = None,
         due: datetime | timedelta | None = None,
+        schedule: str | None = None,
+        timezone: str | None = None,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        missed: Missed | Literal["once", "all", "skip"] | None = None,
+        max_runs: int | None = None,
     ) -> Task:
-        """Another payload, action or due date, in one step, for a task that is scheduled or paused.
+        """Change a task that is scheduled or paused, in one step; the arguments are those of `add`.
 
-        A failed one can be given another payload or action, to be retried then. What is None stays as it is.
-        Raises TaskNotFound, TaskConflict, InvalidTask, NotArmed.
+        What is None stays as it is, but another schedule comes with its own time zone, start and end. It
+        holds from now on: an occurrence of the old one that was not tried yet gives way to its first.
+        A failed task can be given another payload or action, to be retried then.
+        Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """
-        if payload is None and action is None and due is None:
-            raise InvalidTask("change", "is empty: give a payload, an action or a due date")
+        recurring = Recurring(
+            schedule=schedule, timezone=timezone, start=start, end=end, missed=missed, max_runs=max_runs
+        )
+        if payload is None and action is None and due is None and not recurring.says_something:
+            raise InvalidTask("change", "is empty: give a payload, an action, a due date or a schedule")
+        if due is not None and recurring.says_something:
+            raise InvalidTask("due", "goes without a schedule: move the occurrence, then update the schedule")
 
         def change(task: Task) -> Task:
+            now = self._clock()
             updated = task.updated(payload=payload, action=action)
-            return updated if due is None else updated.moved(due, now=self._clock())
+            if due is not None:
+                updated = updated.moved(due, now=now)
+            if recurring.says_something:
+                updated = updated.rescheduled(changed_recurrence(task, recurring, now), now=now)
+            return updated
 
         return self._change(id, change)
 
@@ -198,12 +253,21 @@ class Editor:
     def resume(self, id: str) -> Task:
         """Put a paused task back; it runs at once if its due date has passed.
 
+        Of a recurring task's occurrences that passed meanwhile, its policy on missed ones disposes.
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
         return self._change(id, Task.resumed)
 
+    def run_now(self, id: str) -> Task:
+        """Run a recurring task once more, now, beside its schedule, which goes on undisturbed.
+
+        A scheduled task that runs once is run now instead of when it is due.
+        Raises TaskNotFound, TaskConflict, NotArmed.
+        """
+        return self._change(id, lambda task: task.run_extra(now=self._clock()))
+
     def retry(self, id: str) -> Task:
-        """Run a failed task again, now, with all attempts to come.
+        """Run a failed or expired task again, now, with all attempts to come.
 
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
@@ -236,13 +300,16 @@ class Editor:
         return msgspec.structs.replace(task, lane=self._lane_of(task.id))
 
     def _check(self, given: NewTask) -> Task:
+        now = self._clock()
         return new_task(
             id=str(uuid.uuid4()) if given.id is None else given.id,
             action=given.action,
             due=given.due,
             payload=given.payload,
-            now=self._clock(),
-            lane_of=lambda _: 0,  # until it is placed
+            now=now,
+            recurrence=new_recurrence(given.recurring, now),
+            spread=given.spread,
+            expires_after=given.expires_after,
         )
 
     def _stored(self, id: str, now: datetime) -> Task | None:

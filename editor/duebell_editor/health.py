@@ -10,7 +10,7 @@ from duebell_shared.arming import GRACE, ArmingRecord
 from duebell_shared.instants import NEVER, render
 from duebell_shared.rule import RuleState, expression_at
 
-__all__ = ["Problem", "ProblemKind", "failed_problem", "queue_problems", "rule_problems"]
+__all__ = ["Problem", "ProblemKind", "failed_problem", "lanes_problem", "queue_problems", "rule_problems"]
 
 #: A task may start about two minutes after it is due, and a minute more after a run that died.
 _OVERDUE = timedelta(minutes=5)
@@ -29,6 +29,8 @@ class ProblemKind(StrEnum):
     RULE_ELSEWHERE = "rule_elsewhere"
     OVERDUE = "overdue"
     LEASE_EXPIRED = "lease_expired"
+    HELD_TOO_LONG = "held_too_long"
+    LANES = "lanes"
     FAILED_TASKS = "failed_tasks"
 
 
@@ -92,6 +94,14 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
             way_out=f"{_DOCTOR}; if they stay overdue, look into the worker's log and its dead-letter queue",
             mendable=True,
         )
+    if record.is_held_too_long(now):
+        yield Problem(
+            kind=ProblemKind.HELD_TOO_LONG,
+            what="the arming record says that someone holds it for hours yet, as nobody does: it was edited, "
+            "or written by a machine whose clock is wrong",
+            way_out=_DOCTOR,
+            mendable=True,
+        )
     expired = [lane.until for lane, _ in lanes if lane.owner and lane.until < now - GRACE]
     if expired:
         yield Problem(
@@ -100,6 +110,15 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
             way_out=_DOCTOR,
             mendable=True,
         )
+
+
+def lanes_problem(beyond: int, lanes: int) -> Problem:
+    """That tasks wait in a lane that the arming record does not have."""
+    return Problem(
+        kind=ProblemKind.LANES,
+        what=f"tasks wait in lane {beyond}, and the arming record has only {lanes} lanes: someone edited it",
+        way_out="delete the item with lane 'arming' from the table: it is made anew, with every lane in use",
+    )
 
 
 def failed_problem(count: int, *, is_all: bool) -> Problem:

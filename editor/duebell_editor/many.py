@@ -8,7 +8,10 @@ from typing import Any
 import msgspec
 
 from duebell_shared.errors import DuebellError, InvalidTask
+from duebell_shared.recurrence import Missed
 from duebell_shared.task import Task
+
+from .recurring import Recurring
 
 __all__ = ["AddFailure", "AddReport", "NewTask", "check_all", "write_all"]
 
@@ -21,8 +24,21 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
 
     action: str
     due: datetime | timedelta | None = None
+    schedule: str | None = None
+    timezone: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    missed: Missed | str | None = None
+    max_runs: int | None = None
+    spread: timedelta | None = None
+    expires_after: timedelta | None = None
     payload: object = None
     id: str | None = None
+
+    @property
+    def recurring(self) -> Recurring:
+        """What it says of when and how it recurs."""
+        return Recurring(**{field: getattr(self, field) for field in Recurring.__struct_fields__})
 
 
 class AddFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,14 +65,14 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
         try:
             task = make(given if isinstance(given, NewTask) else _from_mapping(given))
         except InvalidTask as error:
-            bad.append(InvalidTask(f"tasks[{index}].{error.field}", error.reason))
+            bad.append(type(error)(f"tasks[{index}].{error.field}", error.reason))
             continue
         if (place := places.setdefault(task.id, index)) != index:
             bad.append(InvalidTask(f"tasks[{index}].id", f"{task.id!r} is the id of tasks[{place}] too"))
         checked.append(task)
     if bad:
         others = f" (and {len(bad) - 1:,} more of these tasks cannot be right)" if bad[1:] else ""
-        raise InvalidTask(bad[0].field, f"{bad[0].reason}{others}; nothing was added")
+        raise type(bad[0])(bad[0].field, f"{bad[0].reason}{others}; nothing was added")
     return checked
 
 

@@ -10,9 +10,10 @@ from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.instants import NEVER
+from duebell_shared.settings import MAX_LANES
 from duebell_shared.task import Status
 
-from .health import Problem, ProblemKind, failed_problem, queue_problems, rule_problems
+from .health import Problem, ProblemKind, failed_problem, lanes_problem, queue_problems, rule_problems
 
 __all__ = ["SchedulerStatus", "read_status"]
 
@@ -52,7 +53,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_status(backend: Backend, *, thorough: bool) -> SchedulerStatus:
-    """Look at the record, the rule and each lane's head; thoroughly, also for failed tasks in all of history.
+    """Look at the record, the rule and each lane's head; thoroughly, also at all there could be.
 
     Raises AwsUnavailable. That AWS refuses, or that something is not there, is a problem like others.
     """
@@ -80,7 +81,9 @@ def _with_queue(
         lanes=len(record.lanes),
         running=sum(not lane.is_free(now) for lane in record.lanes),
     )
-    return _and(status, *queue_problems(record, heads, now), *(_failed(backend) if thorough else ())), record
+    return _and(
+        status, *queue_problems(record, heads, now), *(_thoroughly(backend, record) if thorough else ())
+    ), record
 
 
 def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) -> SchedulerStatus:
@@ -92,9 +95,13 @@ def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) 
     return _and(status, *rule_problems(backend.rule.name, rule, targets, record, backend.clock()))
 
 
-def _failed(backend: Backend) -> Iterator[Problem]:
-    lanes = range(len(backend.armer.read().lanes))
-    each = (backend.store.unqueued(lane, {Status.FAILED}, now=backend.clock()) for lane in lanes)
+def _thoroughly(backend: Backend, record: ArmingRecord) -> Iterator[Problem]:
+    """What only shows when all lanes that could be, and all of history, are looked into."""
+    lanes = len(record.lanes)
+    beyond = [lane for lane in range(lanes, MAX_LANES) if backend.store.head(lane) != NEVER]
+    if beyond:
+        yield lanes_problem(beyond[0], lanes)
+    each = (backend.store.unqueued(lane, {Status.FAILED}, now=backend.clock()) for lane in range(lanes))
     count = sum(1 for _ in itertools.islice(itertools.chain.from_iterable(each), _COUNTED + 1))
     if count:
         yield failed_problem(count, is_all=count <= _COUNTED)

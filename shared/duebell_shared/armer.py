@@ -25,9 +25,6 @@ HOLD = timedelta(seconds=20)
 #: How long a caller waits for the rule to be confirmed before it gives up with NotArmed.
 PATIENCE = timedelta(seconds=45)
 
-#: Nobody holds a lane or the rule for anything like as long as this.
-_LONGEST = timedelta(hours=1)
-
 
 class Armer:
     """Changes the arming record by compare-and-swap, and makes the rule follow it."""
@@ -118,7 +115,7 @@ class Armer:
     def verify(self) -> ArmingRecord:
         """`ensure`, after a look at the queue and at the rule itself, which someone else may have changed."""
         record = self.read()
-        if _is_held_too_long(record, self._clock()):
+        if record.is_held_too_long(self._clock()):
             record = self._make(record)
         record = self.lower({lane: self._store.head(lane) for lane in range(len(record.lanes))})
         if record.armed is not None and not record.is_being_applied(self._clock()):
@@ -163,12 +160,6 @@ class Armer:
         in_use = [lane + 1 for lane, head in enumerate(heads) if head != NEVER]
         made = ArmingRecord(lanes=tuple(Lane(due=due) for due in heads[: max(lanes, *in_use, 0)]))
         return self._store.swap_record(damaged, made) or self.read()
-
-
-def _is_held_too_long(record: ArmingRecord, now: datetime) -> bool:
-    """Whether a lease, or a hold on the rule, ends later than any does: someone's edit, or a wrong clock."""
-    ends = [lane.until for lane in record.lanes if lane.owner]
-    return max([*ends, *([record.applier_until] if record.applier else [])], default=now) > now + _LONGEST
 
 
 def _pauses() -> Iterator[float]:

@@ -29,6 +29,9 @@ LEAD = timedelta(seconds=60)
 #: How long after its minute a ring, and the claim that follows it, may take before it counts as missed.
 GRACE = timedelta(minutes=2)
 
+#: Nobody holds a lane or the rule for anything like as long as this.
+_LONGEST = timedelta(hours=1)
+
 _Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
@@ -87,6 +90,11 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def is_being_applied(self, now: datetime) -> bool:
         """Whether someone may be calling PutRule at this moment."""
         return self.applier is not None and self.applier_until > now
+
+    def is_held_too_long(self, now: datetime) -> bool:
+        """Whether a lease, or a hold on the rule, ends later than any does: by an edit, or a wrong clock."""
+        ends = [lane.until for lane in self.lanes if lane.owner]
+        return max([*ends, *([self.applier_until] if self.applier else [])], default=now) > now + _LONGEST
 
     def lanes_of(self, owner: str) -> tuple[int, ...]:
         """The lanes that this run holds, its lease run out or not."""

@@ -3,6 +3,7 @@
 DuebellError
 ├── InvalidInput            what was given cannot be right; nothing was written
 │   ├── InvalidTask         a task's id, action, due date or payload
+│   │   └── InvalidSchedule its schedule, time zone, start or end
 │   ├── InvalidQuery        a filter, limit or cursor of a listing
 │   └── InvalidSettings     an environment variable or a setting
 ├── TaskNotFound            no task with this id
@@ -23,6 +24,7 @@ __all__ = [
     "DuebellError",
     "InvalidInput",
     "InvalidQuery",
+    "InvalidSchedule",
     "InvalidSettings",
     "InvalidTask",
     "NotArmed",
@@ -52,6 +54,10 @@ class InvalidInput(DuebellError):
 
 class InvalidTask(InvalidInput):
     """A task cannot be as it was given: its id, action, due date or payload."""
+
+
+class InvalidSchedule(InvalidTask):
+    """A schedule cannot be read, or it never comes: the expression, its time zone, start or end."""
 
 
 class InvalidQuery(InvalidInput):

@@ -1,6 +1,6 @@
 """How tasks and the arming record look as items of the DynamoDB table, in pynamodb's terms."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -10,8 +10,9 @@ from pynamodb.expressions.update import Action
 from pynamodb.indexes import KeysOnlyProjection, LocalSecondaryIndex
 from pynamodb.models import Model
 
-from .errors import UnreadableTask
+from .errors import InvalidSchedule, UnreadableTask
 from .instants import parse, render
+from .recurrence import Occurrence, Recurrence
 from .task import Failure, Status, Task
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ ARMING = "arming"
 #: What a `queued` reads as that is none of ours: no run can claim such an item, so none is to wake for it.
 #: Between two milliseconds, so that no task is ever queued for it.
 UNREADABLE = datetime.min.replace(microsecond=1, tzinfo=UTC)
+
+_MILLISECOND = timedelta(milliseconds=1)
 
 #: The fields of a task that are attributes of the same name.
 _FIELDS = tuple(field for field in Task.__struct_fields__ if field not in {"lane", "id"})
@@ -79,6 +82,43 @@ class _FailureAttribute(Attribute[Failure]):
             return Failure(type="Unreadable", message=value)
 
 
+class _DurationAttribute(Attribute[timedelta]):
+    """Whole milliseconds."""
+
+    attr_type = NUMBER
+
+    def serialize(self, value: timedelta) -> str:
+        return str(value // _MILLISECOND)
+
+    def deserialize(self, value: str) -> timedelta:
+        return int(value) * _MILLISECOND
+
+
+class _RecurrenceAttribute(Attribute[Recurrence]):
+    attr_type = STRING
+
+    def serialize(self, value: Recurrence) -> str:
+        return msgspec.json.encode(value).decode()
+
+    def deserialize(self, value: str) -> Recurrence:
+        recurrence = msgspec.json.decode(value, type=Recurrence)
+        recurrence.schedule.check()  # before it is run: what comes after it could not be written
+        return recurrence
+
+
+class _OccurrencesAttribute(Attribute[tuple[Occurrence, ...]]):
+    attr_type = STRING
+
+    def serialize(self, value: tuple[Occurrence, ...]) -> str:
+        return msgspec.json.encode(value).decode()
+
+    def deserialize(self, value: str) -> tuple[Occurrence, ...]:
+        try:
+            return msgspec.json.decode(value, type=tuple[Occurrence, ...])
+        except msgspec.MsgspecError:  # it only says what has been: the task is as good as ever
+            return ()
+
+
 class DueIndex(LocalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
     """The tasks of a lane that wait or run, by when they shall be looked at."""
 
@@ -111,25 +151,31 @@ class TaskItem(Model):
     lateness_ms = NumberAttribute(null=True)
     failure = _FailureAttribute(null=True)
     expires_at = TTLAttribute(null=True)
+    spread = _DurationAttribute(null=True)
+    expires_after = _DurationAttribute(null=True)
+    recurrence = _RecurrenceAttribute(null=True)
+    occurrences = _OccurrencesAttribute(null=True)
 
     @classmethod
     def from_raw_data(cls, data: dict[str, Any]) -> Self:
         """The item as DynamoDB gives it. Raises UnreadableTask if an attribute is none of ours."""
         try:
             return super().from_raw_data(data)
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, InvalidSchedule) as error:
             raise UnreadableTask(data["id"][STRING], error) from error
 
     @classmethod
     def of(cls, task: Task) -> Self:
         """The item that a task is stored as."""
-        return cls(str(task.lane), task.id, **{field: getattr(task, field) for field in _FIELDS})
+        return cls(str(task.lane), task.id, **{field: _stored(task, field) for field in _FIELDS})
 
     def to_task(self) -> Task:
         """The task that an item holds. Raises UnreadableTask if it lacks what every task has."""
         if missing := [field for field in _REQUIRED if getattr(self, field) is None]:
             raise UnreadableTask(self.id, f"it has no {', '.join(missing)}")
-        return Task(lane=int(self.lane), id=self.id, **{field: getattr(self, field) for field in _FIELDS})
+        given = {field: getattr(self, field) for field in _FIELDS}
+        present = {field: value for field, value in given.items() if value is not None}
+        return Task(lane=int(self.lane), id=self.id, **present)
 
 
 class ArmingItem(Model):
@@ -175,8 +221,14 @@ def changes(model: type[TaskItem], old: Task, new: Task) -> list[Action]:
 
     def change(field: str) -> Action:
         attribute: Any = getattr(model, field)
-        value = getattr(new, field)
+        value = _stored(new, field)
         action: Action = attribute.remove() if value is None else attribute.set(value)
         return action
 
     return [change(field) for field in _FIELDS if getattr(old, field) != getattr(new, field)]
+
+
+def _stored(task: Task, field: str) -> Any:
+    """The field's value as the attribute has it: one that says nothing is left out."""
+    value = getattr(task, field)
+    return None if value in ((), timedelta(0)) else value

@@ -1,27 +1,35 @@
 """A task: what shall happen, when, and what has become of it. Values and pure functions only."""
 
 import zlib
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from . import payload as payloads
 from .errors import InvalidTask, TaskConflict
-from .instants import LATEST, to_utc
+from .given import check_due, check_name
+from .instants import to_utc
+from .recurrence import PUNCTUAL, Missed, Occurrence, Recurrence, Result, Seat, Turn, delay_of, delayed
 
-__all__ = ["Failure", "QueueKey", "Status", "Task", "check_name", "lane_of", "new_task"]
+__all__ = ["Failure", "QueueKey", "Status", "Task", "lane_of"]
 
-MAX_NAME = 256
+#: The last occurrences that a recurring task remembers.
+_REMEMBERED = 20
+
+_MOST_WORDS = 300
+
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 class Status(StrEnum):
     """What has become of a task.
 
-    scheduled → running → done, or back to scheduled (a retry), or failed; scheduled ↔ paused; → cancelled.
+    scheduled → running → done, or back to scheduled (a retry, the next occurrence), or failed;
+    scheduled ↔ paused; → cancelled; → expired (too late to be run, by its own `expires_after` or its policy).
     """
 
     SCHEDULED = "scheduled"
@@ -30,11 +38,16 @@ class Status(StrEnum):
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    EXPIRED = "expired"
 
     @property
     def is_finished(self) -> bool:
         """Whether the task is history: nothing happens to it any more by itself."""
-        return self in {Status.DONE, Status.FAILED, Status.CANCELLED}
+        return self in {Status.DONE, Status.FAILED, Status.CANCELLED, Status.EXPIRED}
+
+
+#: What a task ends as when its last occurrence, or its only one, is over.
+_FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
 
 
 class QueueKey(NamedTuple):
@@ -51,6 +64,9 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     message: str
     traceback: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.type}: {self.message}"[:_MOST_WORDS]
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -70,8 +86,14 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     finished_at  when it was done, failed for good or cancelled
     run          id of the run that started the last attempt
     lateness_ms  how long after `queued` the last attempt was started, in milliseconds
-    failure      why the last attempt failed
+    failure      why the last attempt failed; of a recurring task, until an occurrence is done
     expires_at   when its history is deleted (by DynamoDB, within days of it)
+
+    spread         it is looked at up to so much after it is due, always the same for the same id
+    expires_after  when it cannot be started within so much of its time, it expires instead of running late
+    recurrence     how it recurs and where in that it stands; None for a task that runs once. `due`, `attempt`
+                   and the like are then those of the occurrence that it stands at
+    occurrences    a recurring task's last twenty that are over, the latest at the end
     """
 
     id: str
@@ -90,33 +112,105 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     lateness_ms: int | None = None
     failure: Failure | None = None
     expires_at: datetime | None = None
+    spread: timedelta = timedelta(0)
+    expires_after: timedelta | None = None
+    recurrence: Recurrence | None = None
+    occurrences: tuple[Occurrence, ...] = ()
 
     @cached_property
     def payload(self) -> Any:
         """The payload as JSON's own types."""
         return payloads.decode(self.payload_json)
 
+    @property
+    def missed_runs(self) -> int:
+        """How many occurrences before this one were missed, for which it stands too."""
+        return self.recurrence.missed_runs if self.recurrence else 0
+
+    @property
+    def runs(self) -> int:
+        """How many occurrences of a recurring task are over, extra and skipped ones not counted."""
+        return self.recurrence.runs if self.recurrence else 0
+
+    @property
+    def consecutive_failures(self) -> int:
+        """How many of a recurring task's last occurrences failed in a row."""
+        return self.recurrence.consecutive_failures if self.recurrence else 0
+
+    @property
+    def last(self) -> Occurrence | None:
+        """The last occurrence of a recurring task that is over."""
+        return self.occurrences[-1] if self.occurrences else None
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether the occurrence can be retried later: so many of a recurring task can wait, and no more."""
+        return self.recurrence is None or self.recurrence.has_room
+
+    @property
+    def is_too_late(self) -> bool:
+        """Whether the attempt was started too late to be made."""
+        if self.started_at is None or self.lateness_ms is None:
+            return False
+        if self.recurrence is None:
+            return self.expires_after is not None and self.lateness_ms > self.expires_after / _MILLISECOND
+        skips = self.recurrence.missed is Missed.SKIP and self.recurrence.turn is Turn.IN_LINE
+        return skips and self.lateness_ms > PUNCTUAL / _MILLISECOND
+
     # What an editor may do. Each returns the changed task, or raises TaskConflict.
 
     def moved(self, due: datetime | timedelta, *, now: datetime) -> Self:
-        """Due at another time, with all attempts to come; a running attempt's outcome no longer applies."""
-        self._only("move", Status.SCHEDULED, Status.RUNNING, Status.PAUSED)
-        due = _due(due, now)
-        if self.status is Status.PAUSED:
-            return self._next(due=due, attempt=0, failure=None)
-        return self._scheduled(due, due=due)
+        """Due at another time, with all attempts to come; of a recurring task, this occurrence only.
+
+        A running attempt's outcome no longer applies. An occurrence that runs is not moved: the next would
+        overlap it.
+        """
+        running = () if self.recurrence else (Status.RUNNING,)
+        self._only("move", Status.SCHEDULED, *running, Status.PAUSED)
+        due = check_due(due, now)
+        if self.recurrence is None and self.status is not Status.PAUSED:
+            return self._scheduled(self._delayed(due), due=due)
+        moved = self._next(due=due, attempt=0, failure=None, recurrence=self._turned(Turn.ALONE))
+        return moved if self.status is Status.PAUSED else moved._seated_anew(self._delayed(due))
 
     def updated(self, *, payload: object = None, action: str | None = None) -> Self:
         """With another payload or action, or both; a failed task too, to be retried then."""
-        self._only("update", Status.SCHEDULED, Status.PAUSED, Status.FAILED)
+        self._only("update", Status.SCHEDULED, Status.PAUSED, Status.FAILED, Status.EXPIRED)
         return self._next(
             payload_json=self.payload_json if payload is None else payloads.encode(payload),
             action=self.action if action is None else check_name("action", action),
         )
 
+    def rescheduled(self, recurrence: Recurrence, *, now: datetime) -> Self:
+        """With another schedule, or other rules for it, from now on.
+
+        An occurrence of the old schedule that was not tried yet gives way to the new one's first. One that
+        is to be retried, was moved or is extra stays.
+        """
+        self._only("reschedule", Status.SCHEDULED, Status.PAUSED)
+        recurrence = replace(recurrence, next_due=recurrence.schedule.first(now))
+        if self.recurrence and self.recurrence.turn is not Turn.IN_LINE:
+            recurrence = recurrence.put_aside(self._seat(self.queued or self._delayed(self.due)))
+        seated = self._next(recurrence=recurrence, expires_after=None)._seated()
+        if seated is None:
+            raise InvalidTask("schedule", "leaves nothing to run: it is over, or max_runs is used up")
+        return replace(seated, status=Status.PAUSED, queued=None) if self.queued is None else seated
+
+    def run_extra(self, *, now: datetime) -> Self:
+        """A recurring task once more, now, beside its schedule; one that runs once, now, not when due."""
+        self._only("run", Status.SCHEDULED)
+        if self.recurrence is None:
+            return self._scheduled(now, due=to_utc(now))
+        if not self.recurrence.has_room:
+            raise TaskConflict(f"cannot run {self.id!r} once more: too many of its occurrences wait already")
+        extra = Seat(due=to_utc(now), queued=to_utc(now), turn=Turn.EXTRA)
+        with_extra = self._next(recurrence=self.recurrence.put_aside(extra))
+        return with_extra._seated_anew(self.queued or self.due)
+
     def cancelled(self, *, now: datetime, retention: timedelta) -> Self:
         """Never to run; a running attempt is not stopped, but its outcome no longer applies."""
-        self._only("cancel", Status.SCHEDULED, Status.RUNNING, Status.PAUSED, Status.FAILED)
+        waiting = (Status.SCHEDULED, Status.RUNNING, Status.PAUSED)
+        self._only("cancel", *waiting, Status.FAILED, Status.EXPIRED)
         return self._finished(Status.CANCELLED, now=now, retention=retention)
 
     def paused(self) -> Self:
@@ -125,31 +219,131 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self._next(status=Status.PAUSED, queued=None)
 
     def resumed(self) -> Self:
-        """Back in the queue; if its due date has passed meanwhile, it runs at once."""
+        """Back in the queue; if its due date has passed meanwhile, it runs at once.
+
+        Of a recurring task's occurrences that passed meanwhile, its policy on missed ones disposes.
+        """
         self._only("resume", Status.PAUSED)
-        return self._next(status=Status.SCHEDULED, queued=self.due)
+        queued = self._delayed(self.due)
+        return self._next(status=Status.SCHEDULED, queued=queued)._seated_anew(queued)
 
     def retried(self, *, now: datetime) -> Self:
-        """A failed task once more, now, with all attempts to come. Its due date stays what it was."""
-        self._only("retry", Status.FAILED)
-        return self._scheduled(now)
+        """A failed or expired task once more, now, with all attempts to come. Its due date stays."""
+        self._only("retry", Status.FAILED, Status.EXPIRED)
+        return self._scheduled(now, recurrence=self._turned(Turn.EXTRA))
 
     # What a run makes of an attempt.
 
+    def caught_up(self) -> Self:
+        """The task just claimed, at the occurrence to run: others may have passed since."""
+        if self.recurrence is None or self.started_at is None:
+            return self
+        due, recurrence = self.recurrence.caught_up(self.due, self.started_at - self._delay)
+        lateness = self.lateness_ms
+        if due != self.due:
+            lateness = round((self.started_at - self._delayed(due)) / _MILLISECOND)
+        return replace(self, due=due, recurrence=recurrence, lateness_ms=lateness)
+
     def done(self, *, now: datetime, retention: timedelta) -> Self:
         """The attempt succeeded."""
-        return self._finished(Status.DONE, now=now, retention=retention, failure=None)
+        return self._concluded(Result.DONE, now=now, retention=retention, failure=None)
 
     def to_retry(self, at: datetime, failure: Failure) -> Self:
-        """The attempt failed, and another is made at `at`."""
-        return self._next(status=Status.SCHEDULED, queued=to_utc(at), failure=failure)
+        """The attempt failed, and another is made at `at`; the schedule's next does not wait for that."""
+        alone = self._turned(Turn.ALONE)
+        changed = self._next(status=Status.SCHEDULED, queued=to_utc(at), failure=failure, recurrence=alone)
+        return changed._seated_anew(to_utc(at))
 
     def failed(
         self, failure: Failure, *, now: datetime, retention: timedelta, attempt: int | None = None
     ) -> Self:
         """The attempt failed and no other is made."""
         attempt = self.attempt if attempt is None else attempt
-        return self._finished(Status.FAILED, now=now, retention=retention, failure=failure, attempt=attempt)
+        return self._concluded(Result.FAILED, now=now, retention=retention, failure=failure, attempt=attempt)
+
+    def expired(self, *, now: datetime, retention: timedelta) -> Self:
+        """The attempt was not made, for it came too late."""
+        return self._concluded(
+            Result.SKIPPED, now=now, retention=retention, failure=self.failure, attempt=self.attempt - 1
+        )
+
+    def _concluded(
+        self,
+        result: Result,
+        *,
+        now: datetime,
+        retention: timedelta,
+        failure: Failure | None,
+        attempt: int | None = None,
+    ) -> Self:
+        """With this occurrence over: at the next one, or finished."""
+        over = replace(self, failure=failure, attempt=self.attempt if attempt is None else attempt)
+        if self.recurrence:
+            over = replace(
+                over,
+                recurrence=self.recurrence.concluded(result),
+                occurrences=(*self.occurrences, over._record(result, now))[-_REMEMBERED:],
+            )
+        seated = over._seated()
+        return seated._next() if seated else over._finished(_FINAL[result], now=now, retention=retention)
+
+    def _record(self, result: Result, now: datetime) -> Occurrence:
+        return Occurrence(
+            due=self.due,
+            started_at=self.started_at,
+            finished_at=to_utc(now),
+            lateness_ms=self.lateness_ms,
+            attempts=self.attempt,
+            result=result,
+            missed=self.missed_runs,
+            extra=self.recurrence is not None and self.recurrence.turn is Turn.EXTRA,
+            failure=str(self.failure) if self.failure and result is Result.FAILED else None,
+        )
+
+    # Where a recurring task stands. These are parts of a change, and do not count as one.
+
+    def _seated(self) -> Self | None:
+        """At the occurrence whose turn is next; None when none is left, or the task does not recur."""
+        if self.recurrence is None:
+            return None
+        seat, recurrence = self.recurrence.take_next(self._delay)
+        if seat is None:
+            return None
+        return replace(
+            self,
+            status=Status.SCHEDULED,
+            due=seat.due,
+            queued=seat.queued,
+            attempt=seat.attempt,
+            recurrence=recurrence,
+        )
+
+    def _seated_anew(self, queued: datetime) -> Self:
+        """With its occurrence waiting until `queued`, and at the one whose turn is first."""
+        if self.recurrence is None:
+            return self
+        if self.recurrence.turn is Turn.IN_LINE:
+            recurrence = replace(self.recurrence, next_due=self.due)
+        else:
+            recurrence = self.recurrence.put_aside(self._seat(queued))
+        return replace(self, recurrence=recurrence)._seated() or self
+
+    def _seat(self, queued: datetime) -> Seat:
+        turn = self.recurrence.turn if self.recurrence else Turn.ALONE
+        return Seat(due=self.due, queued=queued, attempt=self.attempt, turn=turn, missed=self.missed_runs)
+
+    def _turned(self, turn: Turn) -> Recurrence | None:
+        """The recurrence with the task's occurrence out of line; an extra one stays that."""
+        if self.recurrence is None or self.recurrence.turn is Turn.EXTRA:
+            return self.recurrence
+        return replace(self.recurrence, turn=turn)
+
+    @cached_property
+    def _delay(self) -> timedelta:
+        return delay_of(self.id, self.spread)
+
+    def _delayed(self, due: datetime) -> datetime:
+        return delayed(due, self._delay)
 
     def _scheduled(self, queued: datetime, **changes: Any) -> Self:
         return self._next(
@@ -169,7 +363,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def _next(self, **changes: Any) -> Self:
-        return msgspec.structs.replace(self, rev=self.rev + 1, **changes)
+        return replace(self, rev=self.rev + 1, **changes)
 
     def _only(self, verb: str, *statuses: Status) -> None:
         if self.status not in statuses:
@@ -179,72 +373,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             )
 
 
-def new_task(
-    *,
-    id: str,
-    action: str,
-    due: datetime | timedelta | None,
-    payload: object,
-    now: datetime,
-    lane_of: Callable[[str], int],
-) -> Task:
-    """A task as a user gives it, checked; raises InvalidTask with the field and the reason.
-
-    `due` is aware, or a timedelta counted from `now`. A payload of None is an empty object. `lane_of` is
-    asked last, when all else is right: it may have to look into the queue.
-    """
-    task = Task(
-        id=check_name("id", id),
-        lane=0,
-        action=check_name("action", action),
-        due=_due(due, now),
-        payload_json="{}" if payload is None else payloads.encode(payload),
-        created_at=to_utc(now),
-    )
-    return msgspec.structs.replace(task, queued=task.due, lane=lane_of(task.id))
-
-
 def lane_of(id: str, lanes: int) -> int:
     """The lane of the task with this id: a hash that is the same everywhere and for ever."""
     return zlib.crc32(id.encode()) % lanes
-
-
-def check_name(field: str, name: object) -> str:
-    """`name` if it can be an id or an action's name: 1 to 256 printable characters. Raises InvalidTask."""
-    if not isinstance(name, str):
-        raise InvalidTask(field, f"must be text, not {type(name).__name__}")
-    if not 1 <= len(name) <= MAX_NAME:
-        raise InvalidTask(field, f"must be 1 to {MAX_NAME} characters, not {len(name)}")
-    if not name.isprintable():
-        odd = next(character for character in name if not character.isprintable())
-        raise InvalidTask(field, f"{name!r} has {odd!r} in it: only printable characters are allowed")
-    return name
-
-
-def _due(due: datetime | timedelta | None, now: datetime) -> datetime:
-    match due:
-        case timedelta():
-            try:
-                due = now + due
-            except OverflowError:
-                raise InvalidTask("due", "is too far away: the year must be 1 to 2199") from None
-        case datetime():
-            if due.utcoffset() is None:
-                raise InvalidTask(
-                    "due",
-                    f"{due} has no time zone: add tzinfo=UTC, or ZoneInfo('Europe/Berlin') and the like",
-                )
-        case None:
-            raise InvalidTask("due", "is missing: give an aware datetime, or a timedelta from now")
-        case _:
-            raise InvalidTask("due", f"must be a datetime or a timedelta, not {type(due).__name__}")
-    if due.replace(tzinfo=UTC) > LATEST + timedelta(days=2):
-        # Checked before converting, which overflows at the end of the calendar.
-        raise InvalidTask("due", f"{due} is after {LATEST:%Y}, the last year a rule can ring in")
-    try:
-        due = to_utc(due)
-    except OverflowError:
-        raise InvalidTask("due", f"{due} is before the calendar begins") from None
-    if due > LATEST:
-        raise InvalidTask("due", f"{due} is after {LATEST:%Y}, the last year a rule can ring in")
-    return due

@@ -8,6 +8,7 @@ import pytest
 from moto import mock_aws
 
 from duebell_editor import Editor, Status
+from duebell_shared.recurrence import Result
 from duebell_shared.rule import SENTINEL
 from duebell_worker import Worker
 from tests.crash.dying import Death, Lambda, Moment, Processes
@@ -186,6 +187,29 @@ def test_a_run_that_dies_with(world: Callable[[], World], ids: tuple[str, ...], 
         assert {now.status(id) for id in ids} == {end}
         assert all(now.editor.get(id).attempt <= 3 for id in ids)
         all_is_well(now, "next")
+        if ended_well:
+            return
+    raise AssertionError("more calls than expected")
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["done", "failing"])
+def test_a_run_that_dies_with_a_recurring_task(world: Callable[[], World], *, fails: bool) -> None:
+    for number, moment in deaths():
+        now = world()
+        first = now.editor.add(
+            "note", schedule="rate(1 hour)", max_runs=2, missed="all", id="hourly", payload={"fails": fails}
+        )
+        ring_in(now, timedelta(hours=1))
+        ended_well = die_running(now, number, moment)
+        now.lambda_.let_it_ring()
+        task = now.editor.get("hourly")
+        # Then each occurrence came to its end once, and in order: the chain neither broke nor forked
+        result = Result.FAILED if fails else Result.DONE
+        assert [one.due for one in task.occurrences] == [first.due, first.due + timedelta(hours=1)]
+        assert {one.result for one in task.occurrences} == {result}
+        assert all(one.attempts <= 3 for one in task.occurrences)
+        assert (task.runs, task.status) == (2, Status.FAILED if fails else Status.DONE)
+        assert now.expression() == SENTINEL
         if ended_well:
             return
     raise AssertionError("more calls than expected")

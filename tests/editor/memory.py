@@ -58,6 +58,8 @@ class Scheduler:
                 changed = task.failed(failure, now=now, retention=KEEP)
             case Status.DONE:
                 changed = task.done(now=now, retention=KEEP)
+            case Status.EXPIRED:
+                changed = task.expired(now=now, retention=KEEP)
         assert self.store.save(task, changed)
         return changed
 

@@ -115,7 +115,7 @@ def test_if_exists(duebell: Duebell, editor: Editor) -> None:
         (["add", "x", "--due", "2026-12-31", "--timezone", "../etc"], "there is no time zone '../etc'"),
         (["add", "x", "--due", "2026-12-31", "--timezone", ""], "there is no time zone ''"),
         (["add", "x", "--in", "1h", "--timezone", "Europe/Berlin"], "--timezone goes with --due"),
-        (["add", "x", "--in", "soon"], "is not a time from now"),
+        (["add", "x", "--in", "soon"], "is not a length of time"),
         (["add", "x", "--in", "1h", "--payload", "{"], "the payload is not JSON"),
         (["add", "x", "--in", "1h", "--payload", "1", "--payload-file", "-"], "either --payload or"),
         (["add", "x", "--in", "1h", "--payload-file", "/no/such"], "cannot read /no/such: No such file"),
@@ -336,3 +336,59 @@ def test_other_apps_are_run_alike(
     with pytest.raises(SystemExit, match="1"):
         run(other)
     assert capsys.readouterr() == ("", "error: no table\n")
+
+
+def test_a_recurring_task(duebell: Duebell) -> None:
+    expression = "cron(0 9 ? * MON-FRI *)"
+    arguments = ("--timezone", "Europe/Berlin", "--missed", "skip", "--max-runs", "5", "--spread", "90s")
+    status, out, err = duebell("add", "report", "--schedule", expression, *arguments, "--id", "r")
+    assert (status, err) == (0, "")
+    assert "report due 2026-11-23 08:00" in out
+    [shown] = lines(duebell("show", "r", "--json").out)
+    assert shown["spread"] == 90
+    assert shown["recurrence"]["missed"] == "skip"
+    assert shown["recurrence"]["schedule"]["timezone"] == "Europe/Berlin"
+    assert shown["recurrence"]["next_due"] == "2026-11-24T08:00:00.000Z"
+    text = duebell("show", "r").out
+    assert "every weekday at 09:00, Europe/Berlin" in text
+    assert "0 of 5" in text
+    assert "scheduled" in duebell("run-now", "r").out
+
+
+def test_occurrences_are_shown(duebell: Duebell, editor: Editor) -> None:
+    duebell("add", "report", "--schedule", "rate(1 hour)", "--id", "r")
+    fail(editor, "r")
+    text = duebell("show", "r").out
+    assert "1, the last 1 failed" in text
+    assert "ValueError: " in text
+    assert "2026-11-21 13:00" in text
+
+
+def test_a_schedule_and_a_due_date_do_not_go_together(duebell: Duebell) -> None:
+    status, _, err = duebell("add", "report", "--schedule", "rate(1 hour)", "--in", "1h")
+    assert status == 2
+    assert "give --schedule, or --due or --in, not both" in err
+
+
+def test_preview(duebell: Duebell) -> None:
+    arguments = (
+        "cron(30 2 * * ? *)",
+        "--timezone",
+        "Europe/Berlin",
+        "--start",
+        "2027-03-27T12:00",
+        "--count",
+        "2",
+    )
+    status, out, _ = duebell("preview", *arguments)
+    assert status == 0
+    assert "every day at 02:30, Europe/Berlin" in out
+    assert "Sun 2027-03-28 03:00:00 +0200" in out
+    [document] = lines(duebell("preview", *arguments, "--json").out)
+    assert document["occurrences"] == ["2027-03-28T01:00:00.000Z", "2027-03-29T00:30:00.000Z"]
+
+
+def test_a_preview_of_what_is_no_schedule(duebell: Duebell) -> None:
+    status, out, err = duebell("preview", "cron(0 9 * * *)")
+    assert (status, out) == (1, "")
+    assert "cron(…) needs six fields" in err

@@ -45,7 +45,7 @@ def post(client: TestClient, body: str | bytes) -> Any:
         ({"action": "x", "due": "2026-12-31"}, "due", "has no offset"),
         ({"action": "x", "due": "tomorrow"}, "due", "is not an ISO-8601 time"),
         ({"action": "x", "due": 1798675200}, "due", "must be text"),
-        ({"action": "x", "due": None}, "due", "must be text"),
+        ({"action": "x", "due": None}, "due", "is missing"),
         ({"action": "x", "due": "2200-01-01T00:00:00Z"}, "due", "2199"),
         ({"action": "x", "due": "9999-12-31T23:59:59-10:00"}, "due", "outside the calendar"),
         ({"action": "x", "due": DUE, "id": ""}, "id", "must be 1 to 256 characters"),

@@ -57,6 +57,10 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "created_at": "2026-11-21T12:00:00.000Z",
         "started_at": None,
         "finished_at": None,
+        "spread": 0.0,
+        "expires_after": None,
+        "recurrence": None,
+        "occurrences": [],
         "lateness_ms": None,
         "failure": None,
         "run": None,
@@ -189,9 +193,55 @@ def test_the_page_runs_nothing_but_its_own_files(client: TestClient) -> None:
 
 def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
     paths = client.get("/openapi.json").json()["paths"]
-    assert set(paths) == {"/api/tasks", "/api/tasks/{id}", "/api/status"}
+    assert set(paths) == {
+        "/api/preview",
+        "/api/status",
+        "/api/tasks",
+        "/api/tasks/{id}",
+        "/api/tasks/{id}/pause",
+        "/api/tasks/{id}/resume",
+        "/api/tasks/{id}/retry",
+        "/api/tasks/{id}/run",
+    }
     for operations in paths.values():
         for operation in operations.values():
             assert "application/problem+json" in operation["responses"]["default"]["content"]
             assert "422" not in operation["responses"]
     assert client.get("/docs").status_code == 200
+
+
+def test_a_recurring_task_and_its_changes(client: TestClient) -> None:
+    task = add(
+        client,
+        due=None,
+        id="a/b",
+        schedule="rate(2 hours)",
+        missed="all",
+        spread=1.5,
+        end="2027-01-01T00:00:00Z",
+    )
+    assert (task["due"], task["spread"]) == ("2026-11-21T14:00:00.000Z", 1.5)
+    assert task["recurrence"]["missed"] == "all"
+    assert task["recurrence"]["schedule"]["end"] == "2027-01-01T00:00:00.000Z"
+    changed = client.patch("/api/tasks/a%2Fb", json={"schedule": "0 0 * * *", "timezone": "Asia/Kolkata"})
+    assert changed.json()["due"] == "2026-11-21T18:30:00.000Z"
+    assert client.post("/api/tasks/a%2Fb/pause", json={}).json()["status"] == "paused"
+    assert client.post("/api/tasks/a%2Fb/resume", json={}).json()["status"] == "scheduled"
+    assert client.post("/api/tasks/a%2Fb/run", json={}).json()["recurrence"]["turn"] == "extra"
+    assert client.post("/api/tasks/a%2Fb/retry", json={}).status_code == 409
+
+
+def test_a_preview(client: TestClient) -> None:
+    body = {"schedule": "at(2199-12-31T09:00:00)", "timezone": "Asia/Kolkata"}
+    assert client.post("/api/preview", json=body).json() == {
+        "words": "once, on 2199-12-31 at 09:00:00, Asia/Kolkata",
+        "occurrences": ["2199-12-31T03:30:00.000Z"],
+    }
+    refused = client.post("/api/preview", json={"schedule": "0 0 31 2 *"})
+    assert (refused.status_code, refused.json()["field"]) == (422, "schedule")
+
+
+def test_a_length_of_time_is_a_number_of_seconds(client: TestClient) -> None:
+    for wrong in ("1h", True, 1e300):
+        refused = client.post("/api/tasks", json={"action": "x", "due": TOMORROW, "spread": wrong})
+        assert (refused.status_code, refused.json()["field"]) == (422, "spread")

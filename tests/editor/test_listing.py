@@ -40,13 +40,15 @@ def one_of_each(editor: Editor, backend: Backend) -> None:
     """A task in each status, an hour apart, named by it."""
     for number, status in enumerate(Status):
         editor.add("act", due=DUE + number * HOUR, id=status)
-    for status in (Status.RUNNING, Status.DONE, Status.FAILED):
+    for status in (Status.RUNNING, Status.DONE, Status.FAILED, Status.EXPIRED):
         running = start(editor, backend, status)
         if status is Status.DONE:
             backend.store.save(running, running.done(now=NOON, retention=HOUR))
         if status is Status.FAILED:
             failure = Failure(type="E", message="")
             backend.store.save(running, running.failed(failure, now=NOON, retention=HOUR))
+        if status is Status.EXPIRED:
+            backend.store.save(running, running.expired(now=NOON, retention=HOUR))
     editor.pause(Status.PAUSED)
     editor.cancel(Status.CANCELLED)
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import boto3
+import msgspec
 import pytest
 
 from duebell_editor import Editor, Failure, NotArmed, Problem, ProblemKind, Settings, Status
@@ -12,8 +13,8 @@ from duebell_shared.arming import GRACE, ArmingRecord, Lane
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable
 from duebell_shared.instants import NEVER
+from duebell_shared.new_task import new_task
 from duebell_shared.rule import SENTINEL
-from duebell_shared.task import new_task
 from tests.shared.on_moto import swap
 from tests.support import NOON, Calls, Clock
 
@@ -36,7 +37,9 @@ def problem(editor: Editor, kind: ProblemKind, *, thorough: bool = False) -> Pro
 
 def write(backend: Backend, due: datetime, *, lane: int = 0) -> None:
     """A task written behind the editor's back, of which the record does not know."""
-    task = new_task(id="one", action="act", due=due, payload=None, now=NOON, lane_of=lambda _: lane)
+    task = msgspec.structs.replace(
+        new_task(id="one", action="act", due=due, payload=None, now=NOON), lane=lane
+    )
     assert backend.store.insert(task)
 
 
@@ -177,9 +180,7 @@ def test_a_run_that_died_and_was_not_followed(editor: Editor, backend: Backend, 
 def test_failed_tasks(editor: Editor, backend: Backend, count: int, what: str) -> None:
     failure = Failure(type="E", message="")
     for number in range(count):
-        task = new_task(
-            id=f"task-{number}", action="act", due=DUE, payload=None, now=NOON, lane_of=lambda _: 0
-        )
+        task = new_task(id=f"task-{number}", action="act", due=DUE, payload=None, now=NOON)
         failed = task.failed(failure, now=NOON, retention=timedelta(days=1))
         assert backend.store.insert(failed)
     assert editor.status().healthy

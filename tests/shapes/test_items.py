@@ -39,6 +39,13 @@ UNREADABLE: dict[str, Mapping[str, Any]] = {
     "a due that is no time": but(due=text("soon")),
     "a creation that is no time": but(created_at=text("x")),
     "a failure that is a map": but(failure={"M": {}}),
+    "a recurrence that is no JSON": but(recurrence=text("{oops")),
+    "a recurrence of another shape": but(recurrence=text('{"schedule": 5}')),
+    "a schedule of a newer version": but(recurrence=text('{"schedule": {"expression": "every blue moon"}}')),
+    "a time zone that is none": but(
+        recurrence=text('{"schedule": {"expression": "* * * * *", "timezone": "Mars"}}')
+    ),
+    "a spread that is text": but(spread=text("1h")),
 }
 
 #: What stands in the index by something that is no time as we write it: nobody knows when to run it.
@@ -125,6 +132,7 @@ def test_an_item_due_later_than_a_rule_can_ring_parks_the_rule(scene: Scene) -> 
 
 RUNS: dict[str, tuple[Mapping[str, Any], Status]] = {
     "a failure that is no JSON": (but(failure=text("{oops")), Status.DONE),
+    "occurrences that are no JSON": (but(occurrences=text("{oops")), Status.DONE),
     "a failure of another shape": (but(failure=text('{"type": 5}')), Status.DONE),
     "a payload that is no JSON": (but(payload=text("{oops")), Status.FAILED),
     "an action of another version": (but(action=text("later")), Status.FAILED),

@@ -4,8 +4,11 @@ from collections.abc import Callable
 from datetime import datetime
 from threading import Condition, local
 
+import msgspec
+
 from duebell_shared.arming import ArmingRecord
-from duebell_shared.task import Task, new_task
+from duebell_shared.new_task import new_task
+from duebell_shared.task import Task
 from tests.simulation.twin import MemoryStore
 
 __all__ = ["SharedStore"]
@@ -43,7 +46,9 @@ class SharedStore(MemoryStore):
 
     def wait_in_queue(self, lane: int, due: datetime) -> None:
         """Put a task into that lane, of which the record need not know."""
-        made = new_task(id=f"in-{lane}", action="act", due=due, payload=None, now=due, lane_of=lambda _: lane)
+        made = msgspec.structs.replace(
+            new_task(id=f"in-{lane}", action="act", due=due, payload=None, now=due), lane=lane
+        )
         assert self.insert(made)
 
     def now_holds(self, record: ArmingRecord) -> ArmingRecord:

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import boto3
+import msgspec
 import pytest
 from botocore.exceptions import ClientError
 
@@ -12,9 +13,9 @@ from duebell_shared.arming import ArmingRecord, Lane
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, NotArmed
 from duebell_shared.instants import NEVER
+from duebell_shared.new_task import new_task
 from duebell_shared.rule import SENTINEL
 from duebell_shared.settings import Settings
-from duebell_shared.task import new_task
 from tests.shared.on_moto import at_put_rule, rings_at, swap, unanswered
 from tests.support import NOON, Calls, Clock
 
@@ -33,7 +34,9 @@ def armer(backend: Backend) -> Armer:
 
 def write(backend: Backend, id: str, due: datetime, *, lane: int = 0) -> None:
     """A task written behind the armer's back."""
-    task = new_task(id=id, action="act", due=due, payload=None, now=backend.clock(), lane_of=lambda _: lane)
+    task = msgspec.structs.replace(
+        new_task(id=id, action="act", due=due, payload=None, now=backend.clock()), lane=lane
+    )
     assert backend.store.insert(task)
 
 

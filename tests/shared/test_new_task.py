@@ -1,13 +1,14 @@
 """What a user gives for a task: taken as it is meant, or refused with the field and the reason."""
 
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any, NoReturn
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from duebell_shared.errors import InvalidTask
-from duebell_shared.task import Status, Task, lane_of, new_task
+from duebell_shared.new_task import new_task
+from duebell_shared.task import Status, Task, lane_of
 from tests.support import NOON
 
 DUE = datetime(2026, 12, 31, tzinfo=UTC)
@@ -16,7 +17,7 @@ DUE = datetime(2026, 12, 31, tzinfo=UTC)
 def make(**given: Any) -> Task:
     """A good task, but for what is given."""
     arguments: dict[str, Any] = {"id": "one", "action": "act", "due": DUE, "payload": {"n": 1}}
-    return new_task(**(arguments | given), now=NOON, lane_of=lambda _: 3)
+    return new_task(**(arguments | given), now=NOON)
 
 
 def refused(**given: Any) -> InvalidTask:
@@ -26,10 +27,10 @@ def refused(**given: Any) -> InvalidTask:
     return raised.value
 
 
-def test_a_new_task_waits_in_its_lane_until_it_is_due() -> None:
+def test_a_new_task_waits_until_it_is_due() -> None:
     expected = Task(
         id="one",
-        lane=3,
+        lane=0,
         action="act",
         due=DUE,
         queued=DUE,
@@ -138,16 +139,6 @@ def test_names_that_cannot_be(field: str, name: object, reason: str) -> None:
 
 def test_a_payload_that_cannot_be() -> None:
     assert refused(payload={"price": float("nan")}).field == "payload"
-
-
-def test_the_queue_is_not_asked_for_a_lane_when_anything_else_is_wrong() -> None:
-    def asked(_: str) -> NoReturn:
-        raise AssertionError
-
-    for wrong in ({"id": ""}, {"action": ""}, {"due": None}, {"payload": object()}):
-        arguments: dict[str, Any] = {"id": "one", "action": "act", "due": DUE, "payload": None}
-        with pytest.raises(InvalidTask):
-            new_task(**(arguments | wrong), now=NOON, lane_of=asked)
 
 
 def test_a_lane_is_the_same_everywhere_and_for_ever() -> None:

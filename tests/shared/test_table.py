@@ -13,9 +13,10 @@ from moto import mock_aws
 from duebell_shared.arming import ArmingRecord, Lane
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, InvalidSettings, NotDeployed
+from duebell_shared.new_task import new_task
 from duebell_shared.settings import Settings
 from duebell_shared.store import Store
-from duebell_shared.task import QueueKey, Status, Task, new_task
+from duebell_shared.task import QueueKey, Status, Task
 from tests.support import NOON, REGION, Calls, create_table
 
 SOON = NOON + timedelta(hours=1)
@@ -34,7 +35,7 @@ def task(**given: Any) -> Task:
         "payload": {"n": 1},
         "now": NOON,
     } | given
-    return new_task(**arguments, lane_of=lambda _: 0)
+    return new_task(**arguments)
 
 
 KEY = QueueKey(SOON, "one", 0)

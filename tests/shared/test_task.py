@@ -7,7 +7,8 @@ import msgspec
 import pytest
 
 from duebell_shared.errors import TaskConflict
-from duebell_shared.task import Failure, Status, Task, lane_of, new_task
+from duebell_shared.new_task import new_task
+from duebell_shared.task import Failure, Status, Task, lane_of
 from tests.support import NOON
 
 HOUR = timedelta(hours=1)
@@ -16,9 +17,9 @@ KEEP = timedelta(days=30)
 FAILURE = Failure(type="ValueError", message="no")
 
 
-def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:
+def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:  # noqa: PLR0911
     """A task of this status, as it would be after these attempts."""
-    fresh = new_task(id="one", action="act", due=DUE, payload={"n": 1}, now=NOON, lane_of=lambda _: 3)
+    fresh = new_task(id="one", action="act", due=DUE, payload={"n": 1}, now=NOON)
     tried = msgspec.structs.replace(fresh, attempt=attempt, failure=FAILURE if attempt else None)
     match status:
         case Status.SCHEDULED:
@@ -31,6 +32,8 @@ def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:
             return tried.cancelled(now=DUE, retention=KEEP)
         case Status.FAILED:
             return tried.failed(FAILURE, now=DUE, retention=KEEP)
+        case Status.EXPIRED:
+            return tried.expired(now=DUE, retention=KEEP)
         case Status.DONE:
             return tried.done(now=DUE, retention=KEEP)
 
@@ -38,7 +41,7 @@ def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:
 def test_a_new_task_waits_for_its_due_date() -> None:
     assert task() == Task(
         id="one",
-        lane=3,
+        lane=0,
         action="act",
         due=DUE,
         payload_json='{"n":1}',
@@ -58,6 +61,7 @@ VERBS: dict[str, Callable[[Task], Task]] = {
     "pause": Task.paused,
     "resume": Task.resumed,
     "retry": lambda one: one.retried(now=NOON),
+    "run": lambda one: one.run_extra(now=NOON),
 }
 
 #: From which status each verb leads to which; from all others it is refused.
@@ -71,16 +75,19 @@ ALLOWED = {
         Status.SCHEDULED: Status.SCHEDULED,
         Status.PAUSED: Status.PAUSED,
         Status.FAILED: Status.FAILED,
+        Status.EXPIRED: Status.EXPIRED,
     },
     "cancel": {
         Status.SCHEDULED: Status.CANCELLED,
         Status.RUNNING: Status.CANCELLED,
         Status.PAUSED: Status.CANCELLED,
         Status.FAILED: Status.CANCELLED,
+        Status.EXPIRED: Status.CANCELLED,
     },
     "pause": {Status.SCHEDULED: Status.PAUSED},
     "resume": {Status.PAUSED: Status.SCHEDULED},
-    "retry": {Status.FAILED: Status.SCHEDULED},
+    "retry": {Status.FAILED: Status.SCHEDULED, Status.EXPIRED: Status.SCHEDULED},
+    "run": {Status.SCHEDULED: Status.SCHEDULED},
 }
 
 
@@ -143,7 +150,7 @@ def test_a_failed_task_is_retried_now_with_all_attempts_to_come() -> None:
 
 @pytest.mark.parametrize("status", Status)
 def test_history_is_what_nothing_happens_to_any_more(status: Status) -> None:
-    assert status.is_finished == (status in {"done", "failed", "cancelled"})
+    assert status.is_finished == (status in {"done", "failed", "cancelled", "expired"})
     assert (task(status).expires_at is not None) == status.is_finished
 
 
@@ -170,7 +177,7 @@ def test_a_failure_can_say_how_many_attempts_there_really_were() -> None:
 
 def test_times_are_kept_in_whole_milliseconds_and_never_early() -> None:
     odd = NOON + timedelta(microseconds=1)
-    made = new_task(id="a", action="act", due=odd, payload=None, now=odd, lane_of=lambda _: 0)
+    made = new_task(id="a", action="act", due=odd, payload=None, now=odd)
     millisecond = NOON + timedelta(milliseconds=1)
     assert (made.due, made.queued, made.created_at) == (millisecond, millisecond, millisecond)
     assert made.to_retry(odd, FAILURE).queued == millisecond
@@ -190,18 +197,6 @@ def test_an_id_has_the_same_lane_for_ever(id: str, of_4: int, of_16: int) -> Non
 def test_every_lane_gets_its_share() -> None:
     lanes = [lane_of(f"task-{number}", 16) for number in range(1600)]
     assert all(50 < lanes.count(lane) < 150 for lane in range(16))
-
-
-def test_the_lane_is_asked_for_last_when_all_else_is_right() -> None:
-    asked: list[str] = []
-
-    def lane(id: str) -> int:
-        asked.append(id)
-        return 0
-
-    with pytest.raises(Exception, match="payload"):
-        new_task(id="one", action="act", due=DUE, payload=object(), now=NOON, lane_of=lane)
-    assert asked == []
 
 
 def test_a_task_is_a_value() -> None:

@@ -14,9 +14,12 @@ import pytest
 from duebell_shared.arming import ArmingRecord, Lane
 from duebell_shared.backend import Backend
 from duebell_shared.instants import NEVER
+from duebell_shared.new_task import new_task
+from duebell_shared.recurrence import Missed, Recurrence
+from duebell_shared.schedule import make_schedule
 from duebell_shared.settings import Settings
 from duebell_shared.store import Store
-from duebell_shared.task import Failure, QueueKey, Status, Task, new_task
+from duebell_shared.task import Failure, QueueKey, Status, Task
 from tests.simulation.twin import MemoryStore
 from tests.support import NOON, create_table
 
@@ -42,7 +45,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 
 
 def task(id: str = "one", due: datetime = LATER, **changes: Any) -> Task:
-    made = new_task(id=id, action="act", due=due, payload={"n": 1}, now=NOON, lane_of=lambda _: 0)
+    made = new_task(id=id, action="act", due=due, payload={"n": 1}, now=NOON)
     return msgspec.structs.replace(made, **changes)
 
 
@@ -98,6 +101,48 @@ def test_a_task_comes_back_as_it_was_written(store: Store) -> None:
     )
     assert store.insert(whole)
     assert store.get(0, "one") == whole
+
+
+def test_a_recurring_task_comes_back_through_its_whole_life(store: Store) -> None:
+    schedule = make_schedule("cron(0 9 ? * MON-FRI *)", timezone="Europe/Berlin", start=NOON, now=NOON)
+    recurrence = Recurrence(schedule=schedule, missed=Missed.ALL, max_runs=2, next_due=schedule.first(NOON))
+    made = new_task(
+        id="one",
+        action="act",
+        due=None,
+        payload=None,
+        now=NOON,
+        recurrence=recurrence,
+        spread=timedelta(minutes=7),
+    )
+    assert store.insert(made)
+    assert store.get(0, "one") == made
+    # When an occurrence of it fails, is retried, and is done
+    running = store.claim(key(made), run="r", now=LATER, status=Status.SCHEDULED)
+    assert running
+    failure = Failure(type="ValueError", message="no")
+    aside = running.to_retry(LATER + timedelta(days=9), failure)
+    assert store.save(running, aside)
+    assert aside.recurrence
+    assert aside.recurrence.aside
+    assert store.get(0, "one") == aside
+    running = store.claim(key(aside), run="r", now=LATER, status=Status.SCHEDULED)
+    assert running
+    after = running.done(now=LATER, retention=timedelta(days=1))
+    assert store.save(running, after)
+    # Then it is what it should be, the history included
+    assert store.get(0, "one") == after
+    assert len(after.occurrences) == 1
+    # And what is taken away again is gone
+    once = msgspec.structs.replace(after, rev=99, recurrence=None, occurrences=(), spread=timedelta(0))
+    assert store.save(after, once)
+    assert store.get(0, "one") == once
+
+
+def test_how_late_is_too_late_comes_back(store: Store) -> None:
+    made = task(expires_after=timedelta(seconds=90))
+    assert store.insert(made)
+    assert store.get(0, "one") == made
 
 
 def test_there_is_no_task_where_none_was_written(store: Store) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
-from duebell_worker import Failure, Status, Worker
+from duebell_worker import Failure, Status, Task, Worker
 
 
 @dataclass
@@ -255,4 +255,51 @@ def test_a_class_that_is_no_data_is_refused(worker: Worker) -> None:
     def act(payload: NotData) -> None: ...
 
     with pytest.raises(TypeError, match=r"action 'act': a payload cannot be .*NotData.* no JSON"):
+        worker.action("act")(act)
+
+
+def many_models(payload: list[SaleModel]) -> None: ...
+
+
+def perhaps_a_model(payload: SaleModel | None) -> None: ...
+
+
+@dataclass
+class OrderClass:
+    sale: SaleModel
+
+
+def a_dataclass_with_a_model(payload: OrderClass) -> None: ...
+
+
+GOOD, BAD = {"item": 42, "price": "9.99"}, {"item": "x", "price": "9.99"}
+
+
+@pytest.mark.parametrize(
+    ("function", "wrap", "place"),
+    [
+        (many_models, lambda sale: [sale], "`payload[0]`"),
+        (perhaps_a_model, lambda sale: sale, "item: "),
+        (a_dataclass_with_a_model, lambda sale: {"sale": sale}, "`payload.sale`"),
+    ],
+)
+def test_pydantic_values_within_others_are_read_too(
+    editor: Editor, worker: Worker, function: Callable[..., None], wrap: Callable[[Any], Any], place: str
+) -> None:
+    got = register(worker, function)
+    editor.add("act", due=editor._clock(), payload=wrap(GOOD), id="fits")
+    editor.add("act", due=editor._clock(), payload=wrap(BAD), id="misfit")
+    worker.run()
+    assert editor.get("fits").status is Status.DONE
+    assert len(got) == 1
+    failure = cast("Failure", editor.get("misfit").failure)
+    assert failure.type == "InvalidPayload"
+    assert place in failure.message
+    assert "item: " in failure.message
+
+
+def test_a_task_where_the_payload_belongs_is_refused(worker: Worker) -> None:
+    def act(task: Task) -> None: ...
+
+    with pytest.raises(TypeError, match=r"first argument of .*act is given the payload, the task is the sec"):
         worker.action("act")(act)

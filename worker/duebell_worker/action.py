@@ -9,7 +9,8 @@ from typing import Any, Self
 import msgspec
 
 from duebell_shared import payload as payloads
-from duebell_shared.task import Task, check_name
+from duebell_shared.given import check_name
+from duebell_shared.task import Task
 
 __all__ = ["Action", "InvalidPayload"]
 
@@ -51,6 +52,11 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
             )
         annotations = _annotations(name, function) if parameters else {}
         payload_type = annotations.get(parameters[0].name, Any) if parameters else Any
+        if payload_type is Task:
+            raise TypeError(
+                f"action {name!r}: the first argument of {function.__qualname__} is given the payload, "
+                f"the task is the second: def {function.__name__}(payload, task: Task)"
+            )
         return cls(
             name=name,
             function=function,
@@ -69,7 +75,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
 
 def _annotations(name: str, function: Callable[..., Any]) -> dict[str, Any]:
     try:
-        return typing.get_type_hints(function)
+        return typing.get_type_hints(function, include_extras=True)
     except NameError as error:
         raise TypeError(
             f"action {name!r}: an annotation of {function.__qualname__} cannot be resolved ({error}); "
@@ -94,13 +100,24 @@ def _decoder(name: str, payload_type: Any) -> Callable[[str], Any]:
 
 def _msgspec_decoder(name: str, payload_type: Any) -> Callable[[str], Any]:
     try:
-        decode: Callable[[str], Any] = msgspec.json.Decoder(payload_type).decode
+        decode: Callable[[str], Any] = msgspec.json.Decoder(payload_type, dec_hook=_decode_inner).decode
         is_data = not isinstance(msgspec.inspect.type_info(payload_type), msgspec.inspect.CustomType)
     except TypeError as error:
         raise TypeError(f"action {name!r}: a payload cannot be {payload_type}: {error}") from error
     if not is_data:
         raise TypeError(f"action {name!r}: a payload cannot be {payload_type}: no JSON can be read as that")
     return decode
+
+
+def _decode_inner(inner_type: Any, value: Any) -> Any:
+    """A pydantic value within a payload of another kind. Raises ValueError: msgspec adds the place."""
+    validate = getattr(inner_type, "model_validate", None)
+    if validate is None:
+        raise ValueError(f"no JSON can be read as {inner_type}")
+    try:
+        return validate(value)
+    except ValueError as error:  # pydantic's is of this kind
+        raise ValueError(_faults(error, ())) from error
 
 
 def _pydantic_decoder(payload_type: Any) -> Callable[[str], Any]:
@@ -112,10 +129,12 @@ def _pydantic_decoder(payload_type: Any) -> Callable[[str], Any]:
         try:
             return validate(text)
         except pydantic.ValidationError as error:
-            faults = (
-                f"{'.'.join(map(str, ('payload', *fault['loc'])))}: {fault['msg']}"
-                for fault in error.errors(include_url=False, include_input=False)
-            )
-            raise InvalidPayload("; ".join(faults)) from error
+            raise InvalidPayload(_faults(error, ("payload",))) from error
 
     return decode
+
+
+def _faults(error: Any, place: tuple[str, ...]) -> str:
+    """What pydantic found, each with its place in the payload."""
+    faults = error.errors(include_url=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, (*place, *fault['loc'])))}: {fault['msg']}" for fault in faults)

@@ -77,10 +77,12 @@ def after_attempt(
         return failed(_unknown(task.action, actions))
     if task.attempt > action.attempts:
         return failed(_died(action.attempts), attempt=action.attempts)
+    if task.is_too_late:
+        return task.expired(now=now, retention=retention), Outcome.EXPIRED
     if error is None:
         return task.done(now=now, retention=retention), Outcome.DONE
     failure = _describe(error)
-    if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts:
+    if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts or not task.can_wait:
         return failed(failure)
     pause = error.after if isinstance(error, Retry) else back_off(task.attempt, random)
     pause = max(min(pause, LATEST - now), timedelta(0))

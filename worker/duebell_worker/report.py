@@ -15,6 +15,7 @@ class Outcome(StrEnum):
     DONE = "done"
     RETRIED = "retried"
     FAILED = "failed"
+    EXPIRED = "expired"  # came too late to be made, by the task's own rules
     SUPERSEDED = "superseded"  # moved, cancelled or replaced while it ran: what came of it no longer applies
 
 
@@ -23,7 +24,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
     run              its id
     lanes            how many lanes it held; none when another run holds them all
-    done, retried, failed, superseded   how many attempts came to what
+    done, retried, failed, expired, superseded   how many attempts came to what
     lateness_max_ms, lateness_mean_ms   started minus due, in milliseconds; None when nothing was started
     rings_at         the minute that the rule rings at next, as this run left it; None when it is parked
     stopped_early    whether it stopped for want of time, with work left for the next run
@@ -35,6 +36,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     done: int = 0
     retried: int = 0
     failed: int = 0
+    expired: int = 0
     superseded: int = 0
     lateness_max_ms: int | None = None
     lateness_mean_ms: int | None = None
@@ -44,8 +46,8 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def attempts(self) -> int:
-        """How many attempts the run made."""
-        return self.done + self.retried + self.failed + self.superseded
+        """How many attempts the run started, those that came too late to be made among them."""
+        return self.done + self.retried + self.failed + self.expired + self.superseded
 
 
 class Tally:
@@ -71,6 +73,7 @@ class Tally:
             done=self._outcomes[Outcome.DONE],
             retried=self._outcomes[Outcome.RETRIED],
             failed=self._outcomes[Outcome.FAILED],
+            expired=self._outcomes[Outcome.EXPIRED],
             superseded=self._outcomes[Outcome.SUPERSEDED],
             lateness_max_ms=self._late_max,
             lateness_mean_ms=round(self._late_sum / attempts) if attempts else None,

@@ -30,17 +30,21 @@ _LOOK_AGAIN = timedelta(seconds=5)
 #: How long until what could not be claimed is tried again.
 _PASSED_OVER = timedelta(minutes=5)
 
+#: Seconds until the rule is tried to be set again before a run starts without its watchdog.
+_ARM_AGAIN = (1.0, 4.0)
+
 #: How long after a renewal that failed it is tried again.
 _RENEW_AGAIN = timedelta(seconds=5)
 
 
 class _Attempt:
-    """One task in the pool: what it is, what it was claimed as, and what came of it."""
+    """One task in the pool: what it is, what it was claimed as and is run as, and what came of it."""
 
     def __init__(self, key: QueueKey, status: Status) -> None:
         self.key = key
         self.status = status
         self.claimed: Task | None = None
+        self.started: Task | None = None
         self.ended: Task | None = None
         self.outcome: Outcome | None = None
 
@@ -89,11 +93,7 @@ class Run:
 
         Another run with the same id goes on where this one failed; any other one does when the lease ends.
         """
-        try:
-            self._lease.arm()
-        except (NotArmed, AwsError) as error:
-            # No watchdog, but what is due can run: Lambda invokes again what ends in an error, as this will.
-            emit("not_armed", level=logging.ERROR, run=self._id, error=str(error))
+        self._arm()
         lost = False
         try:
             while self._lease.lanes:
@@ -114,6 +114,22 @@ class Run:
             stopped_early=self._stopped_early,
             lost_lease=lost,
         )
+
+    def _arm(self) -> None:
+        """Set the rule to be this run's watchdog, before anything runs that could kill the process.
+
+        Without one, at last, what is due runs all the same: better that than nothing while the rule cannot be
+        set, and Lambda invokes again what ends in an error, as this will.
+        """
+        for pause in (*_ARM_AGAIN, None):
+            try:
+                self._lease.arm()
+            except (NotArmed, AwsError) as error:
+                emit("not_armed", level=logging.ERROR, run=self._id, error=str(error), trying_again_in=pause)
+            else:
+                return
+            if pause is not None:
+                self._backend.sleep(pause)
 
     def _run_due(self) -> None:
         """Start what is due, and what comes due while it runs; return when all of it has ended."""
@@ -224,18 +240,28 @@ class Run:
         except (AwsError, NotDeployed) as error:
             self._trouble = error
             emit("unrecorded", level=logging.ERROR, run=self._id, id=attempt.key.id, error=str(error))
+        except Exception as error:  # noqa: BLE001 (a bug of ours; it is not to take the other tasks with it)
+            emit("unrecorded", level=logging.ERROR, run=self._id, id=attempt.key.id, error=repr(error))
         if attempt.outcome:
             self._count(attempt)
+            if attempt.outcome is not Outcome.SUPERSEDED:
+                self._go_on_with(attempt.ended)
         elif not self._lease.is_held():
             raise LeaseLost
         elif self._trouble is None:
             self._not_claimed.append(attempt.key)
 
+    def _go_on_with(self, task: Task | None) -> None:
+        """Start the task's next occurrence if it is due already."""
+        if task and task.queued and task.queued <= self._clock() and not self._is_time_to_stop():
+            self._start(QueueKey(queued=task.queued, id=task.id, lane=task.lane), Status.SCHEDULED)
+
     def _count(self, attempt: _Attempt) -> None:
-        before, after = attempt.claimed, attempt.ended
+        before, after = attempt.started, attempt.ended
         if before is None or after is None or attempt.outcome is None:  # given up on before it was claimed
             return
         lateness = before.lateness_ms or 0
+        failure = after.failure if attempt.outcome in {Outcome.RETRIED, Outcome.FAILED} else None
         self._tally.count(attempt.outcome, lateness)
         emit(
             "task",
@@ -247,8 +273,10 @@ class Run:
             outcome=attempt.outcome,
             lateness_ms=lateness,
             next_attempt=after.queued if attempt.outcome is Outcome.RETRIED else None,
-            failure=after.failure.type if after.failure else None,
-            message=after.failure.message if after.failure else None,
+            next_due=after.due if before.recurrence and after.queued else None,
+            missed_runs=before.missed_runs or None,
+            failure=failure.type if failure else None,
+            message=failure.message if failure else None,
         )
 
     def _leave_unfinished(self) -> None:
@@ -257,8 +285,8 @@ class Run:
         for future in [future for future in self._under_way if future.done()]:
             self._take_in(future)
         for attempt in self._under_way.values():
-            if attempt.claimed:
-                self._end(attempt, attempt.claimed, Unfinished())
+            if attempt.started:
+                self._end(attempt, Unfinished())
                 self._count(attempt)
         self._under_way.clear()
 
@@ -268,23 +296,27 @@ class Run:
         """Claim the task, call its action, write the outcome."""
         if not self._lease.is_held():
             return
-        task = self._store.claim(attempt.key, run=self._id, now=self._clock(), status=attempt.status)
-        if task is None:
+        claimed = self._store.claim(attempt.key, run=self._id, now=self._clock(), status=attempt.status)
+        if claimed is None:
             return
-        attempt.claimed = task
+        attempt.claimed, attempt.started = claimed, claimed.caught_up()
+        task = attempt.started
         action = self._actions.get(task.action)
         error: BaseException | None = None
-        if action and task.attempt <= action.attempts:
+        if action and task.attempt <= action.attempts and not task.is_too_late:
             try:
                 action(task)
             except BaseException as raised:  # noqa: BLE001 (whatever an action raises, it fails alone)
                 error = raised
-        self._end(attempt, task, error)
+        self._end(attempt, error)
 
-    def _end(self, attempt: _Attempt, task: Task, error: BaseException | None) -> None:
+    def _end(self, attempt: _Attempt, error: BaseException | None) -> None:
         """Write what came of the attempt, unless the task was changed meanwhile, or the lease is lost."""
+        claimed, started = attempt.claimed, attempt.started
+        if claimed is None or started is None:
+            return
         ended, outcome = after_attempt(
-            task,
+            started,
             error,
             self._actions,
             now=self._clock(),
@@ -293,5 +325,5 @@ class Run:
         )
         if not self._lease.is_held():
             return
-        is_ours = self._store.save(task, ended)
+        is_ours = self._store.save(claimed, ended)
         attempt.ended, attempt.outcome = ended, outcome if is_ours else Outcome.SUPERSEDED

@@ -6,16 +6,17 @@ from typing import Annotated
 
 import typer
 
-from duebell_editor import Editor, IfExists
+from duebell_editor import Editor, IfExists, Missed, make_schedule
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import utc_now
 from duebell_shared.task import Status, Task
 
-from .given import due_from, instant_from, payload_from, zone_from
+from .given import due_from, due_unless, duration_from, instant_from, payload_from, zone_from
 from .output import (
     print_json,
     show_change,
     show_diagnosis,
+    show_preview,
     show_status,
     show_task,
     show_tasks,
@@ -46,6 +47,8 @@ Timezone = Annotated[
         "--timezone", metavar="ZONE", help="Zone of times without an offset, such as Europe/Berlin."
     ),
 ]
+Start = Annotated[str | None, typer.Option("--start", metavar="TIME", help="No occurrence is before this.")]
+End = Annotated[str | None, typer.Option("--end", metavar="TIME", help="No occurrence is after this.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
 
 
@@ -61,6 +64,22 @@ def add(
     due: Due = None,
     in_: In = None,
     timezone: Timezone = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option(metavar="EXPRESSION", help="Recurring: rate(…), cron(…), five cron fields, or at(…)."),
+    ] = None,
+    start: Start = None,
+    end: End = None,
+    missed: Annotated[
+        Missed | None, typer.Option(help="What becomes of occurrences that were missed. [once]")
+    ] = None,
+    max_runs: Annotated[int | None, typer.Option(metavar="N", help="End after so many.")] = None,
+    spread: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Run it up to so long after it is due.")
+    ] = None,
+    expires_after: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Do not run it when it is that late.")
+    ] = None,
     payload: Annotated[
         str | None, typer.Option(metavar="JSON", help="The payload; - reads it from stdin.")
     ] = None,
@@ -71,10 +90,24 @@ def add(
     if_exists: Annotated[IfExists, typer.Option(help="What to do when the id is taken.")] = IfExists.FAIL,
     as_json: AsJson = False,
 ) -> None:
-    """Add a task: run ACTION with a payload at a time."""
-    at = due_from(due, in_, timezone)
-    value = payload_from(payload, payload_file)
-    task = _editor().add(action, due=at, payload=value, id=id, if_exists=if_exists)
+    """Add a task: run ACTION with a payload at a time, or by a schedule."""
+    at = due_unless(schedule, due, in_, timezone)
+    zone = zone_from(timezone)
+    task = _editor().add(
+        action,
+        due=at,
+        schedule=schedule,
+        timezone=None if schedule is None else timezone,
+        start=None if start is None else instant_from("--start", start, zone),
+        end=None if end is None else instant_from("--end", end, zone),
+        missed=missed,
+        max_runs=max_runs,
+        spread=duration_from("--spread", spread),
+        expires_after=duration_from("--expires-after", expires_after),
+        payload=payload_from(payload, payload_file),
+        id=id,
+        if_exists=if_exists,
+    )
     _print_change(task, as_json=as_json)
 
 
@@ -155,6 +188,38 @@ def resume(id: Id, *, as_json: AsJson = False) -> None:
 def retry(id: Id, *, as_json: AsJson = False) -> None:
     """Run a failed task again, now."""
     _print_change(_editor().retry(id), as_json=as_json)
+
+
+@app.command("run-now")
+def run_now(id: Id, *, as_json: AsJson = False) -> None:
+    """Run a recurring task once more, now; or a task that runs once, now instead of when it is due."""
+    _print_change(_editor().run_now(id), as_json=as_json)
+
+
+@app.command()
+def preview(
+    schedule: Annotated[str, typer.Argument(metavar="EXPRESSION", help="As given to add --schedule.")],
+    *,
+    timezone: Timezone = None,
+    start: Start = None,
+    end: End = None,
+    count: Annotated[int, typer.Option(min=1, max=1000, help="How many times to list.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a schedule means, in words, and the times that come next. Nothing is stored."""
+    zone, now = zone_from(timezone), utc_now()
+    meant = make_schedule(
+        schedule,
+        timezone=timezone,
+        start=None if start is None else instant_from("--start", start, zone),
+        end=None if end is None else instant_from("--end", end, zone),
+        now=now,
+    )
+    occurrences = meant.preview(count, now)
+    if as_json:
+        print_json({"words": meant.describe(), "occurrences": occurrences})
+    else:
+        show_preview(meant, occurrences, now)
 
 
 @app.command()

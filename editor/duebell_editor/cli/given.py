@@ -12,7 +12,7 @@ import typer
 
 from duebell_shared.instants import parse
 
-__all__ = ["due_from", "instant_from", "payload_from", "zone_from"]
+__all__ = ["due_from", "due_unless", "duration_from", "instant_from", "payload_from", "zone_from"]
 
 _DURATION = re.compile("".join(f"(?:([0-9]+){unit})?" for unit in "wdhms"))
 
@@ -26,6 +26,15 @@ def due_from(due: str | None, in_: str | None, timezone: str | None) -> datetime
     if timezone is not None:
         raise typer.BadParameter("--timezone goes with --due, not with --in")
     return _duration(in_ or "")
+
+
+def due_unless(schedule: str | None, due: str | None, in_: str | None, timezone: str | None) -> Any:
+    """The due date that --due or --in gives, or None when --schedule says when."""
+    if schedule is None:
+        return due_from(due, in_, timezone)
+    if due is not None or in_ is not None:
+        raise typer.BadParameter("give --schedule, or --due or --in, not both")
+    return None
 
 
 def instant_from(option: str, text: str, zone: ZoneInfo | None) -> datetime:
@@ -69,15 +78,20 @@ def payload_from(text: str | None, file: str | None) -> Any:
         raise typer.BadParameter(f"the payload is not JSON: {error}") from error
 
 
-def _duration(text: str) -> timedelta:
+def duration_from(option: str, text: str | None) -> timedelta | None:
+    """A length of time, such as 1h30m; None if there is none."""
+    return None if text is None else _duration(text, option)
+
+
+def _duration(text: str, option: str = "--in") -> timedelta:
     match = _DURATION.fullmatch(text)
     if not text or match is None:
         raise typer.BadParameter(
-            f"--in {text!r} is not a time from now: give weeks, days, hours, minutes, seconds, "
+            f"{option} {text!r} is not a length of time: give weeks, days, hours, minutes, seconds, "
             f"such as 90s, 45m, 1h30m, 2d10h"
         )
     try:
         weeks, days, hours, minutes, seconds = (int(count or 0) for count in match.groups())
         return timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
     except (OverflowError, ValueError) as error:
-        raise typer.BadParameter(f"--in {text} is too far away") from error
+        raise typer.BadParameter(f"{option} {text} is too far away") from error

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import msgspec
 from rich.box import SIMPLE_HEAD
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor import SchedulerStatus
+from duebell_editor import Occurrence, Recurrence, Schedule, SchedulerStatus
 from duebell_shared.instants import render
 from duebell_shared.task import Status, Task
 
@@ -24,6 +25,7 @@ __all__ = [
     "print_json",
     "show_change",
     "show_diagnosis",
+    "show_preview",
     "show_status",
     "show_task",
     "show_tasks",
@@ -37,6 +39,7 @@ _STYLES = {
     Status.DONE: "green",
     Status.FAILED: "red",
     Status.CANCELLED: "dim",
+    Status.EXPIRED: "yellow",
 }
 
 #: When nobody looks, a line is as long as it is: what is cut or wrapped cannot be searched or copied.
@@ -44,10 +47,14 @@ _UNLIMITED = 100_000
 
 
 def task_json(task: Task) -> dict[str, Any]:
-    """A task as JSON's own types, but for its times."""
+    """A task as JSON's own types, but for its times; durations are in seconds."""
     fields: dict[str, Any] = msgspec.to_builtins(task, builtin_types=(datetime,))
     del fields["payload_json"]
-    return {**fields, "payload": task.payload}
+    durations = {
+        "spread": task.spread.total_seconds(),
+        "expires_after": task.expires_after.total_seconds() if task.expires_after else None,
+    }
+    return {**fields, **durations, "payload": task.payload}
 
 
 def status_json(status: SchedulerStatus) -> dict[str, Any]:
@@ -83,6 +90,20 @@ def show_tasks(tasks: Iterable[Task], now: datetime) -> None:
     _console().print(table if table.row_count else "no tasks")
 
 
+def show_preview(schedule: Schedule, occurrences: Iterable[datetime], now: datetime) -> None:
+    """A schedule in words, and its next times, as clocks show them in its time zone and here."""
+    console = _console()
+    console.print(Text(schedule.describe(), style="bold"))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column(schedule.timezone, no_wrap=True)
+    table.add_column("here", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for instant in occurrences:
+        there = instant.astimezone(ZoneInfo(schedule.timezone))
+        table.add_row(f"{there:%a %Y-%m-%d %H:%M:%S %z}", local(instant), relative(instant, now))
+    console.print(table)
+
+
 def show_task(task: Task, now: datetime) -> None:
     """All there is to know of a task."""
     rows: dict[str, str | Text] = {
@@ -100,10 +121,14 @@ def show_task(task: Task, now: datetime) -> None:
         "forgotten": when(task.expires_at, now),
         "payload": Text(plain(json.dumps(task.payload, ensure_ascii=False, indent=2))),
     }
+    if task.recurrence:
+        rows.update(_recurrence(task.recurrence, now))
     if task.failure:
         rows["failure"] = Text(plain(f"{task.failure.type}: {task.failure.message}"), style="red")
         rows["traceback"] = Text(plain(task.failure.traceback.rstrip()))
     _console().print(_facts(rows))
+    if task.occurrences:
+        _console().print(_history(task.occurrences))
 
 
 def show_status(status: SchedulerStatus, now: datetime) -> None:
@@ -132,6 +157,32 @@ def show_diagnosis(status: SchedulerStatus) -> None:
     for problem in status.problems:
         console.print(Text(plain(problem.what), style="red"))
         console.print(Text(f"  {plain(problem.way_out)}{' (--fix does)' if problem.mendable else ''}"))
+
+
+def _recurrence(recurrence: Recurrence, now: datetime) -> dict[str, str | Text]:
+    limit = f" of {recurrence.max_runs}" if recurrence.max_runs else ""
+    failures = recurrence.consecutive_failures
+    return {
+        "schedule": Text(f"{recurrence.schedule.describe()}  {recurrence.schedule.expression}"),
+        "after this": when(recurrence.next_due, now),
+        "missed": f"{recurrence.missed}; {recurrence.missed_runs} before this one",
+        "runs": f"{recurrence.runs}{limit}" + (f", the last {failures} failed" if failures else ""),
+        "waiting aside": str(len(recurrence.aside)),
+    }
+
+
+def _history(occurrences: Iterable[Occurrence]) -> Table:
+    """The occurrences that are over, the latest first."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in ("due", "result", "attempts", "late", "missed"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("failure", overflow="fold")
+    for one in reversed([*occurrences]):
+        late = "-" if one.lateness_ms is None else f"{one.lateness_ms / 1000:,.1f} s"
+        result = f"{one.result}{' (extra)' if one.extra else ''}"
+        row = (local(one.due), result, str(one.attempts), late, str(one.missed or ""))
+        table.add_row(*row, Text(plain(one.failure or "")))
+    return table
 
 
 def _console() -> Console:

@@ -10,9 +10,19 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
-from duebell_editor import Editor
+from duebell_editor import Editor, make_schedule
+from duebell_shared.instants import utc_now
 
-from .models import Filters, NewTaskBody, PageView, StatusView, TaskChange, TaskView
+from .models import (
+    Filters,
+    NewTaskBody,
+    PageView,
+    PreviewBody,
+    PreviewView,
+    StatusView,
+    TaskChange,
+    TaskView,
+)
 
 __all__ = ["api"]
 
@@ -33,13 +43,8 @@ def add(body: NewTaskBody, request: Request, response: Response, editor: ItsEdit
     """Answers when the task is stored and the rule is confirmed to ring for it."""
     # Generated here, not by the library, so that the answer can name the task even if it could not be armed.
     request.state.task_id = str(uuid.uuid4()) if body.id is None else body.id
-    task = editor.add(
-        body.action,
-        due=body.due,
-        payload=body.payload,
-        id=request.state.task_id,
-        if_exists=body.if_exists,
-    )
+    given = {name: getattr(body, name) for name in type(body).model_fields}
+    task = editor.add(**{**given, "id": request.state.task_id})
     response.headers["Location"] = f"{request.url.path}/{quote(task.id, safe='')}"
     return TaskView.of(task)
 
@@ -66,10 +71,36 @@ def get(id: Id, editor: ItsEditor) -> TaskView:
 
 @api.patch("/tasks/{id:path}", summary="Change a task")
 def change(id: Id, body: TaskChange, editor: ItsEditor) -> TaskView:
-    """Another payload, action or due date. What is left out, or null, stays as it is."""
-    if body.due is not None and body.payload is None and body.action is None:
-        return TaskView.of(editor.move(id, due=body.due))  # running tasks can be moved, and no more than that
-    return TaskView.of(editor.update(id, payload=body.payload, action=body.action, due=body.due))
+    """Another payload, action, due date or schedule. What is left out, or null, stays as it is."""
+    given = {name: getattr(body, name) for name in type(body).model_fields}
+    changes = {name: value for name, value in given.items() if value is not None}
+    if changes.keys() == {"due"}:
+        return TaskView.of(editor.move(id, **changes))  # running tasks can be moved, and no more than that
+    return TaskView.of(editor.update(id, **changes))
+
+
+@api.post("/tasks/{id:path}/pause", summary="Pause a task")
+def pause(id: Id, editor: ItsEditor) -> TaskView:
+    """Out of the queue until it is resumed."""
+    return TaskView.of(editor.pause(id))
+
+
+@api.post("/tasks/{id:path}/resume", summary="Resume a paused task")
+def resume(id: Id, editor: ItsEditor) -> TaskView:
+    """Back in the queue; it runs at once if its due date has passed."""
+    return TaskView.of(editor.resume(id))
+
+
+@api.post("/tasks/{id:path}/retry", summary="Retry a failed or expired task")
+def retry(id: Id, editor: ItsEditor) -> TaskView:
+    """Now, with all attempts to come."""
+    return TaskView.of(editor.retry(id))
+
+
+@api.post("/tasks/{id:path}/run", summary="Run a task now")
+def run_now(id: Id, editor: ItsEditor) -> TaskView:
+    """A recurring task once more, beside its schedule; one that runs once, now instead of when it is due."""
+    return TaskView.of(editor.run_now(id))
 
 
 @api.delete("/tasks/{id:path}", summary="Cancel a task")
@@ -82,3 +113,11 @@ def cancel(id: Id, editor: ItsEditor) -> TaskView:
 def status(editor: ItsEditor) -> StatusView:
     """The rule, the next due date, and what is wrong, if anything."""
     return StatusView.of(editor.status())
+
+
+@api.post("/preview", summary="What a schedule means")
+def preview(body: PreviewBody) -> PreviewView:
+    """In words, and the times that come next. Nothing is stored."""
+    now = utc_now()
+    schedule = make_schedule(body.schedule, timezone=body.timezone, start=body.start, end=body.end, now=now)
+    return PreviewView(words=schedule.describe(), occurrences=schedule.preview(body.count, now))

@@ -1,6 +1,6 @@
 """The API's JSON. Times are ISO-8601; those that go out are UTC, with milliseconds."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Self
 
 import msgspec
@@ -8,9 +8,19 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from duebell_editor import IfExists, ProblemKind, SchedulerStatus
 from duebell_shared.instants import render, to_utc
-from duebell_shared.task import Failure, Status, Task
+from duebell_shared.recurrence import Missed, Result, Turn
+from duebell_shared.task import Status, Task
 
-__all__ = ["Filters", "NewTaskBody", "PageView", "StatusView", "TaskChange", "TaskView"]
+__all__ = [
+    "Filters",
+    "NewTaskBody",
+    "PageView",
+    "PreviewBody",
+    "PreviewView",
+    "StatusView",
+    "TaskChange",
+    "TaskView",
+]
 
 
 def _instant(given: object) -> datetime:
@@ -29,8 +39,19 @@ def _instant(given: object) -> datetime:
         raise ValueError(f"{given!r} is outside the calendar") from None
 
 
+def _seconds(given: object) -> timedelta:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise ValueError("must be a number of seconds")  # noqa: TRY004 - pydantic's protocol
+    try:
+        return timedelta(seconds=given)
+    except (OverflowError, ValueError):
+        raise ValueError(f"{given} seconds are too many") from None
+
+
+GivenSeconds = Annotated[timedelta, BeforeValidator(_seconds)]
 GivenInstant = Annotated[datetime, BeforeValidator(_instant)]
 Instant = Annotated[datetime, PlainSerializer(render, return_type=str)]
+Seconds = Annotated[timedelta, PlainSerializer(timedelta.total_seconds, return_type=float)]
 
 
 class _Given(BaseModel):
@@ -43,7 +64,17 @@ class NewTaskBody(_Given):
     """A task to add; the fields are the arguments of the library's `Editor.add`."""
 
     action: str = Field(description="Name of an action of the worker, 1 to 256 printable characters")
-    due: GivenInstant = Field(description="When to run it: ISO-8601 with an offset, or with Z")
+    due: GivenInstant | None = Field(default=None, description="When: ISO-8601 with an offset, or with Z")
+    schedule: str | None = Field(default=None, description="Or: rate(…), cron(…), five cron fields, at(…)")
+    timezone: str | None = Field(default=None, description="The schedule's, an IANA name; UTC if not given")
+    start: GivenInstant | None = Field(default=None, description="No occurrence is before this")
+    end: GivenInstant | None = Field(default=None, description="No occurrence is after this")
+    missed: Missed | None = Field(default=None, description="What becomes of missed ones; once if not given")
+    max_runs: int | None = Field(default=None, description="It ends after so many")
+    spread: GivenSeconds | None = Field(default=None, description="Run up to so many seconds after it is due")
+    expires_after: GivenSeconds | None = Field(
+        default=None, description="Not to be run when that many seconds late"
+    )
     payload: Any = Field(default=None, description="Any JSON value, at most 350 KB; null is an empty object")
     id: str | None = Field(default=None, description="1 to 256 printable characters; generated if not given")
     if_exists: IfExists = Field(default=IfExists.FAIL, description="What to do when the id is taken")
@@ -55,6 +86,29 @@ class TaskChange(_Given):
     payload: Any = None
     action: str | None = None
     due: GivenInstant | None = None
+    schedule: str | None = None
+    timezone: str | None = None
+    start: GivenInstant | None = None
+    end: GivenInstant | None = None
+    missed: Missed | None = None
+    max_runs: int | None = None
+
+
+class PreviewBody(_Given):
+    """A schedule to look at; the fields are those of a new task."""
+
+    schedule: str
+    timezone: str | None = None
+    start: GivenInstant | None = None
+    end: GivenInstant | None = None
+    count: int = Field(default=10, ge=1, le=100, description="How many occurrences")
+
+
+class PreviewView(BaseModel):
+    """What a schedule means."""
+
+    words: str
+    occurrences: list[Instant]
 
 
 class Filters(_Given):
@@ -75,10 +129,52 @@ class FailureView(BaseModel):
     message: str
     traceback: str
 
-    @classmethod
-    def of(cls, failure: Failure) -> Self:
-        """What is known of the failure."""
-        return cls.model_validate(msgspec.structs.asdict(failure))
+
+class ScheduleView(BaseModel):
+    """When something recurs."""
+
+    expression: str
+    timezone: str
+    start: Instant | None
+    end: Instant | None
+
+
+class SeatView(BaseModel):
+    """An occurrence that waits aside: to be retried, moved, or extra."""
+
+    due: Instant
+    queued: Instant
+    attempt: int
+    turn: Turn
+    missed: int
+
+
+class RecurrenceView(BaseModel):
+    """How a task recurs, and where in that it stands; the fields are those of the library's `Recurrence`."""
+
+    schedule: ScheduleView
+    missed: Missed = Field(description="What becomes of occurrences that were missed")
+    max_runs: int | None
+    runs: int = Field(description="How many occurrences are over")
+    consecutive_failures: int = Field(description="How many of the last of them failed in a row")
+    next_due: Instant | None = Field(description="The schedule's next after the one it stands at")
+    turn: Turn
+    missed_runs: int = Field(description="How many before this one were missed, for which it stands too")
+    aside: list[SeatView]
+
+
+class OccurrenceView(BaseModel):
+    """An occurrence that is over."""
+
+    due: Instant
+    started_at: Instant | None
+    finished_at: Instant
+    lateness_ms: int | None
+    attempts: int
+    result: Result
+    missed: int
+    extra: bool
+    failure: str | None
 
 
 class TaskView(BaseModel):
@@ -100,14 +196,17 @@ class TaskView(BaseModel):
     expires_at: Instant | None = Field(description="When its history is deleted")
     lane: int
     rev: int = Field(description="Counts the changes")
+    spread: Seconds = Field(description="It is looked at up to so many seconds after it is due")
+    expires_after: Seconds | None = Field(description="It is not run when it is that many seconds late")
+    recurrence: RecurrenceView | None = Field(description="How it recurs; null if it runs once")
+    occurrences: list[OccurrenceView] = Field(description="The last twenty that are over, oldest first")
 
     @classmethod
     def of(cls, task: Task) -> Self:
         """The task as it was read."""
-        plain = msgspec.structs.asdict(task)
+        plain = msgspec.to_builtins(task, builtin_types=(datetime, timedelta))
         del plain["payload_json"]
-        failure = FailureView.of(task.failure) if task.failure else None
-        return cls.model_validate({**plain, "payload": task.payload, "failure": failure})
+        return cls.model_validate({**plain, "payload": task.payload})
 
 
 class PageView(BaseModel):

@@ -1,0 +1,93 @@
+"""What users say of a task's recurrence, checked and made into a Recurrence."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from duebell_shared.errors import InvalidTask
+from duebell_shared.given import check_whole_number
+from duebell_shared.recurrence import Missed, Recurrence
+from duebell_shared.schedule import make_schedule
+from duebell_shared.task import Task
+
+__all__ = ["Recurring", "changed_recurrence", "new_recurrence"]
+
+
+class Recurring(msgspec.Struct, frozen=True, kw_only=True):
+    """When and how a task recurs, as `Editor.add` and `Editor.update` are given it. None: not said."""
+
+    schedule: str | None = None
+    timezone: str | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    missed: Missed | str | None = None
+    max_runs: int | None = None
+
+    @property
+    def says_something(self) -> bool:
+        """Whether anything is said at all."""
+        return any(value is not None for value in msgspec.structs.astuple(self))
+
+    @property
+    def says_when(self) -> bool:
+        """Whether it says something of the schedule itself."""
+        return any(value is not None for value in (self.schedule, self.timezone, self.start, self.end))
+
+
+def new_recurrence(given: Recurring, now: datetime) -> Recurrence | None:
+    """The recurrence of a new task; None if it runs once. Raises InvalidSchedule, InvalidTask."""
+    if given.schedule is None:
+        _needs_a_schedule(given)
+        return None
+    schedule = make_schedule(
+        given.schedule, timezone=given.timezone, start=given.start, end=given.end, now=now
+    )
+    return Recurrence(schedule=schedule, next_due=schedule.first(now), **_rules(given))
+
+
+def changed_recurrence(task: Task, given: Recurring, now: datetime) -> Recurrence:
+    """The task's recurrence with what is given changed. Raises InvalidSchedule, InvalidTask.
+
+    Another expression comes with its own time zone, start and end; without one, what is not given stays.
+    """
+    there = task.recurrence
+    if there is None:
+        made = new_recurrence(given, now)
+        if made is None:
+            raise InvalidTask("schedule", f"is missing: task {task.id!r} runs once")
+        return made
+    schedule = there.schedule
+    if given.says_when:
+        is_new = given.schedule is not None
+        schedule = make_schedule(
+            schedule.expression if given.schedule is None else given.schedule,
+            timezone=given.timezone or (None if is_new else schedule.timezone),
+            start=given.start or (None if is_new else schedule.start),
+            end=given.end or (None if is_new else schedule.end),
+            now=now,
+        )
+    return replace(there, schedule=schedule, **_rules(given))
+
+
+def _rules(given: Recurring) -> dict[str, Any]:
+    rules: dict[str, Any] = {}
+    if given.missed is not None:
+        rules["missed"] = _missed(given.missed)
+    if given.max_runs is not None:
+        rules["max_runs"] = check_whole_number("max_runs", given.max_runs)
+    return rules
+
+
+def _missed(given: str) -> Missed:
+    try:
+        return Missed(given)
+    except ValueError:
+        raise InvalidTask("missed", f"must be 'once', 'all' or 'skip', not {given!r}") from None
+
+
+def _needs_a_schedule(given: Recurring) -> None:
+    for field in given.__struct_fields__:
+        if getattr(given, field) is not None:
+            raise InvalidTask(field, "goes with a schedule, and none is given")

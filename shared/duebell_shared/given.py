@@ -1,0 +1,72 @@
+"""What users give for a task, checked before anything is made of it. Each check raises InvalidTask."""
+
+from datetime import UTC, datetime, timedelta
+
+from .errors import InvalidTask
+from .instants import LATEST, to_utc
+
+__all__ = ["check_due", "check_duration", "check_name", "check_whole_number"]
+
+MAX_NAME = 256
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def check_name(field: str, name: object) -> str:
+    """`name` if it can be an id or an action's name: 1 to 256 printable characters. Raises InvalidTask."""
+    if not isinstance(name, str):
+        raise InvalidTask(field, f"must be text, not {type(name).__name__}")
+    if not 1 <= len(name) <= MAX_NAME:
+        raise InvalidTask(field, f"must be 1 to {MAX_NAME} characters, not {len(name)}")
+    if not name.isprintable():
+        odd = next(character for character in name if not character.isprintable())
+        raise InvalidTask(field, f"{name!r} has {odd!r} in it: only printable characters are allowed")
+    return name
+
+
+def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
+    match due:
+        case timedelta():
+            try:
+                due = now + due
+            except OverflowError:
+                raise InvalidTask("due", "is too far away: the year must be 1 to 2199") from None
+        case datetime():
+            if due.utcoffset() is None:
+                raise InvalidTask(
+                    "due",
+                    f"{due} has no time zone: add tzinfo=UTC, or ZoneInfo('Europe/Berlin') and the like",
+                )
+        case None:
+            raise InvalidTask("due", "is missing: give an aware datetime, or a timedelta from now")
+        case _:
+            raise InvalidTask("due", f"must be a datetime or a timedelta, not {type(due).__name__}")
+    if due.replace(tzinfo=UTC) > LATEST + timedelta(days=2):
+        # Checked before converting, which overflows at the end of the calendar.
+        raise InvalidTask("due", f"{due} is after {LATEST:%Y}, the last year a rule can ring in")
+    try:
+        due = to_utc(due)
+    except OverflowError:
+        raise InvalidTask("due", f"{due} is before the calendar begins") from None
+    if due > LATEST:
+        raise InvalidTask("due", f"{due} is after {LATEST:%Y}, the last year a rule can ring in")
+    return due
+
+
+def check_duration(field: str, given: object, *, most: timedelta) -> timedelta | None:
+    """A timedelta that is not negative, in whole milliseconds. Raises InvalidTask."""
+    if given is None:
+        return None
+    if not isinstance(given, timedelta):
+        raise InvalidTask(field, f"must be a timedelta, not {type(given).__name__}")
+    if not timedelta(0) <= given <= most:
+        bound = "" if most == timedelta.max else f" and at most {most.days} day"
+        raise InvalidTask(field, f"must not be negative{bound}")
+    return given // _MILLISECOND * _MILLISECOND
+
+
+def check_whole_number(field: str, given: object) -> int:
+    """A whole number of at least 1."""
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise InvalidTask(field, f"must be a whole number, 1 or more, not {given!r}")
+    return given

@@ -1,0 +1,58 @@
+"""Making a task of what a user gives for it."""
+
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from . import payload as payloads
+from .errors import InvalidTask
+from .given import check_due, check_duration, check_name
+from .instants import to_utc
+from .recurrence import Recurrence, delay_of, delayed
+from .task import Task
+
+__all__ = ["new_task"]
+
+#: The widest window that occurrences can be spread over.
+_MAX_SPREAD = timedelta(days=1)
+
+
+def new_task(
+    *,
+    id: str,
+    action: str,
+    due: datetime | timedelta | None,
+    payload: object,
+    now: datetime,
+    recurrence: Recurrence | None = None,
+    spread: timedelta | None = None,
+    expires_after: timedelta | None = None,
+) -> Task:
+    """A task as a user gives it, checked; raises InvalidTask with the field and the reason.
+
+    `due` is aware, or a timedelta counted from `now`; a recurring task has none, but its schedule's first
+    occurrence. A payload of None is an empty object. The task is in lane 0 until it is placed.
+    """
+    if recurrence is None:
+        first = check_due(due, now)
+    elif due is not None:
+        raise InvalidTask("due", "goes without a schedule: a recurring task is due when that says")
+    elif expires_after is not None:
+        raise InvalidTask(
+            "expires_after", "goes without a schedule: there, missed='skip' passes over what is late"
+        )
+    else:
+        first = recurrence.next_due or now
+        recurrence = replace(recurrence, next_due=recurrence.schedule.next_after(first))
+    task = Task(
+        id=check_name("id", id),
+        lane=0,
+        action=check_name("action", action),
+        due=first,
+        payload_json="{}" if payload is None else payloads.encode(payload),
+        created_at=to_utc(now),
+        spread=check_duration("spread", spread, most=_MAX_SPREAD) or timedelta(0),
+        expires_after=check_duration("expires_after", expires_after, most=timedelta.max),
+        recurrence=recurrence,
+    )
+    return replace(task, queued=delayed(task.due, delay_of(task.id, task.spread)))

@@ -1,0 +1,207 @@
+"""How a task recurs: its schedule, where in it the task stands, and what waits beside the schedule's order.
+
+A recurring task is one item of the queue. It stands at one occurrence at a time, and when that is over it
+takes the next: the outcome and the next occurrence are one value, and so one write, and the chain can
+neither break nor fork. An occurrence that must wait longer than the next one is put *aside*, so that it
+delays none.
+"""
+
+import zlib
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple, Self
+
+import msgspec
+from msgspec.structs import replace
+
+from .instants import LATEST
+from .schedule import Schedule
+
+__all__ = [
+    "MAX_ASIDE",
+    "PUNCTUAL",
+    "Missed",
+    "Occurrence",
+    "Recurrence",
+    "Result",
+    "Seat",
+    "Turn",
+    "delay_of",
+    "delayed",
+]
+
+#: Occurrences that can wait aside; each is kept on the task, and a task is one item of 400 KB.
+MAX_ASIDE = 20
+
+#: With Missed.SKIP, an occurrence that starts later than this is skipped. A rule rings up to two minutes
+#: after a due date, and a run that died delays by a lease more.
+PUNCTUAL = timedelta(minutes=5)
+
+#: The most occurrences that Missed.ALL makes up for; the earlier ones are only counted.
+_MOST_CAUGHT_UP = 100
+
+#: Missed occurrences beyond these are not counted: months of downtime hold a million minutes.
+_MOST_COUNTED = 1_000
+
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class Missed(StrEnum):
+    """What becomes of occurrences that passed while nothing could run.
+
+    ONCE   the task runs once, now, for the last of them, and is told how many it missed
+    ALL    it runs for each of them, in order; for the last hundred if there are more
+    SKIP   it runs for none that is more than five minutes late, and goes on with the next
+    """
+
+    ONCE = "once"
+    ALL = "all"
+    SKIP = "skip"
+
+
+class Turn(StrEnum):
+    """How the occurrence that a task stands at came to be its turn.
+
+    IN_LINE  the schedule's next, not tried yet; the policy on missed ones applies to it
+    ALONE    one that is retried, or was moved, and so goes its own way
+    EXTRA    asked for with `run_now`; it is none of the schedule's
+    """
+
+    IN_LINE = "in_line"
+    ALONE = "alone"
+    EXTRA = "extra"
+
+
+class Result(StrEnum):
+    """What came of an occurrence."""
+
+    DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
+    """An occurrence that is over. Times are UTC.
+
+    due          when it was due
+    started_at   when its last attempt was started; when it was passed over, if it was skipped
+    finished_at  when that ended
+    lateness_ms  how late that attempt was started, in milliseconds
+    attempts     how many were made
+    result       what came of it
+    missed       how many occurrences before it were missed, and it stands for
+    extra        whether it was asked for with `run_now`
+    failure      why it failed, in a line
+    """
+
+    due: datetime
+    started_at: datetime | None
+    finished_at: datetime
+    lateness_ms: int | None
+    attempts: int
+    result: Result
+    missed: int = 0
+    extra: bool = False
+    failure: str | None = None
+
+
+class Seat(msgspec.Struct, frozen=True, kw_only=True):
+    """An occurrence to come: when it is due, when it is looked at, and how far it has got."""
+
+    due: datetime
+    queued: datetime
+    attempt: int = 0
+    turn: Turn = Turn.IN_LINE
+    missed: int = 0
+
+
+class Next(NamedTuple):
+    """The occurrence whose turn it is, None if none is left; and the recurrence standing there."""
+
+    seat: Seat | None
+    recurrence: "Recurrence"
+
+
+class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
+    """A task's schedule, and where in it the task stands. Times are UTC.
+
+    schedule              when it recurs
+    missed                what becomes of occurrences that passed while nothing could run
+    max_runs              after so many occurrences it ends; None for no such limit
+    runs                  occurrences that are over, neither extra nor skipped ones counted
+    consecutive_failures  how many of the last of these failed in a row
+    next_due              the schedule's next occurrence after the one that the task stands at
+    turn                  how the one that it stands at came to be its turn
+    missed_runs           how many occurrences before that one were missed, and it stands for
+    aside                 occurrences that wait beside: to be retried, moved, or extra
+    """
+
+    schedule: Schedule
+    missed: Missed = Missed.ONCE
+    max_runs: int | None = None
+    runs: int = 0
+    consecutive_failures: int = 0
+    next_due: datetime | None = None
+    turn: Turn = Turn.IN_LINE
+    missed_runs: int = 0
+    aside: tuple[Seat, ...] = ()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more occurrence can be put aside."""
+        return len(self.aside) < MAX_ASIDE
+
+    def put_aside(self, seat: Seat) -> Self:
+        """With one more occurrence waiting beside."""
+        return replace(self, aside=(*self.aside, seat))
+
+    def take_next(self, delay: timedelta) -> Next:
+        """Whoever's turn is first: the schedule's next, `delay` after its due date, or one set aside."""
+        seats = list(self.aside)
+        if self.next_due and not self._is_used_up:
+            seats.append(Seat(due=self.next_due, queued=delayed(self.next_due, delay)))
+        if not seats:
+            return Next(None, self)
+        first = min(seats, key=lambda seat: seat.queued)
+        taken = replace(self, turn=first.turn, missed_runs=first.missed)
+        if first.turn is Turn.IN_LINE:
+            return Next(first, replace(taken, next_due=self.schedule.next_after(first.due)))
+        return Next(first, replace(taken, aside=tuple(seat for seat in self.aside if seat is not first)))
+
+    def caught_up(self, due: datetime, until: datetime) -> tuple[datetime, Self]:
+        """The occurrence to run when `due` and others up to `until` have passed, by the policy."""
+        if self.turn is not Turn.IN_LINE or self.next_due is None or self.next_due > until:
+            return due, self
+        keep = 1
+        if self.missed is Missed.ALL:
+            keep = _MOST_CAUGHT_UP
+            if self.schedule.count(due, until, keep) < keep:
+                return due, self
+        kept = self.schedule.latest(due, until, keep)
+        missed = self.missed_runs + self.schedule.count(due, kept[0], _MOST_COUNTED)
+        return kept[0], replace(self, missed_runs=missed, next_due=self.schedule.next_after(kept[0]))
+
+    def concluded(self, result: Result) -> Self:
+        """With the occurrence that the task stands at over."""
+        if self.turn is Turn.EXTRA or result is Result.SKIPPED:
+            return self
+        failures = self.consecutive_failures + 1 if result is Result.FAILED else 0
+        return replace(self, runs=self.runs + 1, consecutive_failures=failures)
+
+    @property
+    def _is_used_up(self) -> bool:
+        """Whether those that are over and those that wait aside are as many as there may be."""
+        begun = self.runs + sum(seat.turn is not Turn.EXTRA for seat in self.aside)
+        return self.max_runs is not None and begun >= self.max_runs
+
+
+def delay_of(id: str, spread: timedelta) -> timedelta:
+    """How long after it is due the task with this id is looked at: a share of the spread, always the same."""
+    share = zlib.crc32(b"spread:" + id.encode()) / 2**32
+    return spread * share // _MILLISECOND * _MILLISECOND
+
+
+def delayed(due: datetime, delay: timedelta) -> datetime:
+    """When what is due then is looked at; never beyond what a rule can ring for."""
+    return min(due + delay, max(due, LATEST))

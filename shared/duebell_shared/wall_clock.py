@@ -1,0 +1,119 @@
+"""A cron expression in a time zone: the next instant that it means, whatever clocks do meanwhile.
+
+A wall-clock schedule, one with fixed hours, means a time of each matching day. When clocks go forward over
+it, it is the first instant after the gap; when they go back and show it twice, it is the first of the two. A
+schedule by the minute, one whose hour is a wildcard or a step, means every instant at which the clock shows
+a match.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from .cron import FIRST_YEAR, LAST_YEAR, Cron
+
+__all__ = ["instant_of", "next_match"]
+
+_MINUTE = timedelta(minutes=1)
+
+#: Clocks are not changed and changed back within this.
+_STEADY = timedelta(days=14)
+
+_MINUTES_OF_DAY = 1440
+
+
+def next_match(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
+    """The first instant strictly after this one, in UTC; None when there is none up to the last year."""
+    return _next_by_the_minute(cron, zone, after) if cron.by_the_minute else _next_of_days(cron, zone, after)
+
+
+def instant_of(shown: datetime, zone: ZoneInfo) -> datetime:
+    """When the clock in this zone shows this (naive) first, in UTC; the end of the gap if it never does."""
+    instant = shown.replace(tzinfo=zone, fold=0).astimezone(UTC)
+    if _shown(instant, zone) == shown:
+        return instant
+    before = shown.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    return _change(zone, before, instant)
+
+
+def _next_of_days(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
+    for shown in _matches(cron, _shown(after, zone)):
+        instant = instant_of(shown, zone)
+        if instant > after:  # not so for what a repeated hour shows once more
+            return instant
+    return None
+
+
+def _next_by_the_minute(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
+    while True:
+        offset = zone.utcoffset(after.astimezone(zone)) or timedelta(0)
+        shown = next(_matches(cron, _shown(after, zone)), None)
+        if shown is None:
+            return None
+        instant = (shown - offset).replace(tzinfo=UTC)
+        changed = _first_change(zone, after, instant)
+        if changed is None:
+            return instant
+        if _fits(cron, _shown(changed, zone)):
+            return changed
+        after = changed
+
+
+def _matches(cron: Cron, after: datetime) -> Iterator[datetime]:
+    """The times of day that match, strictly after a naive one, in order."""
+    year, month = max(after.year, FIRST_YEAR), after.month if after.year >= FIRST_YEAR else 1
+    while year <= LAST_YEAR:
+        for day in cron.days_of(year, month):
+            midnight = datetime(year, month, day)  # noqa: DTZ001 (what a clock on the wall shows)
+            if midnight.date() < after.date():
+                continue
+            first = 0
+            if midnight.date() == after.date():
+                first = bisect_right(cron.minutes, (after - midnight) // _MINUTE)
+            for minute in cron.minutes[first:]:
+                yield midnight + minute * _MINUTE
+        year, month = _next_month(cron, year, month)
+
+
+def _next_month(cron: Cron, year: int, month: int) -> tuple[int, int]:
+    for later in range(month + 1, 13):
+        if later in cron.months:
+            return year, later
+    return year + 1, min(cron.months)
+
+
+def _fits(cron: Cron, shown: datetime) -> bool:
+    day: date = shown.date()
+    minute = shown.hour * 60 + shown.minute
+    is_whole = shown.second == 0 and shown.microsecond == 0
+    return is_whole and minute in cron.minutes and day.day in cron.days_of(day.year, day.month)
+
+
+def _shown(instant: datetime, zone: ZoneInfo) -> datetime:
+    """What the clock shows then, naive."""
+    return instant.astimezone(zone).replace(tzinfo=None, fold=0)
+
+
+def _first_change(zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
+    """The first instant at which clocks are changed, after the one and up to the other; None if none."""
+    while after < until:
+        step = min(after + _STEADY, until)
+        if zone.utcoffset(step.astimezone(zone)) != zone.utcoffset(after.astimezone(zone)):
+            return _change(zone, after, step)
+        after = step
+    return None
+
+
+def _change(zone: ZoneInfo, before: datetime, until: datetime) -> datetime:
+    """The instant of the change of clocks that lies after the one and not after the other, to the second."""
+    offset = zone.utcoffset(before.astimezone(zone))
+    least, most = 0, int((until - before).total_seconds())
+    while most - least > 1:
+        middle = (least + most) // 2
+        instant = before + timedelta(seconds=middle)
+        if zone.utcoffset(instant.astimezone(zone)) == offset:
+            least = middle
+        else:
+            most = middle
+    return (before + timedelta(seconds=most)).replace(microsecond=0)

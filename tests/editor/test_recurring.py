@@ -1,0 +1,159 @@
+"""Recurring tasks through the editor: added, changed, and refused with the field named."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from duebell_editor import InvalidSchedule, InvalidTask, Missed, NewTask, Status, TaskConflict
+from duebell_shared.rule import expression_at
+from tests.editor.memory import Scheduler
+from tests.support import NOON
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    return Scheduler.start()
+
+
+def test_the_rule_rings_for_the_first_occurrence(scheduler: Scheduler) -> None:
+    task = scheduler.editor.add(
+        "report", schedule="cron(0 9 ? * MON-FRI *)", timezone="Europe/Berlin", id="r"
+    )
+    assert task.due == datetime.fromisoformat("2026-11-23T08:00:00Z")
+    assert task.recurrence
+    assert task.recurrence.next_due == datetime.fromisoformat("2026-11-24T08:00:00Z")
+    assert task.recurrence.missed is Missed.ONCE
+    assert scheduler.events.expression == expression_at(task.due)
+    assert scheduler.editor.get("r") == task
+
+
+def test_a_rate_counts_from_when_it_was_added(scheduler: Scheduler) -> None:
+    task = scheduler.editor.add("poll", schedule="rate(2 hours)")
+    assert (task.due, task.recurrence and task.recurrence.schedule.start) == (NOON + 2 * HOUR, NOON)
+
+
+def test_many_can_recur(scheduler: Scheduler) -> None:
+    report = scheduler.editor.add_many(
+        [
+            NewTask(action="a", schedule="rate(1 hour)", id="one", missed="skip"),
+            {"action": "a", "schedule": "0 0 * * *", "id": "two", "max_runs": 3},
+            {"action": "a", "due": HOUR, "id": "three", "expires_after": HOUR},
+        ]
+    )
+    assert report.added == ("one", "two", "three")
+    one, two, three = (scheduler.editor.get(id) for id in report.added)
+    assert one.recurrence
+    assert one.recurrence.missed is Missed.SKIP
+    assert two.recurrence
+    assert two.recurrence.max_runs == 3
+    assert (three.recurrence, three.expires_after) == (None, HOUR)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"schedule": "soon"}, InvalidSchedule, "schedule: 'soon' is no schedule"),
+        ({"schedule": "rate(1 hour)", "due": NOON}, InvalidTask, "due: goes without a schedule"),
+        ({"schedule": "rate(1 hour)", "timezone": "Mars"}, InvalidSchedule, "timezone: 'Mars' is no IANA"),
+        (
+            {"schedule": "rate(1 hour)", "missed": "never"},
+            InvalidTask,
+            "missed: must be 'once', 'all' or 'skip'",
+        ),
+        (
+            {"schedule": "rate(1 hour)", "max_runs": 0},
+            InvalidTask,
+            "max_runs: must be a whole number, 1 or more",
+        ),
+        ({"schedule": "rate(1 hour)", "max_runs": True}, InvalidTask, "max_runs: must be a whole number"),
+        (
+            {"schedule": "rate(1 hour)", "expires_after": HOUR},
+            InvalidTask,
+            "expires_after: goes without a sched",
+        ),
+        ({"schedule": "rate(1 hour)", "spread": -HOUR}, InvalidTask, "spread: must not be negative"),
+        (
+            {"schedule": "rate(1 hour)", "spread": 25 * HOUR},
+            InvalidTask,
+            "spread: must not be negative and at m",
+        ),
+        ({"schedule": "rate(1 hour)", "spread": 60}, InvalidTask, "spread: must be a timedelta, not int"),
+        ({"due": HOUR, "expires_after": -HOUR}, InvalidTask, "expires_after: must not be negative"),
+        ({"due": HOUR, "timezone": "UTC"}, InvalidTask, "timezone: goes with a schedule, and none is given"),
+        ({"due": HOUR, "missed": "all"}, InvalidTask, "missed: goes with a schedule"),
+        ({"due": HOUR, "max_runs": 1}, InvalidTask, "max_runs: goes with a schedule"),
+        ({"due": HOUR, "end": NOON}, InvalidTask, "end: goes with a schedule"),
+    ],
+)
+def test_what_cannot_be_right_is_refused_before_anything_is_written(
+    scheduler: Scheduler, wrong: dict[str, Any], error: type[InvalidTask], message: str
+) -> None:
+    with pytest.raises(error) as raised:
+        scheduler.editor.add("report", **wrong)
+    assert str(raised.value).startswith(message)
+    assert scheduler.is_untouched()
+
+
+# Changing.
+
+
+def test_another_schedule_arms_for_its_first(scheduler: Scheduler) -> None:
+    scheduler.editor.add("report", schedule="rate(5 hours)", id="r", max_runs=7)
+    scheduler.clock.advance(HOUR)
+    task = scheduler.editor.update("r", schedule="cron(30 13 * * ? *)", payload={"n": 1})
+    assert (task.due, task.payload, task.rev) == (NOON + 1.5 * HOUR, {"n": 1}, 2 + 1)
+    assert task.recurrence
+    assert (task.recurrence.max_runs, task.recurrence.schedule.start) == (7, None)
+    assert scheduler.events.expression == expression_at(task.due)
+
+
+def test_another_time_zone_keeps_the_expression(scheduler: Scheduler) -> None:
+    scheduler.editor.add("report", schedule="0 9 * * *", timezone="Europe/Berlin", id="r", missed="all")
+    task = scheduler.editor.update("r", timezone="America/New_York")
+    assert task.due == datetime.fromisoformat("2026-11-21T14:00:00Z")
+    assert task.recurrence
+    assert task.recurrence.missed is Missed.ALL
+    task = scheduler.editor.update("r", missed="skip", max_runs=9)
+    assert task.recurrence
+    assert (task.recurrence.missed, task.recurrence.max_runs) == (Missed.SKIP, 9)
+    assert task.recurrence.schedule.timezone == "America/New_York"
+
+
+def test_a_task_that_runs_once_can_become_one_that_recurs(scheduler: Scheduler) -> None:
+    scheduler.editor.add("report", due=9 * HOUR, id="r")
+    assert scheduler.editor.update("r", schedule="rate(2 hours)").due == NOON + 2 * HOUR
+    scheduler.editor.add("report", due=9 * HOUR, id="once")
+    with pytest.raises(InvalidTask, match="timezone: goes with a schedule, and none is given"):
+        scheduler.editor.update("once", timezone="UTC")
+
+
+def test_a_due_date_and_a_schedule_do_not_go_together(scheduler: Scheduler) -> None:
+    scheduler.editor.add("report", schedule="rate(5 hours)", id="r")
+    with pytest.raises(InvalidTask, match="due: goes without a schedule"):
+        scheduler.editor.update("r", schedule="rate(1 hour)", due=HOUR)
+    assert scheduler.editor.update("r", due=HOUR).due == NOON + HOUR
+
+
+def test_pause_resume_move_and_cancel(scheduler: Scheduler) -> None:
+    editor = scheduler.editor
+    editor.add("report", schedule="rate(5 hours)", id="r")
+    assert editor.pause("r").status is Status.PAUSED
+    assert editor.resume("r").queued == NOON + 5 * HOUR
+    assert editor.move("r", due=HOUR).queued == NOON + HOUR
+    assert editor.cancel("r").status is Status.CANCELLED
+
+
+def test_run_now(scheduler: Scheduler) -> None:
+    editor = scheduler.editor
+    editor.add("report", schedule="rate(5 hours)", id="r")
+    task = editor.run_now("r")
+    assert task.queued == NOON
+    assert scheduler.events.expression == expression_at(NOON + timedelta(minutes=1))
+    scheduler.become(task, Status.RUNNING)
+    with pytest.raises(TaskConflict, match="it is running"):
+        editor.run_now("r")
+    editor.add("report", due=5 * HOUR, id="once")
+    assert editor.run_now("once").due == NOON

@@ -1,0 +1,82 @@
+"""The same expressions given to two libraries: where they do not agree, a table says why."""
+
+import re
+from datetime import UTC, datetime
+
+from aws_croniter import AwsCroniter
+from croniter import croniter
+from hypothesis import given, settings
+
+from duebell_shared.errors import InvalidSchedule
+from duebell_shared.schedule import make_schedule
+from tests.schedule.expressions import AWS, CLASSIC
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+MANY = 8
+
+#: What aws-croniter 2.1 reads otherwise than AWS documents it, or cannot read.
+AWS_CRONITER = {
+    r"^\S+ \S+ LW ": "the last weekday of a month is more than it can read",
+    r"^\S+ \S+ \S+ \S+ L ": "L alone, as a day of the week, is Saturday to AWS; it finds nothing",
+    r"^\S+ \S+ \S*(,L|W,)": "it has no L or W within a list",
+    r"^\S+ \S+ \S+ \S+ \S*(#\S*,|,\S*#|L,|,\S*L)": "it has no L or # within a list",
+    r"/\d+$": "it has no steps of years",
+    r"^\S+ \S+ \S+ \S*/1[3-9]|^\S+ \S+ \S+ \S*/20": "it has no step beyond a month's twelve",
+    r"^\S+ \S+ \S+ \S+ \S*/": "it has no steps of days of the week, which AWS does not document either",
+}
+
+#: What croniter 7.0 reads otherwise than crontab(5) has it.
+CRONITER = {
+    r"\b(\d+)-\1\b": "a range of one number is every number to it",
+    r"^\S+ \S+ (\*\S+ \S+ [^*]|[^*]\S* \S+ \*\S|\*\S+ \S+ \*\S)": "a day field that begins with * "
+    "restricts nothing, so both must match; to it either is enough",
+    r"7/\d+\S*$": "a step from 7 (Sunday) ends there; it goes on from 0",
+}
+
+
+def is_explained(fields: str, table: dict[str, str]) -> bool:
+    return any(re.search(pattern, fields) for pattern in table)
+
+
+def ours(expression: str) -> list[datetime]:
+    try:
+        return make_schedule(expression, now=NOW).preview(MANY, NOW)
+    except InvalidSchedule as error:
+        if "never comes" in error.reason or "any more" in error.reason:
+            return []
+        raise
+
+
+@settings(max_examples=400, deadline=None)
+@given(AWS)
+def test_aws_croniter_agrees(expression: str) -> None:
+    fields = expression.removeprefix("cron(").removesuffix(")")
+    if is_explained(fields, AWS_CRONITER):
+        return
+    library, instant = AwsCroniter(fields), NOW
+    found: list[datetime] = []
+    while len(found) < MANY and (instant := library.occurrence(instant).next()) is not None:
+        found.append(instant)
+    assert found == ours(expression)
+
+
+@settings(max_examples=400, deadline=None)
+@given(CLASSIC)
+def test_croniter_agrees(expression: str) -> None:
+    if is_explained(expression, CRONITER):
+        return
+    expected = ours(expression)
+    library = croniter(expression, NOW)
+    assert [library.get_next(datetime) for _ in expected] == expected
+
+
+def test_every_explanation_is_still_needed() -> None:
+    for fields in ("0 9 LW * ? *", "0 9 1,L * ? *", "0 9 ? * 1#2,7L *", "0 9 * * ? 2026/2", "0 9 * */15 ? *"):
+        try:
+            agrees = bool(AwsCroniter(fields).occurrence(NOW).next())
+        except Exception:  # noqa: BLE001 (it raises what it likes)
+            agrees = False
+        assert not agrees, fields
+    assert AwsCroniter("0 9 ? * L *").occurrence(NOW).next() is None
+    for fields in ("0 9 3-3 * *", "0 9 */9 * MON", "0 9 * * 7/5"):
+        assert croniter(fields, NOW).get_next(datetime) != ours(fields)[0], fields

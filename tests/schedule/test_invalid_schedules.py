@@ -1,0 +1,125 @@
+"""What cannot be a schedule is refused at once: which field, why, and what would be right."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from duebell_shared.errors import InvalidSchedule, InvalidTask
+from duebell_shared.schedule import make_schedule
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+BAD_EXPRESSIONS = {
+    "": "'' is no schedule: give rate(5 minutes), AWS's cron(0 9 ? * MON-FRI *), five fields",
+    "tomorrow": "'tomorrow' is no schedule",
+    "@daily": "'@daily' is no schedule",
+    "0 9 * * * *": "is no schedule: give rate(5 minutes), AWS's cron(0 9 ? * MON-FRI *), five fields",
+    "cron(0 9 * * *)": "cron(…) needs six fields, minute hour day-of-month month day-of-week year, not 5",
+    "cron(0 0 9 * * ? *)": "not 7",
+    "cron()": "not 0",
+    "cron(0 9 * * * *)": "exactly one of day-of-month (*) and day-of-week (*) must be ?",
+    "cron(0 9 ? * ? *)": "exactly one of day-of-month (?) and day-of-week (?) must be ?",
+    "cron(60 9 * * ? *)": "minute '60': 60 is not within 0 to 59",
+    "cron(0 24 * * ? *)": "hour '24': 24 is not within 0 to 23",
+    "cron(0 9 0 * ? *)": "day-of-month '0': 0 is not within 1 to 31",
+    "cron(0 9 32 * ? *)": "day-of-month '32': 32 is not within 1 to 31",
+    "cron(0 9 * 13 ? *)": "month '13': 13 is not within 1 to 12",
+    "cron(0 9 ? * 0 *)": "day-of-week '0': 0 is not within 1 to 7",
+    "cron(0 9 ? * 8 *)": "day-of-week '8': 8 is not within 1 to 7",
+    "0 9 * * 8": "day-of-week '8': 8 is not within 0 to 7",
+    "cron(0 9 * * ? 1969)": "year '1969': 1969 is not within 1970 to 2199",
+    "cron(0 9 * * ? 2200)": "year '2200': 2200 is not within 1970 to 2199",
+    "cron(0 9 * MAI ? *)": "month 'MAI': 'MAI' is not a number from 1 to 12 or JAN/FEB/",
+    "cron(0 9 ? * MO *)": "day-of-week 'MO': 'MO' is not a number from 1 to 7 or SUN/MON/",
+    "cron(-5 9 * * ? *)": "minute '-5': '' is not a number from 0 to 59",
+    "cron(0 22-2 * * ? *)": "hour '22-2': a range goes upwards: write 22-23,0-2",
+    "cron(0 9 ? * FRI-MON *)": "day-of-week 'FRI-MON': a range goes upwards: write FRI-7,1-MON",
+    "cron(*/0 9 * * ? *)": "minute '*/0': a step of 0 never gets on",
+    "cron(*/x 9 * * ? *)": "minute '*/X': after / comes how many to go on by, a number",
+    "cron(1,,2 9 * * ? *)": "minute '1,,2': a list has values between its commas",
+    "cron(½ 9 * * ? *)": "minute '½': '½' is not a number",
+    "cron(? 9 * * ? *)": "minute '?'",
+    "cron(0 9 L-0 * ? *)": "day-of-month 'L-0': after L- comes a number of days, 1 to 30",
+    "cron(0 9 L-x * ? *)": "day-of-month 'L-X': after L- comes a number of days",
+    "cron(0 9 32W * ? *)": "day-of-month '32W': 32 is not within 1 to 31",
+    "cron(0 9 ? * 2#6 *)": "day-of-week '2#6': after # comes which one of the month, 1 to 5",
+    "cron(0 9 ? * 9L *)": "day-of-week '9L': 9 is not within 1 to 7",
+    "0 9 L * *": "day-of-month 'L': L is AWS's: write cron(…) with six fields",
+    "0 9 ? * 1": "day-of-month '?': ? is AWS's",
+    "0 9 * * 1#2": "day-of-week '1#2': # is AWS's",
+    "0 9 15W * *": "day-of-month '15W': W is AWS's",
+    "cron(0 0 31 2 ? *)": "day-of-month '31' never comes in month '2'",
+    "cron(0 0 30,31 2 ? *)": "day-of-month '30,31' never comes in month '2'",
+    "cron(0 0 31 4,6,9,11 ? *)": "day-of-month '31' never comes in month '4,6,9,11'",
+    "0 0 31 2 *": "day-of-month '31' never comes in month '2'",
+    "cron(0 0 L-30 2 ? *)": "day-of-month 'L-30' never comes in month '2'",
+    "cron(0 0 1 1 ? 2020)": "year '2020': such a time does not come any more",
+    "cron(0 0 29 2 ? 2027)": "year '2027': such a time does not come any more",
+    "rate(0 minutes)": "rate(0 minutes) never gets on: give 1 minute or more",
+    "rate(1 minutes)": "rate(1 minutes): write rate(1 minute)",
+    "rate(5 minute)": "rate(5 minute): write rate(5 minutes)",
+    "rate(30 seconds)": "'rate(30 seconds)': write rate(5 minutes): a whole number of minutes, hours or days",
+    "rate(-5 minutes)": "write rate(5 minutes)",
+    "rate(1.5 hours)": "write rate(5 minutes)",
+    "rate(9999999 days)": "rate(9999999 days) never comes before the year 2200",
+    "rate(99999999 days)": "write rate(5 minutes)",
+    "at(2026-02-30T09:00:00)": "at(2026-02-30T09:00:00): '2026-02-30T09:00:00' is no date and time such as",
+    "at()": "'' is no date and time",
+    "at(2027-01-01T00:00:00Z)": "leave the offset out, and give the time zone beside it",
+    "at(2020-01-01T00:00:00)": "at(2020-01-01T00:00:00) is over: give a time to come, or use `due`",
+    "at(2300-01-01T00:00:00)": "is after 2199, the last year a rule can ring in",
+    "at(9999-12-31T23:59:59)": "is after 2199",
+    "rate(70000 days)": "rate(70000 days) never comes before the year 2200",
+}
+
+
+@pytest.mark.parametrize(("expression", "reason"), BAD_EXPRESSIONS.items())
+def test_an_expression_that_cannot_be(expression: str, reason: str) -> None:
+    with pytest.raises(InvalidSchedule) as raised:
+        make_schedule(expression, now=NOW)
+    assert raised.value.field == "schedule"
+    assert reason in raised.value.reason
+    assert isinstance(raised.value, InvalidTask)
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "reason"),
+    [
+        (
+            {"timezone": "Europe/Berln"},
+            "timezone",
+            "'Europe/Berln' is no IANA time zone; did you mean Europe/Berlin?",
+        ),
+        ({"timezone": "CEST+2"}, "timezone", "is no IANA time zone"),
+        ({"timezone": "../../etc/passwd"}, "timezone", "is no IANA time zone"),
+        ({"timezone": ""}, "timezone", "'' is no IANA time zone"),
+        ({"timezone": 7}, "timezone", "7 is no IANA time zone"),
+        ({"start": datetime(2027, 1, 1)}, "start", "must be a datetime with a time zone"),  # noqa: DTZ001
+        ({"end": "tomorrow"}, "end", "must be a datetime with a time zone, not 'tomorrow'"),
+        ({"end": NOW}, "end", "is before the first time, 2026-11-22 09:00:00+00:00"),
+        ({"start": NOW + timedelta(5), "end": NOW + timedelta(4)}, "end", "is before the first time"),
+        ({"start": datetime(2250, 1, 1, tzinfo=UTC)}, "start", "is after 2199"),
+        ({"expression": None}, "schedule", "must be text, not NoneType"),
+    ],
+)
+def test_what_else_cannot_be(given: dict[str, Any], field: str, reason: str) -> None:
+    with pytest.raises(InvalidSchedule) as raised:
+        make_schedule(**{"expression": "0 9 * * *", **given}, now=NOW)
+    assert raised.value.field == field
+    assert reason in raised.value.reason
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        "cron(0 9 ? * MON-FRI *)",
+        " cron( 0  9 ? * mon-fri * ) ",
+        "Cron(0 9 ? * 2-6 *)",
+        "0 9 * * 1-5",
+        "0 9 * * MON-FRI",
+    ],
+)
+def test_ways_to_write_the_same(same: str) -> None:
+    schedule = make_schedule(same, now=NOW)
+    assert schedule.preview(3, NOW) == [datetime(2026, 11, day, 9, tzinfo=UTC) for day in (23, 24, 25)]

@@ -1,0 +1,385 @@
+"""Where a recurring task stands after each thing that can happen to it. Values only."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from duebell_shared.errors import InvalidTask, TaskConflict
+from duebell_shared.new_task import new_task
+from duebell_shared.recurrence import MAX_ASIDE, Missed, Recurrence, Result, Turn
+from duebell_shared.schedule import make_schedule
+from duebell_shared.task import Failure, Status, Task
+from tests.support import NOON
+
+HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
+KEEP = timedelta(days=30)
+FAILURE = Failure(type="ValueError", message="no", traceback="here\n" * 100)
+NOON_PLUS = [NOON + number * HOUR for number in range(200)]
+
+
+def hourly(missed: Missed = Missed.ONCE, *, end: datetime | None = None, **rules: Any) -> Task:
+    """A task of every full hour from 13:00 on."""
+    spread = rules.pop("spread", None)
+    schedule = make_schedule("cron(0 * * * ? *)", end=end, now=NOON)
+    recurrence = Recurrence(schedule=schedule, missed=missed, next_due=schedule.first(NOON), **rules)
+    return new_task(
+        id="one", action="act", due=None, payload=None, now=NOON, recurrence=recurrence, spread=spread
+    )
+
+
+def started(task: Task, at: datetime | None = None) -> Task:
+    """The task as a run starts it, at its time or later."""
+    assert task.queued
+    at = at or task.queued
+    lateness = round((at - task.queued) / timedelta(milliseconds=1))
+    claimed = replace(
+        task,
+        status=Status.RUNNING,
+        attempt=task.attempt + 1,
+        rev=task.rev + 1,
+        started_at=at,
+        run="run",
+        lateness_ms=lateness,
+    )
+    return claimed.caught_up()
+
+
+def done(task: Task, at: datetime | None = None) -> Task:
+    running = started(task, at)
+    assert running.started_at
+    return running.done(now=running.started_at + SECOND, retention=KEEP)
+
+
+def failed(task: Task, at: datetime | None = None) -> Task:
+    running = started(task, at)
+    assert running.started_at
+    return running.failed(FAILURE, now=running.started_at + SECOND, retention=KEEP)
+
+
+# The chain.
+
+
+def test_it_is_due_at_its_first_occurrence() -> None:
+    task = hourly()
+    assert (task.status, task.due, task.queued, task.runs) == (Status.SCHEDULED, NOON + HOUR, NOON + HOUR, 0)
+
+
+def test_the_outcome_and_the_next_occurrence_are_one_change() -> None:
+    running = started(hourly())
+    after = running.done(now=NOON + HOUR + SECOND, retention=KEEP)
+    assert after.rev == running.rev + 1
+    assert (after.status, after.due, after.queued) == (Status.SCHEDULED, NOON + 2 * HOUR, NOON + 2 * HOUR)
+    assert (after.attempt, after.runs, after.expires_at) == (0, 1, None)
+
+
+def test_what_an_occurrence_came_to_is_kept() -> None:
+    last = done(hourly(), NOON + HOUR + 40 * SECOND).last
+    assert last
+    assert (last.due, last.result, last.attempts) == (NOON + HOUR, Result.DONE, 1)
+    assert (last.started_at, last.finished_at) == (NOON + HOUR + 40 * SECOND, NOON + HOUR + 41 * SECOND)
+    assert (last.lateness_ms, last.missed, last.failure) == (40_000, 0, None)
+
+
+def test_the_last_twenty_are_kept() -> None:
+    task = hourly()
+    for _ in range(23):
+        task = done(task)
+    assert [one.due for one in task.occurrences] == NOON_PLUS[4:24]
+    assert task.runs == 23
+
+
+def test_a_failed_occurrence_is_recorded_and_the_chain_goes_on() -> None:
+    task = failed(failed(hourly()))
+    assert (task.status, task.due, task.attempt) == (Status.SCHEDULED, NOON + 3 * HOUR, 0)
+    assert (task.runs, task.consecutive_failures, task.failure) == (2, 2, FAILURE)
+    assert [one.result for one in task.occurrences] == [Result.FAILED, Result.FAILED]
+    assert task.occurrences[0].failure == "ValueError: no"
+    # And one that is done ends the row, and the failure is over
+    task = done(task)
+    assert (task.consecutive_failures, task.failure) == (0, None)
+
+
+def test_it_ends_with_its_schedule() -> None:
+    task = done(hourly(end=NOON + 2 * HOUR))
+    assert task.due == NOON + 2 * HOUR
+    over = done(task)
+    assert (over.status, over.queued, over.due, over.runs) == (Status.DONE, None, NOON + 2 * HOUR, 2)
+    assert over.expires_at == over.finished_at + KEEP if over.finished_at else False
+
+
+def test_it_ends_failed_when_its_last_occurrence_failed() -> None:
+    over = failed(hourly(end=NOON + HOUR))
+    assert (over.status, over.failure, over.runs) == (Status.FAILED, FAILURE, 1)
+    # And that one can be retried, which does not count as another
+    again = over.retried(now=NOON + 5 * HOUR)
+    assert (again.status, again.queued, again.due) == (Status.SCHEDULED, NOON + 5 * HOUR, NOON + HOUR)
+    assert done(again).runs == 1
+
+
+def test_it_ends_after_so_many_runs() -> None:
+    task = hourly(max_runs=2)
+    assert done(task).status is Status.SCHEDULED
+    assert done(done(task)).status is Status.DONE
+
+
+# Retries.
+
+
+def test_an_occurrence_is_retried_like_any_other() -> None:
+    running = started(hourly())
+    retried = running.to_retry(NOON + HOUR + MINUTE, FAILURE)
+    assert retried.rev == running.rev + 1
+    assert (retried.due, retried.queued) == (NOON + HOUR, NOON + HOUR + MINUTE)
+    assert (retried.attempt, retried.failure, retried.runs) == (1, FAILURE, 0)
+    after = done(retried)
+    assert (after.due, after.runs, after.attempt) == (NOON + 2 * HOUR, 1, 0)
+    assert after.last
+    assert after.last.attempts == 2
+
+
+def test_a_retry_after_the_next_occurrence_delays_it_not() -> None:
+    # When an occurrence is to be retried after the next one is due
+    later = NOON + 2 * HOUR + 30 * MINUTE
+    task = started(hourly()).to_retry(later, FAILURE)
+    # Then the next one comes first
+    assert (task.due, task.queued, task.attempt) == (NOON + 2 * HOUR, NOON + 2 * HOUR, 0)
+    task = done(task)
+    # And then the retry, with the attempts it had
+    assert (task.due, task.queued, task.attempt) == (NOON + HOUR, later, 1)
+    task = done(task)
+    assert (task.due, task.queued) == (NOON + 3 * HOUR, NOON + 3 * HOUR)
+    assert [(one.due, one.attempts) for one in task.occurrences] == [(NOON + 2 * HOUR, 1), (NOON + HOUR, 2)]
+    assert task.runs == 2
+
+
+def test_only_so_many_wait_aside() -> None:
+    task = hourly()
+    for _ in range(MAX_ASIDE):
+        assert task.can_wait
+        task = started(task).to_retry(NOON_PLUS[100], FAILURE)
+    assert not task.can_wait
+    with pytest.raises(TaskConflict, match="too many of its occurrences wait"):
+        task.run_extra(now=NOON)
+
+
+def test_occurrences_that_wait_count_for_max_runs() -> None:
+    task = started(hourly(max_runs=2)).to_retry(NOON + 2 * HOUR + MINUTE, FAILURE)
+    task = done(task)
+    assert (task.due, task.attempt) == (NOON + HOUR, 1)
+    assert done(task).status is Status.DONE
+
+
+# Missed ones.
+
+
+def test_once_it_runs_for_the_last_of_those_missed() -> None:
+    running = started(hourly(), NOON + 4 * HOUR + MINUTE)
+    assert (running.due, running.missed_runs, running.lateness_ms) == (NOON + 4 * HOUR, 3, 60_000)
+    after = running.done(now=NOON + 4 * HOUR + 2 * MINUTE, retention=KEEP)
+    assert (after.due, after.missed_runs, after.runs) == (NOON + 5 * HOUR, 0, 1)
+    assert after.last
+    assert (after.last.due, after.last.missed) == (NOON + 4 * HOUR, 3)
+
+
+def test_all_it_runs_for_each_of_those_missed() -> None:
+    task = hourly(Missed.ALL)
+    for number in range(1, 5):
+        running = started(task, NOON + 4 * HOUR + MINUTE)
+        assert (running.due, running.missed_runs) == (NOON + number * HOUR, 0)
+        task = running.done(now=NOON + 4 * HOUR + MINUTE, retention=KEEP)
+    assert task.queued == NOON + 5 * HOUR
+
+
+def test_all_are_a_hundred_at_most() -> None:
+    running = started(hourly(Missed.ALL), NOON_PLUS[150] + MINUTE)
+    assert (running.due, running.missed_runs) == (NOON_PLUS[51], 50)
+    after = running.done(now=NOON_PLUS[150] + MINUTE, retention=KEEP)
+    assert started(after, NOON_PLUS[150] + MINUTE).due == NOON_PLUS[52]
+
+
+def test_skip_runs_none_that_is_late() -> None:
+    running = started(hourly(Missed.SKIP), NOON + 4 * HOUR + 6 * MINUTE)
+    assert running.is_too_late
+    after = running.expired(now=NOON + 4 * HOUR + 6 * MINUTE, retention=KEEP)
+    assert (after.status, after.due, after.runs, after.attempt) == (Status.SCHEDULED, NOON + 5 * HOUR, 0, 0)
+    assert after.last
+    assert (after.last.result, after.last.due, after.last.missed) == (Result.SKIPPED, NOON + 4 * HOUR, 3)
+    assert after.last.attempts == 0
+
+
+def test_skip_runs_the_last_if_that_is_not_late() -> None:
+    running = started(hourly(Missed.SKIP), NOON + 4 * HOUR + 2 * MINUTE)
+    assert not running.is_too_late
+    assert (running.due, running.missed_runs) == (NOON + 4 * HOUR, 3)
+
+
+def test_skip_ends_expired_when_nothing_is_left() -> None:
+    running = started(hourly(Missed.SKIP, end=NOON + 2 * HOUR), NOON + 4 * HOUR)
+    over = running.expired(now=NOON + 4 * HOUR, retention=KEEP)
+    assert (over.status, over.queued) == (Status.EXPIRED, None)
+    assert over.retried(now=NOON + 5 * HOUR).queued == NOON + 5 * HOUR
+
+
+def test_a_retry_is_not_taken_for_one_that_was_missed() -> None:
+    # Given an occurrence that is retried, late, when the next has passed too
+    task = started(hourly(), NOON + HOUR + 59 * MINUTE).to_retry(NOON + 2 * HOUR - SECOND, FAILURE)
+    running = started(task, NOON + 2 * HOUR + MINUTE)
+    # Then it is that one that runs, and the next after it
+    assert (running.due, running.missed_runs, running.attempt) == (NOON + HOUR, 0, 2)
+    assert running.done(now=NOON + 2 * HOUR + MINUTE, retention=KEEP).due == NOON + 2 * HOUR
+
+
+def test_downtime_of_years_is_soon_counted() -> None:
+    schedule = make_schedule("cron(* * * * ? *)", now=NOON)
+    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
+    task = new_task(id="one", action="act", due=None, payload=None, now=NOON, recurrence=recurrence)
+    running = started(task, datetime(2036, 1, 1, 0, 0, 30, tzinfo=UTC))
+    assert (running.due, running.missed_runs) == (datetime(2036, 1, 1, tzinfo=UTC), 1_000)
+
+
+# Spread.
+
+
+def test_a_spread_delays_each_occurrence_by_the_same() -> None:
+    task = hourly(spread=10 * MINUTE)
+    assert task.queued
+    delay = task.queued - task.due
+    assert timedelta(0) < delay < 10 * MINUTE
+    after = done(task)
+    assert after.queued
+    assert (after.due, after.queued - after.due) == (NOON + 2 * HOUR, delay)
+    assert after.last
+    assert after.last.lateness_ms == 0
+
+
+def test_spreads_are_even() -> None:
+    def queued(id: str) -> datetime:
+        task = new_task(id=id, action="act", due=NOON, payload=None, now=NOON, spread=HOUR)
+        assert task.queued
+        return task.queued
+
+    minutes = [(queued(f"task-{number}") - NOON) // MINUTE for number in range(6_000)]
+    assert set(minutes) == set(range(60))
+    assert all(60 < minutes.count(minute) < 140 for minute in range(60))
+
+
+# What editors do.
+
+
+def test_moving_moves_this_occurrence_only() -> None:
+    task = hourly().moved(NOON + HOUR + 20 * MINUTE, now=NOON)
+    assert (task.due, task.queued) == (NOON + HOUR + 20 * MINUTE, NOON + HOUR + 20 * MINUTE)
+    assert done(task).due == NOON + 2 * HOUR
+
+
+def test_moving_one_beyond_the_next_delays_no_other() -> None:
+    later = NOON + 2 * HOUR + 30 * MINUTE
+    task = hourly().moved(later, now=NOON)
+    assert task.queued == NOON + 2 * HOUR
+    task = done(task)
+    assert (task.due, task.queued) == (later, later)
+    assert done(task).due == NOON + 3 * HOUR
+
+
+def test_one_that_runs_is_not_moved_or_run_beside_itself() -> None:
+    running = started(hourly())
+    with pytest.raises(TaskConflict, match="cannot move task 'one': it is running"):
+        running.moved(NOON + 5 * HOUR, now=NOON)
+    with pytest.raises(TaskConflict, match="cannot run task 'one': it is running"):
+        running.run_extra(now=NOON)
+
+
+def test_an_extra_run_does_not_disturb_the_chain() -> None:
+    task = hourly(max_runs=1).run_extra(now=NOON + MINUTE)
+    assert task.queued == NOON + MINUTE
+    task = done(task)
+    assert (task.due, task.queued, task.runs) == (NOON + HOUR, NOON + HOUR, 0)
+    assert task.last
+    assert (task.last.extra, task.last.due) == (True, NOON + MINUTE)
+    assert task.recurrence
+    assert task.recurrence.turn is Turn.IN_LINE
+    assert done(task).status is Status.DONE
+
+
+def test_an_extra_run_beside_a_retry_keeps_its_attempts() -> None:
+    task = started(hourly()).to_retry(NOON + HOUR + 10 * MINUTE, FAILURE).run_extra(now=NOON + HOUR + MINUTE)
+    assert (task.queued, task.attempt) == (NOON + HOUR + MINUTE, 0)
+    task = done(task)
+    assert (task.due, task.queued, task.attempt) == (NOON + HOUR, NOON + HOUR + 10 * MINUTE, 1)
+
+
+def test_an_extra_run_that_fails_is_retried_as_such() -> None:
+    task = started(hourly().run_extra(now=NOON + MINUTE)).to_retry(NOON + 2 * MINUTE, FAILURE)
+    task = done(task)
+    assert task.last
+    assert (task.last.extra, task.last.attempts, task.runs, task.due) == (True, 2, 0, NOON + HOUR)
+
+
+def test_what_passes_while_paused_is_the_policys() -> None:
+    paused = hourly(Missed.SKIP).paused()
+    assert (paused.status, paused.queued) == (Status.PAUSED, None)
+    resumed = paused.resumed()
+    assert (resumed.status, resumed.queued) == (Status.SCHEDULED, NOON + HOUR)
+    running = started(resumed, NOON + 3 * HOUR + 10 * MINUTE)
+    assert (running.is_too_late, running.missed_runs) == (True, 2)
+
+
+def test_one_moved_while_paused_stays_paused() -> None:
+    task = hourly().paused().moved(NOON + 3 * HOUR, now=NOON)
+    assert (task.status, task.due, task.queued) == (Status.PAUSED, NOON + 3 * HOUR, None)
+    task = task.resumed()
+    assert task.queued == NOON + 2 * HOUR
+
+
+def test_another_schedule_holds_from_now_on() -> None:
+    task = done(hourly())
+    assert task.recurrence
+    schedule = make_schedule("rate(10 minutes)", now=NOON + HOUR + MINUTE)
+    task = task.rescheduled(replace(task.recurrence, schedule=schedule), now=NOON + HOUR + MINUTE)
+    assert (task.due, task.queued) == (NOON + HOUR + 11 * MINUTE, NOON + HOUR + 11 * MINUTE)
+    assert done(task).due == NOON + HOUR + 21 * MINUTE
+    assert task.runs == 1
+
+
+def test_another_schedule_keeps_a_retry() -> None:
+    task = started(hourly()).to_retry(NOON + HOUR + 10 * MINUTE, FAILURE)
+    assert task.recurrence
+    schedule = make_schedule("rate(1 hour)", now=NOON + HOUR + MINUTE)
+    task = task.rescheduled(replace(task.recurrence, schedule=schedule), now=NOON + HOUR + MINUTE)
+    assert (task.due, task.attempt) == (NOON + HOUR, 1)
+    assert done(task).due == NOON + 2 * HOUR + MINUTE
+
+
+def test_a_task_that_runs_once_can_be_made_to_recur() -> None:
+    once = new_task(id="one", action="act", due=NOON + HOUR, payload=None, now=NOON)
+    schedule = make_schedule("rate(2 hours)", now=NOON)
+    paused = once.paused().rescheduled(Recurrence(schedule=schedule), now=NOON)
+    assert (paused.status, paused.due, paused.queued) == (Status.PAUSED, NOON + 2 * HOUR, None)
+
+
+def test_a_change_that_leaves_nothing_to_run_is_refused() -> None:
+    task = done(hourly())
+    assert task.recurrence
+    with pytest.raises(InvalidTask, match="leaves nothing to run"):
+        task.rescheduled(replace(task.recurrence, max_runs=1), now=NOON + 2 * HOUR)
+
+
+# Too late for one that runs once.
+
+
+@pytest.mark.parametrize(("minutes", "is_too_late"), [(0, False), (30, False), (31, True)])
+def test_a_task_expires_when_it_cannot_be_started_in_time(minutes: int, is_too_late: bool) -> None:
+    task = new_task(id="one", action="act", due=NOON, payload=None, now=NOON, expires_after=30 * MINUTE)
+    running = started(task, NOON + minutes * MINUTE)
+    assert running.is_too_late is is_too_late
+
+
+def test_an_expired_task_is_history_that_can_be_retried() -> None:
+    task = new_task(id="one", action="act", due=NOON, payload=None, now=NOON, expires_after=MINUTE)
+    over = started(task, NOON + HOUR).expired(now=NOON + HOUR, retention=KEEP)
+    assert (over.status, over.queued, over.attempt) == (Status.EXPIRED, None, 0)
+    assert over.status.is_finished
+    again = started(over.retried(now=NOON + 2 * HOUR))
+    assert not again.is_too_late

@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 # Test processes: more than most machines have processors, because the end-to-end tests mostly wait.
 WORKERS ?= 4
 
-.PHONY: help demo test soak mutants check format clean
+.PHONY: help demo test soak mutants bench check format clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ soak: $(READY) ## Play a hundred thousand simulated histories, about two hours o
 
 mutants: $(READY) ## Break each line of the protocol, one at a time, and see that a test fails; some six minutes
 	$(BIN)/python -m tests.mutants $(ARGS)
+
+bench: $(READY) ## Measure what duebell costs, beside what one would take instead
+	$(BIN)/python -m bench $(ARGS)
 
 check: $(READY) ## Lint, formatting, types and the links of the docs
 	$(BIN)/ruff check .

@@ -1,0 +1,1 @@
+"""What duebell costs, measured beside what one would take instead, in one run: `make bench`."""

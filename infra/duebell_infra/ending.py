@@ -10,8 +10,11 @@ __all__ = ["Ended", "ended_by_signal"]
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Ended(BaseException):
-    """The process was told to end. Not an Exception: nothing that handles failures shall take it for one."""
+class Ended(KeyboardInterrupt):
+    """The process was told to end. Not an Exception: nothing that handles failures shall take it for one.
+
+    A KeyboardInterrupt, because an event loop that is interrupted in a callback passes on no other.
+    """
 
 
 @contextmanager

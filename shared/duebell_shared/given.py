@@ -54,14 +54,14 @@ def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
 
 
 def check_duration(field: str, given: object, *, most: timedelta) -> timedelta | None:
-    """A timedelta that is not negative, in whole milliseconds. Raises InvalidTask."""
+    """A timedelta of at least a millisecond, in whole ones."""
     if given is None:
         return None
     if not isinstance(given, timedelta):
         raise InvalidTask(field, f"must be a timedelta, not {type(given).__name__}")
-    if not timedelta(0) <= given <= most:
-        bound = "" if most == timedelta.max else f" and at most {most.days} day"
-        raise InvalidTask(field, f"must not be negative{bound}")
+    if not _MILLISECOND <= given <= most:
+        bound = "" if most == timedelta.max else f", and at most {most.days} day"
+        raise InvalidTask(field, f"must be a millisecond or more{bound}, not {given}")
     return given // _MILLISECOND * _MILLISECOND
 
 

@@ -95,6 +95,7 @@ class Rule:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.name = name
+        self.puts = 0  # how often the rule was set
         self._client = client
         self._clock = clock
         self._sleep = sleep
@@ -123,6 +124,7 @@ class Rule:
         """
         deadline = self._clock() + within
         rule = self.read(within=within)
+        self.puts += 1
         kept = {"State": rule.state, "Description": rule.description, "RoleArn": rule.role}
         _, went_unanswered = self._try(
             self._client.put_rule,

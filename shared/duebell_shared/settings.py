@@ -26,12 +26,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     rule       name of the EventBridge rule, on the default bus (`DUEBELL_RULE`)
     lanes      partitions of the queue, 1 to 16; read only when the queue is first used (`DUEBELL_LANES`)
     retention  how long finished tasks are kept as history (`DUEBELL_RETENTION_DAYS`)
+    metrics    whether the worker's log holds metrics for CloudWatch (`DUEBELL_METRICS`, on or off)
     """
 
     table: str = "duebell"
     rule: str = "duebell"
     lanes: int = 4
     retention: timedelta = timedelta(days=30)
+    metrics: bool = False
 
     def __post_init__(self) -> None:
         if not self.table:
@@ -51,6 +53,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             rule=environ.get("DUEBELL_RULE", "duebell"),
             lanes=_whole_number(environ, "DUEBELL_LANES", 4),
             retention=_days(environ, "DUEBELL_RETENTION_DAYS", 30),
+            metrics=_switch(environ, "DUEBELL_METRICS"),
         )
 
 
@@ -62,6 +65,13 @@ def _whole_number(environ: Mapping[str, str], name: str, default: int) -> int:
         return int(text)
     except ValueError:
         raise InvalidSettings(name, f"must be a whole number, not {text!r}") from None
+
+
+def _switch(environ: Mapping[str, str], name: str) -> bool:
+    text = environ.get(name, "off")
+    if text not in {"on", "off"}:
+        raise InvalidSettings(name, f"must be on or off, not {text!r}")
+    return text == "on"
 
 
 def _days(environ: Mapping[str, str], name: str, default: int) -> timedelta:

@@ -67,5 +67,8 @@ class Store(Protocol):
         For statuses that are not in the queue's index. Reads the whole lane: it costs by the size of history.
         """
 
+    def count(self, lane: int, *, before: datetime = NEVER, most: int) -> int:
+        """How many tasks of the lane wait or run and are queued up to `before`, counted up to `most`."""
+
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         """The earliest `queued` in the lane, but for these; NEVER if none waits."""

@@ -153,6 +153,12 @@ class DynamoTable:
                 else:
                     yield task
 
+    def count(self, lane: int, *, before: datetime = NEVER, most: int) -> int:
+        with self._aws():
+            within = self._tasks.queued <= before
+            count = self._tasks.due_index.count(str(lane), within, consistent_read=True, limit=most)
+        return min(count, most)
+
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         with self._aws():
             keys = self._keys(lane, page_size=1 + len(skipping))

@@ -135,7 +135,7 @@ class Year:
                     schedule=schedule,
                     timezone=ZONES[number % len(ZONES)],
                     missed=(Missed.ONCE, Missed.ALL, Missed.SKIP)[number % 3],
-                    spread=timedelta(minutes=number % 2 * 20),
+                    spread=timedelta(minutes=20) if number % 2 else None,
                     start=START,
                     end=None if number % 5 else START + timedelta(days=200),
                     id=f"task-{number}",

@@ -78,6 +78,9 @@ class MemoryStore:
             if its_lane == lane and task.status in statuses and is_kept:
                 yield task
 
+    def count(self, lane: int, *, before: datetime = NEVER, most: int) -> int:
+        return min(most, len(self._keys(lane, datetime.min.replace(tzinfo=NEVER.tzinfo), before)))
+
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         keys = self._keys(lane, datetime.min.replace(tzinfo=NEVER.tzinfo), NEVER)
         return next((key.queued for key in keys if key not in skipping), NEVER)

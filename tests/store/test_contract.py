@@ -262,6 +262,15 @@ def test_tasks_that_do_not_wait_are_not_in_the_queue(store: Store) -> None:
     assert store.head(0) == NEVER
 
 
+def test_the_queue_is_counted_up_to_a_bound(store: Store) -> None:
+    for number in range(5):
+        assert store.insert(task(f"t{number}", due=NOON + timedelta(minutes=number)))
+    assert store.count(0, most=100) == 5
+    assert store.count(0, before=NOON + timedelta(minutes=2), most=100) == 3
+    assert store.count(0, most=2) == 2
+    assert store.count(1, most=100) == 0
+
+
 def test_the_head_can_be_asked_for_without_some(store: Store) -> None:
     one, two = task("one", NOON), task("two", LATER)
     assert store.insert(one)

@@ -1,14 +1,17 @@
 """Fixtures for the worker's tests: a worker that runs one action after the other, and one with threads."""
 
+import logging
 from collections.abc import Iterator
 
 import pytest
 
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
+from duebell_worker.log import _JsonLines
 from tests.crash.dying import InlinePool
 from tests.support import Clock
 from tests.worker.hooks import Hooks
+from tests.worker.log_lines import Log
 from tests.worker.stage import Stage
 
 
@@ -42,3 +45,18 @@ def staged(backend: Backend, stage: Stage) -> Worker:
 def aws(backend: Backend) -> Hooks:
     """A hand in the calls that `backend` makes, and so the worker and the editor."""
     return Hooks(backend)
+
+
+@pytest.fixture
+def log() -> Iterator[Log]:
+    """What the worker writes, as Lambda sees it."""
+    log = Log()
+    handler = logging.StreamHandler(log.stream)
+    handler.setFormatter(_JsonLines())
+    logger = logging.getLogger("duebell.worker")
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    yield log
+    logger.removeHandler(handler)
+    logger.setLevel(level)

@@ -1,9 +1,6 @@
 """The log: a JSON line for each task and each run, and never a payload."""
 
-import io
-import json
 import logging
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -14,39 +11,14 @@ from duebell_editor import Editor, NotArmed
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
 from duebell_worker.lease import LEASE
-from duebell_worker.log import _JsonLines, emit, to_stdout
+from duebell_worker.log import emit, to_stdout
 from tests.crash.dying import InlinePool
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
+from tests.worker.log_lines import Log
 from tests.worker.stage import Stage
 
 SECOND = timedelta(seconds=1)
-
-
-class Log:
-    """The lines written so far, each parsed."""
-
-    def __init__(self) -> None:
-        self.stream = io.StringIO()
-
-    def lines(self, event: str | None = None) -> list[dict[str, Any]]:
-        lines = [json.loads(line) for line in self.stream.getvalue().splitlines()]
-        return [line for line in lines if event in {None, line["event"]}]
-
-
-@pytest.fixture
-def log() -> Iterator[Log]:
-    """What the worker writes, as Lambda sees it."""
-    log = Log()
-    handler = logging.StreamHandler(log.stream)
-    handler.setFormatter(_JsonLines())
-    logger = logging.getLogger("duebell.worker")
-    level = logger.level
-    logger.setLevel(logging.INFO)
-    logger.addHandler(handler)
-    yield log
-    logger.removeHandler(handler)
-    logger.setLevel(level)
 
 
 def test_the_log_goes_to_standard_output_when_it_is_told_to(capsys: pytest.CaptureFixture[str]) -> None:

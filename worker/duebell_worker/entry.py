@@ -9,6 +9,8 @@ import os
 from functools import cache
 from typing import Any
 
+import msgspec
+
 from duebell_shared.errors import InvalidSettings
 
 from .log import to_stdout
@@ -34,8 +36,17 @@ def load(name: str) -> Worker:
     return worker
 
 
+def given_environment(text: str) -> dict[str, str]:
+    """The user's own environment variables, passed on by a template as one. Raises InvalidSettings."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, str])
+    except msgspec.MsgspecError as error:
+        raise InvalidSettings("DUEBELL_ENVIRONMENT", f"must be a JSON object of texts: {error}") from None
+
+
 @cache
 def _worker() -> Worker:
+    os.environ.update(given_environment(os.environ.get("DUEBELL_ENVIRONMENT", "{}")))
     return load(os.environ.get("DUEBELL_WORKER", ""))
 
 

@@ -18,6 +18,7 @@ from duebell_shared.task import QueueKey, Status, Task
 from .action import Action
 from .lease import Lease, LeaseLost
 from .log import emit
+from .metrics import Metrics
 from .outcome import Unfinished, after_attempt
 from .pool import Pool
 from .report import Outcome, RunReport, Tally
@@ -63,6 +64,7 @@ class Run:
         random: Random,
         stop_at: datetime | None,
         leave_at: datetime | None,
+        metrics: Metrics | None = None,
     ) -> None:
         """Tasks run in `pool`, at most `places` at a time.
 
@@ -79,6 +81,7 @@ class Run:
         self._random = random
         self._stop_at = stop_at
         self._leave_at = leave_at
+        self._metrics = metrics
         self._lease = Lease(backend.armer, id, backend.clock)
         self._renew_at = self._lease.renew_at
         self._tally = Tally()
@@ -263,6 +266,8 @@ class Run:
         lateness = before.lateness_ms or 0
         failure = after.failure if attempt.outcome in {Outcome.RETRIED, Outcome.FAILED} else None
         self._tally.count(attempt.outcome, lateness)
+        if self._metrics:
+            self._metrics.count(before.action, attempt.outcome, lateness, self._clock())
         emit(
             "task",
             level=logging.WARNING if attempt.outcome is Outcome.FAILED else logging.INFO,

@@ -12,11 +12,12 @@ import boto3
 import msgspec
 
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsUnavailable, NotArmed
+from duebell_shared.errors import AwsError, AwsUnavailable, NotArmed
 from duebell_shared.settings import Settings
 
 from .action import Action
 from .log import emit
+from .metrics import Metrics
 from .pool import Pool, ThreadPool
 from .report import RunReport
 from .run import Run
@@ -30,6 +31,9 @@ _PAUSES = (1.0, 4.0, 16.0, 32.0, 0.0)
 
 #: Of a run's time, what is kept for giving the lanes back and re-arming; a fifth of it if that is less.
 _RESERVE = timedelta(seconds=20)
+
+#: Tasks of a lane beyond these are not counted for the metrics: a count costs by what it counts.
+_MOST_COUNTED = 1_000
 
 
 class LambdaContext(Protocol):
@@ -132,6 +136,8 @@ class Worker:
             reserve = min(_RESERVE, time_left / 5)
             stop_at = backend.clock() + time_left - reserve
             leave_at = stop_at + reserve / 2
+        metrics = Metrics(backend.settings.rule) if backend.settings.metrics else None
+        began, puts = backend.clock(), backend.rule.puts
         pool = self._make_pool(self._concurrency)
         try:
             report = Run(
@@ -143,8 +149,30 @@ class Worker:
                 random=Random(random()),
                 stop_at=stop_at,
                 leave_at=leave_at,
+                metrics=metrics,
             ).execute()
         finally:
             pool.close()
         emit("run", **msgspec.structs.asdict(report))
+        if metrics:
+            now = backend.clock()
+            metrics.end(
+                now,
+                RunDuration=round((now - began).total_seconds() * 1000),
+                PutRuleCalls=backend.rule.puts - puts,
+                **_in_queue(backend, now),
+            )
         return report
+
+
+def _in_queue(backend: Backend, now: datetime) -> dict[str, int]:
+    """How many tasks are overdue, and how many wait; a metric more or less must not fail a run."""
+    lanes = range(len(backend.armer.read().lanes))
+    try:
+        return {
+            "Overdue": sum(backend.store.count(lane, before=now, most=_MOST_COUNTED) for lane in lanes),
+            "QueueDepth": sum(backend.store.count(lane, most=_MOST_COUNTED) for lane in lanes),
+        }
+    except AwsError as error:
+        emit("not_counted", level=logging.WARNING, error=str(error))
+        return {}

@@ -1,0 +1,18 @@
+"""The worker's log, as Lambda sees it."""
+
+import io
+import json
+from typing import Any
+
+__all__ = ["Log"]
+
+
+class Log:
+    """The lines written so far, each parsed."""
+
+    def __init__(self) -> None:
+        self.stream = io.StringIO()
+
+    def lines(self, event: str | None = None) -> list[dict[str, Any]]:
+        lines = [json.loads(line) for line in self.stream.getvalue().splitlines()]
+        return [line for line in lines if event in {None, line["event"]}]

@@ -91,7 +91,7 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
         yield Problem(
             kind=ProblemKind.OVERDUE,
             what=f"tasks are overdue, the first since {render(min(late))}, and no run is at work on them",
-            way_out=f"{_DOCTOR}; if they stay overdue, look into the worker's log and its dead-letter queue",
+            way_out=f"{_DOCTOR}; if they stay overdue, look into the worker's log and its failed runs",
             mendable=True,
         )
     if record.is_held_too_long(now):

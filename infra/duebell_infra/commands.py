@@ -1,5 +1,6 @@
 """The commands about the stack: on this machine, in a bundle, on AWS."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from .deploy import Deployment
 from .deploy import deploy as deploy_stack
 from .destroy import Queue
 from .destroy import destroy as destroy_stack
+from .given import pairs
 from .target import Architecture, Target
 
 __all__ = ["app"]
@@ -117,6 +119,14 @@ def deploy(
     lanes: Annotated[int | None, typer.Option(help="Partitions of the queue; for a new queue only.")] = None,
     retention_days: Annotated[int | None, typer.Option(help="How long finished tasks are kept.")] = None,
     log_retention_days: Annotated[int | None, typer.Option(help="How long the worker's log is kept.")] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option("--env", metavar="NAME=VALUE", help="For your actions; all of them, if any is given."),
+    ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", metavar="NAME=VALUE", help="Any other parameter of the template."),
+    ] = None,
 ) -> None:
     """Create or update the stack on AWS. What is not given stays as it was; so does an armed rule."""
     given = {
@@ -125,6 +135,8 @@ def deploy(
         "Lanes": lanes,
         "RetentionDays": retention_days,
         "LogRetentionDays": log_retention_days,
+        "Environment": json.dumps(pairs("--env", env)) if env else None,
+        **pairs("--parameter", parameter or []),
     }
     deployment = Deployment(
         name=name,

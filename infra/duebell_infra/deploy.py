@@ -17,9 +17,9 @@ from .aws import aws_calls
 from .bundle import build
 from .errors import DeployFailed
 from .queue_table import is_there
-from .stack import Stack
+from .stack import Outcome, Stack
 from .target import Architecture, Place, Target
-from .template import parameter_names, template_text
+from .template import parameter_names, template_text, unknown_types, without_types
 
 __all__ = ["Deployment", "deploy"]
 
@@ -72,6 +72,8 @@ def deploy(
     known = parameter_names(template)
     before = {key: value for key, value in stack.parameters().items() if key in known}
 
+    if unknown := sorted(deployment.parameters.keys() - known):
+        raise DeployFailed(f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(known))}")
     target = _target(deployment, before)
     bundle = build(deployment.actions, target, requirements=deployment.requirements, folder=deployment.folder)
     say(f"bundle: {bundle}")
@@ -87,7 +89,7 @@ def deploy(
     try:
         # The tags are always the same: others on the stack are others on the rule, which CloudFormation would
         # write anew for them.
-        outcome = stack.apply(template, parameters, tags={"duebell": name})
+        outcome = _apply(stack, template, parameters, say)
     except DeployFailed:
         if before:  # the old stack is there still, and its rule must ring whatever became of the change
             with suppress(DuebellError):
@@ -96,6 +98,19 @@ def deploy(
     editor.ensure_armed()
     say(f"stack {name}: {outcome}")
     return settings
+
+
+def _apply(stack: Stack, template: str, parameters: Mapping[str, str], say: Callable[[str], None]) -> Outcome:
+    """Apply the template, without what this AWS does not know: some regions have no budgets, say."""
+    tags = {"duebell": stack.name}
+    try:
+        return stack.apply(template, parameters, tags=tags)
+    except DeployFailed as error:
+        unknown = unknown_types(str(error))
+        if not unknown:
+            raise
+    say(f"left out, for it is not known here: {', '.join(sorted(unknown))}")
+    return stack.apply(without_types(template, unknown), parameters, tags=tags)
 
 
 def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:

@@ -35,6 +35,8 @@ def delete(session: boto3.Session, name: str) -> bool:
         return False
     with aws_calls(f"the table {name}"):
         client = session.client("dynamodb")
+        client.update_table(TableName=name, DeletionProtectionEnabled=False)
+        client.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 2})
         client.delete_table(TableName=name)
         client.get_waiter("table_not_exists").wait(TableName=name, WaiterConfig={"Delay": 2})
     return True

@@ -1,11 +1,12 @@
 """The CloudFormation template, found beside this package's folder or, once installed, inside it."""
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 from .errors import DeployFailed
 
-__all__ = ["parameter_names", "template_text"]
+__all__ = ["parameter_names", "template_text", "unknown_types", "without_types"]
 
 _NAME = "template.yaml"
 
@@ -23,3 +24,18 @@ def parameter_names(template: str) -> set[str]:
     """The names of the template's parameters, read off its layout (which is ours) without a YAML parser."""
     section = template.partition("\nParameters:\n")[2].partition("\nResources:\n")[0]
     return set(re.findall(r"^  (\w+):$", section, flags=re.MULTILINE))
+
+
+def unknown_types(message: str) -> set[str]:
+    """The types of resources that CloudFormation says it does not know, as in some regions."""
+    found = re.search(r"Unrecognized resource types: \[([^\]]*)\]", message)
+    return set(re.findall(r"[\w:]+", found[1])) if found else set()
+
+
+def without_types(template: str, types: Collection[str]) -> str:
+    """The template without the resources of these types; nothing in it may refer to them."""
+    head, marker, rest = template.partition("\nResources:\n")
+    resources, outputs, tail = rest.partition("\nOutputs:\n")
+    blocks = re.split(r"(?m)^(?=  \w+:$)", resources)
+    kept = [block for block in blocks if not any(f"\n    Type: {name}\n" in block for name in types)]
+    return f"{head}{marker}{''.join(kept)}{outputs}{tail}"

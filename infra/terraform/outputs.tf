@@ -1,0 +1,34 @@
+output "table_name" {
+  description = "DUEBELL_TABLE for the editors"
+  value       = aws_dynamodb_table.queue.name
+}
+
+output "rule_name" {
+  description = "DUEBELL_RULE for the editors"
+  value       = aws_cloudwatch_event_rule.bell.name
+}
+
+output "function_name" {
+  description = "The worker"
+  value       = aws_lambda_function.worker.function_name
+}
+
+output "log_group" {
+  description = "Where the worker logs to"
+  value       = aws_cloudwatch_log_group.worker.name
+}
+
+output "lost_rings_url" {
+  description = "The queue of rings that never reached the worker"
+  value       = aws_sqs_queue.lost_rings.id
+}
+
+output "failed_runs_url" {
+  description = "The queue of runs that failed to the last of Lambda's tries"
+  value       = aws_sqs_queue.failed_runs.id
+}
+
+output "editor_policy_arn" {
+  description = "The policy that a service's role needs to add and change tasks"
+  value       = aws_iam_policy.editor.arn
+}

@@ -1,0 +1,105 @@
+data "aws_caller_identity" "here" {}
+data "aws_partition" "here" {}
+data "aws_region" "here" {}
+
+locals {
+  tags = { duebell = var.name }
+
+  # Spelled out, so that a policy does not wait for what it is about.
+  place = "${data.aws_region.here.name}:${data.aws_caller_identity.here.account_id}"
+  table = "arn:${data.aws_partition.here.partition}:dynamodb:${local.place}:table/${var.name}"
+  rule  = "arn:${data.aws_partition.here.partition}:events:${local.place}:rule/${var.name}"
+}
+
+# What both the worker and the editors do.
+data "aws_iam_policy_document" "editor" {
+  statement {
+    sid = "Queue"
+    actions = [
+      "dynamodb:BatchGetItem",
+      "dynamodb:GetItem",
+      "dynamodb:PutItem",
+      "dynamodb:Query",
+      "dynamodb:UpdateItem",
+    ]
+    resources = [local.table]
+  }
+  statement {
+    sid       = "Due"
+    actions   = ["dynamodb:Query"]
+    resources = ["${local.table}/index/due-index"]
+  }
+  statement {
+    sid       = "Arm"
+    actions   = ["events:DescribeRule", "events:ListTargetsByRule", "events:PutRule"]
+    resources = [local.rule]
+  }
+  dynamic "statement" {
+    for_each = var.kms_key_arn == "" ? [] : [var.kms_key_arn]
+    content {
+      sid       = "Key"
+      actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
+      resources = [statement.value]
+    }
+  }
+}
+
+data "aws_iam_policy_document" "worker" {
+  source_policy_documents = [data.aws_iam_policy_document.editor.json]
+
+  statement {
+    sid       = "Log"
+    actions   = ["logs:CreateLogStream", "logs:PutLogEvents"]
+    resources = ["${aws_cloudwatch_log_group.worker.arn}:*"]
+  }
+  statement {
+    sid       = "FailedRuns"
+    actions   = ["sqs:SendMessage"]
+    resources = [aws_sqs_queue.failed_runs.arn]
+  }
+  dynamic "statement" {
+    for_each = var.tracing ? ["*"] : []
+    content {
+      sid       = "Trace"
+      actions   = ["xray:PutTraceSegments", "xray:PutTelemetryRecords"]
+      resources = [statement.value] # X-Ray knows no resources
+    }
+  }
+}
+
+data "aws_iam_policy_document" "assumed_by_lambda" {
+  statement {
+    actions = ["sts:AssumeRole"]
+    principals {
+      type        = "Service"
+      identifiers = ["lambda.amazonaws.com"]
+    }
+  }
+}
+
+resource "aws_iam_role" "worker" {
+  name_prefix        = "${var.name}-worker-"
+  description        = "What the duebell worker ${var.name} may do."
+  assume_role_policy = data.aws_iam_policy_document.assumed_by_lambda.json
+  tags               = local.tags
+}
+
+resource "aws_iam_role_policy" "worker" {
+  name   = "worker"
+  role   = aws_iam_role.worker.id
+  policy = data.aws_iam_policy_document.worker.json
+}
+
+resource "aws_iam_role_policy_attachment" "worker" {
+  for_each   = toset(var.worker_policies)
+  role       = aws_iam_role.worker.name
+  policy_arn = each.value
+}
+
+# For the roles of services that add tasks and of people who look after them: attach it.
+resource "aws_iam_policy" "editor" {
+  name_prefix = "${var.name}-editor-"
+  description = "What an editor of the duebell scheduler ${var.name} may do."
+  policy      = data.aws_iam_policy_document.editor.json
+  tags        = local.tags
+}

@@ -1,0 +1,42 @@
+# Terraform destroys what it made. The table refuses while deletion_protection is on; to keep it and destroy the
+# rest, `terraform state rm 'module.<yours>.aws_dynamodb_table.queue'` first. See docs/operations.md.
+resource "aws_dynamodb_table" "queue" {
+  name                        = var.name
+  billing_mode                = "PAY_PER_REQUEST"
+  hash_key                    = "lane"
+  range_key                   = "id"
+  deletion_protection_enabled = var.deletion_protection
+
+  attribute {
+    name = "lane"
+    type = "S"
+  }
+  attribute {
+    name = "id"
+    type = "S"
+  }
+  attribute {
+    name = "queued"
+    type = "S"
+  }
+
+  local_secondary_index {
+    name            = "due-index"
+    range_key       = "queued"
+    projection_type = "KEYS_ONLY"
+  }
+
+  ttl {
+    attribute_name = "expires_at"
+    enabled        = true
+  }
+  point_in_time_recovery {
+    enabled = true
+  }
+  server_side_encryption {
+    enabled     = true
+    kms_key_arn = var.kms_key_arn == "" ? null : var.kms_key_arn
+  }
+
+  tags = local.tags
+}

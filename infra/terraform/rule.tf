@@ -1,0 +1,87 @@
+# The editors and the worker set the schedule, and an operator may disable the rule; here it is only what it is
+# created with. Terraform leaves both alone from then on.
+resource "aws_cloudwatch_event_rule" "bell" {
+  name                = var.name
+  description         = "Rings when the earliest task of the duebell queue is due. Set by duebell; do not edit."
+  schedule_expression = "cron(0 0 1 1 ? 1970)"
+  state               = "ENABLED"
+  tags                = local.tags
+
+  lifecycle {
+    ignore_changes = [schedule_expression, state, description]
+  }
+}
+
+resource "aws_cloudwatch_event_target" "worker" {
+  rule      = aws_cloudwatch_event_rule.bell.name
+  target_id = "worker"
+  arn       = aws_lambda_function.worker.arn
+
+  retry_policy {
+    maximum_event_age_in_seconds = 86400
+    maximum_retry_attempts       = 185
+  }
+  dead_letter_config {
+    arn = aws_sqs_queue.lost_rings.arn
+  }
+}
+
+resource "aws_lambda_permission" "bell" {
+  function_name = aws_lambda_function.worker.function_name
+  action        = "lambda:InvokeFunction"
+  principal     = "events.amazonaws.com"
+  source_arn    = aws_cloudwatch_event_rule.bell.arn
+}
+
+# Rings that never reached the worker: EventBridge gave up on them, or was not allowed to invoke it.
+resource "aws_sqs_queue" "lost_rings" {
+  name                      = "${var.name}-lost-rings"
+  message_retention_seconds = 1209600
+  sqs_managed_sse_enabled   = var.kms_key_arn == "" ? true : null
+  kms_master_key_id         = var.kms_key_arn == "" ? null : var.kms_key_arn
+  tags                      = local.tags
+}
+
+resource "aws_sqs_queue_policy" "lost_rings" {
+  queue_url = aws_sqs_queue.lost_rings.id
+  policy    = data.aws_iam_policy_document.lost_rings.json
+}
+
+data "aws_iam_policy_document" "lost_rings" {
+  statement {
+    actions   = ["sqs:SendMessage"]
+    resources = [aws_sqs_queue.lost_rings.arn]
+    principals {
+      type        = "Service"
+      identifiers = ["events.amazonaws.com"]
+    }
+    condition {
+      test     = "ArnEquals"
+      variable = "aws:SourceArn"
+      values   = [aws_cloudwatch_event_rule.bell.arn]
+    }
+  }
+}
+
+resource "aws_cloudwatch_event_rule" "backstop" {
+  count               = var.backstop_minutes > 0 ? 1 : 0
+  name                = "${var.name}-backstop"
+  description         = "Wakes the duebell worker now and then, should anyone break the rule that wakes it when it is due."
+  schedule_expression = "rate(${var.backstop_minutes} minutes)"
+  tags                = local.tags
+}
+
+resource "aws_cloudwatch_event_target" "backstop" {
+  count     = var.backstop_minutes > 0 ? 1 : 0
+  rule      = aws_cloudwatch_event_rule.backstop[0].name
+  target_id = "worker"
+  arn       = aws_lambda_function.worker.arn
+}
+
+resource "aws_lambda_permission" "backstop" {
+  count         = var.backstop_minutes > 0 ? 1 : 0
+  function_name = aws_lambda_function.worker.function_name
+  action        = "lambda:InvokeFunction"
+  principal     = "events.amazonaws.com"
+  source_arn    = aws_cloudwatch_event_rule.backstop[0].arn
+}

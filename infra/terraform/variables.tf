@@ -1,0 +1,144 @@
+variable "name" {
+  description = "Names the table, the rule, the worker and the rest. Cannot be changed later."
+  type        = string
+  default     = "duebell"
+  validation {
+    condition     = can(regex("^[a-zA-Z0-9_-]{3,40}$", var.name))
+    error_message = "3 to 40 letters, digits, hyphens and underscores."
+  }
+}
+
+variable "bundle" {
+  description = "The worker's bundle, a zip that `duebell bundle` built."
+  type        = string
+}
+
+variable "worker" {
+  description = "module:attribute of the Worker in the bundle. Without it every task fails: no action is known."
+  type        = string
+  default     = ""
+}
+
+variable "lanes" {
+  description = "Partitions of the queue. Read once, when the queue is first used."
+  type        = number
+  default     = 4
+  validation {
+    condition     = var.lanes >= 1 && var.lanes <= 16
+    error_message = "1 to 16."
+  }
+}
+
+variable "retention_days" {
+  description = "How many days finished tasks are kept as history."
+  type        = number
+  default     = 30
+}
+
+variable "runtime" {
+  description = "The Python that the bundle was built for."
+  type        = string
+  default     = "python3.13"
+}
+
+variable "architecture" {
+  description = "The processor that the bundle was built for: arm64 or x86_64."
+  type        = string
+  default     = "arm64"
+}
+
+variable "memory_size" {
+  description = "The worker's memory in MB; its share of the processor grows with it."
+  type        = number
+  default     = 512
+}
+
+variable "timeout" {
+  description = "The longest that one run may take, in seconds. What is left then goes on in the next run."
+  type        = number
+  default     = 300
+}
+
+variable "log_retention_days" {
+  description = "How many days the worker's log is kept."
+  type        = number
+  default     = 30
+}
+
+variable "deletion_protection" {
+  description = "Whether the table refuses to be deleted."
+  type        = bool
+  default     = true
+}
+
+variable "kms_key_arn" {
+  description = "A KMS key of yours for the table, the queues and the log. Without it AWS's own keys are used."
+  type        = string
+  default     = ""
+}
+
+variable "environment" {
+  description = "Environment variables for your actions. Not for secrets: give the worker a policy to read those."
+  type        = map(string)
+  default     = {}
+}
+
+variable "worker_policies" {
+  description = "ARNs of IAM managed policies with what your actions may do, beside what duebell needs."
+  type        = list(string)
+  default     = []
+}
+
+variable "tracing" {
+  description = "Whether X-Ray traces the worker's runs."
+  type        = bool
+  default     = false
+}
+
+variable "metrics" {
+  description = "Whether the worker writes metrics. Each action has five; CloudWatch charges for each metric."
+  type        = bool
+  default     = true
+}
+
+variable "alarms" {
+  description = "Whether to make the alarms, the dashboard and the saved log queries."
+  type        = bool
+  default     = true
+}
+
+variable "alarm_topic_arn" {
+  description = "An SNS topic that the alarms tell. Without it they only show their state."
+  type        = string
+  default     = ""
+}
+
+variable "lateness_milliseconds" {
+  description = "How late one task in a hundred may start before the alarm, in milliseconds."
+  type        = number
+  default     = 300000
+}
+
+variable "backstop_minutes" {
+  description = "A second line, should anyone break the rule: the worker is also invoked every so many minutes, 2 or more. 0 is off."
+  type        = number
+  default     = 0
+}
+
+variable "monthly_budget" {
+  description = "US dollars a month that what is tagged duebell=<name> may cost before a mail is sent. 0 is off."
+  type        = number
+  default     = 0
+}
+
+variable "budget_mail" {
+  description = "Whom the budget tells."
+  type        = string
+  default     = ""
+}
+
+variable "saved_queries" {
+  description = "Whether to save the log queries too; some regions and emulators have none."
+  type        = bool
+  default     = true
+}

@@ -1,0 +1,162 @@
+locals {
+  tells = var.alarm_topic_arn == "" ? [] : [var.alarm_topic_arn]
+
+  # What each alarm looks at. Each is raised by one period above its threshold.
+  watched = {
+    lost-rings = {
+      description = "A ring never reached the worker."
+      namespace   = "AWS/SQS"
+      metric      = "ApproximateNumberOfMessagesVisible"
+      dimensions  = { QueueName = aws_sqs_queue.lost_rings.name }
+      statistic   = "Maximum"
+      threshold   = 0
+    }
+    failed-runs = {
+      description = "A run failed to the last of Lambda's tries."
+      namespace   = "AWS/SQS"
+      metric      = "ApproximateNumberOfMessagesVisible"
+      dimensions  = { QueueName = aws_sqs_queue.failed_runs.name }
+      statistic   = "Maximum"
+      threshold   = 0
+    }
+    failed-tasks = {
+      description = "A task failed for good; it is kept, and can be retried."
+      namespace   = "duebell"
+      metric      = "Failed"
+      dimensions  = { Scheduler = var.name }
+      statistic   = "Sum"
+      threshold   = 0
+    }
+    lateness = {
+      description = "One task in a hundred starts later than it should."
+      namespace   = "duebell"
+      metric      = "Lateness"
+      dimensions  = { Scheduler = var.name }
+      statistic   = "p99"
+      threshold   = var.lateness_milliseconds
+    }
+    errors = {
+      description = "The worker ends in errors; Lambda tries it again."
+      namespace   = "AWS/Lambda"
+      metric      = "Errors"
+      dimensions  = { FunctionName = aws_lambda_function.worker.function_name }
+      statistic   = "Sum"
+      threshold   = 2
+    }
+    throttles = {
+      description = "Lambda throttles the worker, so tasks are late."
+      namespace   = "AWS/Lambda"
+      metric      = "Throttles"
+      dimensions  = { FunctionName = aws_lambda_function.worker.function_name }
+      statistic   = "Sum"
+      threshold   = 0
+    }
+  }
+}
+
+resource "aws_cloudwatch_metric_alarm" "watched" {
+  for_each = { for name, alarm in local.watched : name => alarm if var.alarms }
+
+  alarm_name          = "${var.name}-${each.key}"
+  alarm_description   = each.value.description
+  namespace           = each.value.namespace
+  metric_name         = each.value.metric
+  dimensions          = each.value.dimensions
+  statistic           = startswith(each.value.statistic, "p") ? null : each.value.statistic
+  extended_statistic  = startswith(each.value.statistic, "p") ? each.value.statistic : null
+  period              = 300
+  evaluation_periods  = 1
+  threshold           = each.value.threshold
+  comparison_operator = "GreaterThanThreshold"
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = local.tells
+  tags                = local.tags
+}
+
+resource "aws_cloudwatch_dashboard" "watched" {
+  count          = var.alarms ? 1 : 0
+  dashboard_name = var.name
+  dashboard_body = <<-JSON
+    {"widgets": [
+      {"type": "text", "x": 0, "y": 0, "width": 24, "height": 1,
+       "properties": {"markdown": "**duebell ${var.name}**: is it on time, is anything failing, what is queued"}},
+      {"type": "metric", "x": 0, "y": 1, "width": 12, "height": 6, "properties": {
+        "title": "Is it on time: lateness, ms", "region": "${data.aws_region.here.name}", "view": "timeSeries", "period": 60,
+        "metrics": [["duebell", "Lateness", "Scheduler", "${var.name}", {"stat": "p50"}],
+                    ["...", {"stat": "p99"}], ["...", {"stat": "Maximum"}]]}},
+      {"type": "metric", "x": 12, "y": 1, "width": 12, "height": 6, "properties": {
+        "title": "Overdue at the end of a run, and how often the rule was set", "region": "${data.aws_region.here.name}",
+        "view": "timeSeries", "period": 60,
+        "metrics": [["duebell", "Overdue", "Scheduler", "${var.name}", {"stat": "Maximum"}],
+                    [".", "PutRuleCalls", ".", ".", {"stat": "Sum", "yAxis": "right"}]]}},
+      {"type": "metric", "x": 0, "y": 7, "width": 12, "height": 6, "properties": {
+        "title": "Is anything failing: tasks", "region": "${data.aws_region.here.name}", "view": "timeSeries", "period": 300,
+        "stat": "Sum",
+        "metrics": [["duebell", "Failed", "Scheduler", "${var.name}"], [".", "Retried", ".", "."],
+                    [".", "Expired", ".", "."], [".", "Done", ".", ".", {"yAxis": "right"}]]}},
+      {"type": "metric", "x": 12, "y": 7, "width": 12, "height": 6, "properties": {
+        "title": "Is anything failing: the worker", "region": "${data.aws_region.here.name}", "view": "timeSeries",
+        "period": 300, "stat": "Sum",
+        "metrics": [["AWS/Lambda", "Errors", "FunctionName", "${var.name}"], [".", "Throttles", ".", "."],
+                    [".", "Invocations", ".", ".", {"yAxis": "right"}],
+                    ["AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName", "${var.name}-lost-rings",
+                     {"stat": "Maximum"}], ["...", "${var.name}-failed-runs", {"stat": "Maximum"}]]}},
+      {"type": "metric", "x": 0, "y": 13, "width": 12, "height": 6, "properties": {
+        "title": "What is queued", "region": "${data.aws_region.here.name}", "view": "timeSeries", "period": 300,
+        "metrics": [["duebell", "QueueDepth", "Scheduler", "${var.name}", {"stat": "Maximum"}]]}},
+      {"type": "metric", "x": 12, "y": 13, "width": 12, "height": 6, "properties": {
+        "title": "How long runs take, ms", "region": "${data.aws_region.here.name}", "view": "timeSeries", "period": 300,
+        "metrics": [["duebell", "RunDuration", "Scheduler", "${var.name}", {"stat": "p50"}],
+                    ["...", {"stat": "Maximum"}]]}}
+    ]}
+  JSON
+}
+
+locals {
+  queries = {
+    "what failed, and why" = <<-QUERY
+      filter event = "task" and outcome in ["failed", "retried"]
+      | sort @timestamp desc
+      | display @timestamp, id, action, attempt, outcome, failure, message, run
+    QUERY
+    "what was late"        = <<-QUERY
+      filter event = "task" and lateness_ms > 120000
+      | sort lateness_ms desc
+      | display @timestamp, id, action, lateness_ms, outcome, run
+    QUERY
+    "the life of one task" = <<-QUERY
+      filter id = "put the id here"
+      | sort @timestamp asc
+      | display @timestamp, event, action, attempt, outcome, lateness_ms, next_attempt, message, run
+    QUERY
+  }
+}
+
+resource "aws_cloudwatch_query_definition" "saved" {
+  for_each = { for name, query in local.queries : name => query if var.alarms && var.saved_queries }
+
+  name            = "duebell/${var.name}/${each.key}"
+  log_group_names = [aws_cloudwatch_log_group.worker.name]
+  query_string    = each.value
+}
+
+resource "aws_budgets_budget" "monthly" {
+  count        = var.monthly_budget > 0 ? 1 : 0
+  name         = "${var.name}-monthly"
+  budget_type  = "COST"
+  time_unit    = "MONTHLY"
+  limit_amount = tostring(var.monthly_budget)
+  limit_unit   = "USD"
+
+  cost_filter {
+    name   = "TagKeyValue"
+    values = [format("user:duebell$%s", var.name)]
+  }
+  notification {
+    notification_type          = "ACTUAL"
+    comparison_operator        = "GREATER_THAN"
+    threshold                  = 100
+    threshold_type             = "PERCENTAGE"
+    subscriber_email_addresses = [var.budget_mail]
+  }
+}

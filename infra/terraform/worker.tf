@@ -1,0 +1,80 @@
+resource "aws_lambda_function" "worker" {
+  function_name    = var.name
+  description      = "Runs the duebell tasks that are due, and arms the rule for the next."
+  handler          = "duebell_worker.entry.handler"
+  runtime          = var.runtime
+  architectures    = [var.architecture]
+  filename         = var.bundle
+  source_code_hash = filebase64sha256(var.bundle)
+  role             = aws_iam_role.worker.arn
+  memory_size      = var.memory_size
+  timeout          = var.timeout
+  tags             = local.tags
+
+  logging_config {
+    log_format = "Text"
+    log_group  = aws_cloudwatch_log_group.worker.name
+  }
+  tracing_config {
+    mode = var.tracing ? "Active" : "PassThrough"
+  }
+  environment {
+    variables = {
+      DUEBELL_TABLE          = var.name
+      DUEBELL_RULE           = var.name
+      DUEBELL_WORKER         = var.worker
+      DUEBELL_LANES          = tostring(var.lanes)
+      DUEBELL_RETENTION_DAYS = tostring(var.retention_days)
+      DUEBELL_METRICS        = var.metrics ? "on" : "off"
+      DUEBELL_ENVIRONMENT    = jsonencode(var.environment)
+    }
+  }
+}
+
+# Whatever an apply did to the rule, the worker sets it right: it is invoked when what matters to it has changed.
+resource "aws_lambda_invocation" "arm" {
+  function_name = aws_lambda_function.worker.function_name
+  input         = "{}"
+  triggers = {
+    code     = aws_lambda_function.worker.source_code_hash
+    settings = sha256(jsonencode(aws_lambda_function.worker.environment))
+    rule     = aws_cloudwatch_event_rule.bell.arn
+    target   = aws_cloudwatch_event_target.worker.arn
+  }
+  depends_on = [
+    aws_dynamodb_table.queue,
+    aws_iam_role_policy.worker,
+    aws_iam_role_policy_attachment.worker,
+    aws_lambda_permission.bell,
+  ]
+}
+
+# A run that dies is tried twice more at once; after that its watchdog, which is the rule, starts another.
+resource "aws_lambda_function_event_invoke_config" "worker" {
+  function_name                = aws_lambda_function.worker.function_name
+  qualifier                    = "$LATEST"
+  maximum_retry_attempts       = 2
+  maximum_event_age_in_seconds = 21600
+
+  destination_config {
+    on_failure {
+      destination = aws_sqs_queue.failed_runs.arn
+    }
+  }
+}
+
+# Runs that failed to the last of Lambda's tries.
+resource "aws_sqs_queue" "failed_runs" {
+  name                      = "${var.name}-failed-runs"
+  message_retention_seconds = 1209600
+  sqs_managed_sse_enabled   = var.kms_key_arn == "" ? true : null
+  kms_master_key_id         = var.kms_key_arn == "" ? null : var.kms_key_arn
+  tags                      = local.tags
+}
+
+resource "aws_cloudwatch_log_group" "worker" {
+  name              = "/aws/lambda/${var.name}"
+  retention_in_days = var.log_retention_days
+  kms_key_id        = var.kms_key_arn == "" ? null : var.kms_key_arn
+  tags              = local.tags
+}

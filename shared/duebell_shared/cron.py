@@ -237,7 +237,7 @@ def _month_days(text: str) -> Days:
             from_end.add(0)
         elif part.startswith("L-"):
             back = part.removeprefix("L-")
-            if not back.isdecimal() or not 1 <= int(back) <= 30:  # noqa: PLR2004 (days before the last)
+            if not re.fullmatch(r"[0-9]{1,2}", back) or not 1 <= int(back) <= 30:  # noqa: PLR2004
                 raise _MONTH_DAY.wrong(part, "after L- comes a number of days, 1 to 30")
             from_end.add(int(back))
         elif part.endswith("W"):

@@ -1,7 +1,7 @@
 """A schedule: an expression of when something recurs, in a time zone, between a start and an end."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -14,7 +14,7 @@ from .wall_clock import instant_of, next_match
 
 __all__ = ["Schedule", "make_schedule"]
 
-_RATE = re.compile(r"rate\(\s*(\d{1,7})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE)
+_RATE = re.compile(r"rate\(\s*([0-9]{1,7})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE)
 _AT = re.compile(r"at\(\s*(.*?)\s*\)", re.IGNORECASE)
 _CRON = re.compile(r"cron\((.*)\)", re.IGNORECASE)
 
@@ -22,6 +22,13 @@ _UNITS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": tim
 
 #: From the first year of a rule to its last.
 _LONGEST = timedelta(days=230 * 366)
+
+#: Before every occurrence in any time zone: years begin with 1970.
+_BEFORE_ALL = datetime(1969, 12, 30, tzinfo=UTC)
+
+#: What a system's folder of time zones holds beside IANA's: its own setting, and copies, of which those with
+#: leap seconds are off by half a minute. The Lambda has none of them, or others.
+_NOT_IANA = re.compile(r"localtime|posixrules|(posix|right)/.*")
 
 _MINUTE = timedelta(minutes=1)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -51,10 +58,13 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
     def next_after(self, instant: datetime) -> datetime | None:
         """The first occurrence strictly after this instant, in UTC; None when there is none any more."""
-        if self.start is not None:
-            instant = max(instant, self.start - _MILLISECOND)
-        found = self._next_after(instant)
-        return found if found is not None and found <= (self.end or LATEST) else None
+        last = min(self.end or LATEST, LATEST)
+        if self.start is not None and self.start > instant:
+            instant = self.start - _MILLISECOND
+        if instant >= last:
+            return None
+        found = self._next_after(max(instant, _BEFORE_ALL))
+        return found if found is not None and found <= last else None
 
     def latest(self, after: datetime, until: datetime, n: int) -> list[datetime]:
         """The last n occurrences after the one instant and up to the other, in order."""
@@ -190,12 +200,15 @@ def _naive(text: str) -> datetime:
 
 def _zone(name: str) -> ZoneInfo:
     try:
+        if _NOT_IANA.fullmatch(name):
+            raise KeyError(name)  # noqa: TRY301 (as if it were not there)
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError, TypeError):
         import difflib  # noqa: PLC0415 (only to be kind)
         import zoneinfo  # noqa: PLC0415
 
-        near = difflib.get_close_matches(str(name), sorted(zoneinfo.available_timezones()), n=1, cutoff=0.5)
+        known = sorted(zone for zone in zoneinfo.available_timezones() if not _NOT_IANA.fullmatch(zone))
+        near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]}?" if near else ", such as Europe/Berlin"
         raise InvalidSchedule("timezone", f"{name!r} is no IANA time zone{hint}") from None
 

@@ -17,8 +17,8 @@ __all__ = ["instant_of", "next_match"]
 
 _MINUTE = timedelta(minutes=1)
 
-#: Clocks are not changed and changed back within this.
-_STEADY = timedelta(days=14)
+#: Clocks are not changed and changed back within this, and never by as much.
+_STEADY = timedelta(days=3)
 
 _MINUTES_OF_DAY = 1440
 
@@ -52,12 +52,15 @@ def _next_by_the_minute(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime
         if shown is None:
             return None
         instant = (shown - offset).replace(tzinfo=UTC)
-        changed = _first_change(zone, after, instant)
-        if changed is None:
+        near = min(instant, after + _STEADY)
+        if (changed := _change_between(zone, after, near)) is not None:
+            if _fits(cron, _shown(changed, zone)):
+                return changed
+            after = changed
+        elif near == instant:
             return instant
-        if _fits(cron, _shown(changed, zone)):
-            return changed
-        after = changed
+        else:  # until shortly before, no clock shows a match, however often it is changed
+            after = max(near, instant - _STEADY)
 
 
 def _matches(cron: Cron, after: datetime) -> Iterator[datetime]:
@@ -95,18 +98,16 @@ def _shown(instant: datetime, zone: ZoneInfo) -> datetime:
     return instant.astimezone(zone).replace(tzinfo=None, fold=0)
 
 
-def _first_change(zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
-    """The first instant at which clocks are changed, after the one and up to the other; None if none."""
-    while after < until:
-        step = min(after + _STEADY, until)
-        if zone.utcoffset(step.astimezone(zone)) != zone.utcoffset(after.astimezone(zone)):
-            return _change(zone, after, step)
-        after = step
-    return None
+def _change_between(zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
+    """The instant at which clocks are changed after the one and up to the other, near ones; None if none."""
+    if zone.utcoffset(after.astimezone(zone)) == zone.utcoffset(until.astimezone(zone)):
+        return None
+    return _change(zone, after, until)
 
 
 def _change(zone: ZoneInfo, before: datetime, until: datetime) -> datetime:
     """The instant of the change of clocks that lies after the one and not after the other, to the second."""
+    before = before.replace(microsecond=0)
     offset = zone.utcoffset(before.astimezone(zone))
     least, most = 0, int((until - before).total_seconds())
     while most - least > 1:
@@ -116,4 +117,4 @@ def _change(zone: ZoneInfo, before: datetime, until: datetime) -> datetime:
             least = middle
         else:
             most = middle
-    return (before + timedelta(seconds=most)).replace(microsecond=0)
+    return before + timedelta(seconds=most)

@@ -42,7 +42,8 @@ def words_for(schedule: "Schedule") -> str:
         if schedule.start:
             words += f", counted from {_moment(schedule.start)}"
     elif text.lower().startswith("at"):
-        words = f"once, on {text[3:-1].strip().replace('T', ' at ')}, {schedule.timezone}"
+        at = datetime.fromisoformat(text[3:-1].strip())
+        words = f"once, on {at.date()} at {at.time()}, {schedule.timezone}"
     else:
         is_aws = text.lower().startswith("cron(")
         cron = parse_aws(text[5:-1]) if is_aws else parse_classic(text)
@@ -68,12 +69,12 @@ def _time(cron: Cron) -> str:  # noqa: PLR0911 (one for each shape)
     if hour == "*":
         if minute == "*":
             return "every minute"
-        if step := re.fullmatch(r"(?:\*|0)/(\d+)", minute):
-            return _every(step[1], "minutes")
+        if step := _even_step(minute, 60):
+            return _every(step, "minutes")
         return f"every hour at {_and(f':{one % 60:02}' for one in cron.minutes if one < 60)}"  # noqa: PLR2004
-    step = re.fullmatch(r"(?:\*|0)/(\d+)", hour)
+    step = _even_step(hour, 24)
     if step and minute.isdecimal():
-        return f"{_every(step[1], 'hours')} at :{int(minute):02}"
+        return f"{_every(step, 'hours')} at :{int(minute):02}"
     if len(cron.minutes) <= _MOST_TIMES:
         return f"at {_and(f'{one // 60:02}:{one % 60:02}' for one in cron.minutes)}"
     hours = sorted({one // 60 for one in cron.minutes})
@@ -82,9 +83,15 @@ def _time(cron: Cron) -> str:  # noqa: PLR0911 (one for each shape)
         within = f"in the hours {_and(f'{one:02}' for one in hours)}"
     if minute == "*":
         return f"every minute {within}"
-    if step := re.fullmatch(r"(?:\*|0)/(\d+)", minute):
-        return f"{_every(step[1], 'minutes')} {within}"
+    if step := _even_step(minute, 60):
+        return f"{_every(step, 'minutes')} {within}"
     return f"at {_and(f':{one:02}' for one in sorted({one % 60 for one in cron.minutes}))} {within}"
+
+
+def _even_step(field: str, whole: int) -> str | None:
+    """The step of a field that goes on evenly from one hour, or day, to the next; `*/45` does not."""
+    step = re.fullmatch(r"(?:\*|0)/([0-9]+)", field)
+    return step[1] if step and int(step[1]) < whole and whole % int(step[1]) == 0 else None
 
 
 def _days(cron: Cron) -> str:
@@ -99,13 +106,17 @@ def _month_days(days: Days) -> str:
     parts = []
     if days.numbers:
         parts.append(f"on the {_and(_ordinal(day) for day in sorted(days.numbers))}")
-    parts += [
-        f"{back} days before the last day" if back else "on the last day" for back in sorted(days.from_end)
-    ]
+    parts += [_before_the_last(back) for back in sorted(days.from_end)]
     parts += [f"on the weekday nearest to the {_ordinal(day)}" for day in sorted(days.nearest)]
     if days.last_workday:
         parts.append("on the last weekday")
-    return f"{_and(parts)} of the month".replace("1 days before", "the day before")
+    return f"{_and(parts)} of the month"
+
+
+def _before_the_last(back: int) -> str:
+    if back == 0:
+        return "on the last day"
+    return "the day before the last day" if back == 1 else f"{back} days before the last day"
 
 
 def _week_days(days: Days) -> str:

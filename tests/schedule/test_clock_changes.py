@@ -152,6 +152,63 @@ def test_the_first_year_and_the_last() -> None:
     assert Schedule(expression="rate(1 day)").next_after(datetime(2199, 12, 31, 12, tzinfo=UTC)) is None
 
 
+def test_an_end_beyond_the_last_year_does_not_move_it() -> None:
+    beyond = datetime(3000, 1, 1, tzinfo=UTC)
+    near_the_last = datetime(2199, 12, 31, 23, 58, tzinfo=UTC)
+    schedule = Schedule(expression="rate(1 minute)", start=near_the_last, end=beyond)
+    assert schedule.preview(9, near_the_last - timedelta(days=1)) == [
+        near_the_last,
+        near_the_last + timedelta(minutes=1),
+    ]
+    # In New York it is still 2199 when the last minute a rule can ring in has passed.
+    late = Schedule(expression="0 23 31 12 *", timezone=NEW_YORK, end=beyond)
+    assert late.next_after(datetime(2199, 6, 1, tzinfo=UTC)) is None
+
+
+@pytest.mark.parametrize("expression", ["0 9 * * *", "*/5 * * * *", "rate(1 day)", "at(2030-01-01T00:00:00)"])
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", NEW_YORK])
+def test_the_ends_of_the_calendar(expression: str, zone: str) -> None:
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    schedule = Schedule(expression=expression, timezone=zone, start=first)
+    found = schedule.next_after(first)
+    assert found
+    assert found > datetime(1969, 12, 29, tzinfo=UTC)
+    assert schedule.next_after(last) is None
+    assert make_schedule(expression, timezone=zone, start=first, now=datetime(2026, 1, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("expression", "zone", "expected"),
+    [
+        ("cron(0 * 1 1 ? 2199)", BERLIN, "2199-01-01T00:00+01:00"),
+        ("cron(0 */12 29 2 ? 2196)", NEW_YORK, "2196-02-29T00:00-05:00"),
+        # At its first change of the year the clock in Berlin shows 03:00, which is not skipped on the way.
+        ("cron(0 */3 29 3 ? 2026)", BERLIN, "2026-03-29T00:00+01:00"),
+        ("cron(0 3-4/7 29 3 ? 2026)", BERLIN, "2026-03-29T03:00+02:00"),
+    ],
+)
+def test_a_far_match_of_the_clock(expression: str, zone: str, expected: str) -> None:
+    found = Schedule(expression=expression, timezone=zone).next_after(datetime(2025, 11, 21, tzinfo=UTC))
+    assert found
+    assert found.astimezone(ZoneInfo(zone)).isoformat(timespec="minutes") == expected
+
+
+def test_a_repeated_hour_just_before_a_far_match() -> None:
+    # The clock shows 01:30 on 1 November once more; the next such date is a year away
+    first = datetime(2026, 11, 1, 5, 30, tzinfo=UTC)
+    schedule = Schedule(expression="cron(30 1-1/2 1 11 ? *)", timezone=NEW_YORK)
+    assert schedule.next_after(first) == first + timedelta(hours=1)
+    assert schedule.next_after(first + timedelta(hours=1)) == datetime(2027, 11, 1, 5, 30, tzinfo=UTC)
+
+
+def test_instants_within_a_second_of_a_change() -> None:
+    change = datetime(2026, 3, 29, 1, tzinfo=UTC)
+    for expression in ("* * * * *", "30 2 * * *"):
+        schedule = Schedule(expression=expression, timezone=BERLIN)
+        for milliseconds in (1, 300, 999, 1000, 1300):
+            assert schedule.next_after(change - timedelta(milliseconds=milliseconds)) == change
+
+
 # Rates.
 
 

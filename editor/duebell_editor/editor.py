@@ -1,7 +1,7 @@
 """The library that services embed: add tasks to the queue, look at them, change them."""
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
@@ -30,6 +30,7 @@ from .listing import Page, list_tasks, make_filter
 from .many import AddReport, NewTask, check_all, write_all
 from .recurring import Recurring, changed_recurrence, new_recurrence
 from .status import SchedulerStatus, read_status
+from .transfer import ImportReport, export_tasks, read_chunks, write_chunk
 
 __all__ = ["Editor", "IfExists"]
 
@@ -286,6 +287,29 @@ class Editor:
         """See to it that the rule rings for the earliest task, whatever happened to it. Raises NotArmed."""
         self._armer.verify()
         return self.status()
+
+    def export_tasks(self) -> Iterator[bytes]:
+        """Every task as a line of JSON, history included, read as it is consumed: for `import_tasks`."""
+        return export_tasks(self._store, self._lanes, self._clock())
+
+    def import_tasks(
+        self, lines: Iterable[bytes | str], *, progress: Callable[[int], None] = lambda _: None
+    ) -> ImportReport:
+        """Add the tasks of an export as they were, but for ids that are there already.
+
+        One that was running is scheduled. `progress` is told now and then how many are done. An import that
+        was broken off is repeated from the beginning. Raises InvalidTask with the line that is none; those
+        before it are stored, and the rule rings for them. Raises NotArmed.
+        """
+        done = 0
+        report = ImportReport(written=0, there=0)
+        for chunk in read_chunks(lines, self._lanes):
+            part, waiting = write_chunk(chunk, self._store.insert)
+            self._arm(waiting)
+            report = report + part
+            done += len(chunk)
+            progress(done)
+        return report
 
     @cached_property
     def _lanes(self) -> int:

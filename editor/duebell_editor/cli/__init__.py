@@ -4,6 +4,9 @@ Needs typer and rich (`pip install 'duebell[cli]'`).
 """
 
 from .commands import app
+from .moving import app as moving
 from .running import run
 
 __all__ = ["app", "run"]
+
+app.add_typer(moving)

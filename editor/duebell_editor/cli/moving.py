@@ -1,0 +1,69 @@
+"""The commands about a whole queue: out, in, and more lanes."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from duebell_shared.backend import Backend
+from duebell_shared.settings import Settings
+
+from ..editor import Editor
+from ..relane import relane as relane_queue
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def _backend() -> Backend:
+    """What these commands work on; tests put their own here."""
+    return Backend.connect(Settings.from_env())
+
+
+@app.command("export")
+def export_queue() -> None:
+    """Write every task, history included, to standard output: one JSON document to a line."""
+    output = sys.stdout.buffer
+    for line in Editor(backend=_backend()).export_tasks():
+        output.write(line + b"\n")
+
+
+@app.command("import")
+def import_queue(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="What was exported. [standard input]")
+    ] = None,
+) -> None:
+    """Add the tasks of an export, but for ids that are there already; so it can be repeated.
+
+    The exit status is 1 if one could not be written.
+    """
+    editor = Editor(backend=_backend())
+
+    def say(done: int) -> None:
+        print(f"{done:,} tasks", file=sys.stderr)
+
+    if file is None:
+        report = editor.import_tasks(sys.stdin.buffer, progress=say)
+    else:
+        try:
+            with file.open("rb") as lines:
+                report = editor.import_tasks(lines, progress=say)
+        except OSError as error:
+            raise typer.BadParameter(f"cannot read {file}: {error.strerror}") from error
+    print(f"{report.written:,} written, {report.there:,} there already, {len(report.failures):,} failed")
+    for failure in report.failures[:10]:
+        print(f"{failure.id}: {failure.error}", file=sys.stderr)
+    if report.failures:
+        raise typer.Exit(1)
+
+
+@app.command()
+def relane(
+    lanes: Annotated[int, typer.Argument(metavar="LANES", help="How many there shall be, up to 16.")],
+) -> None:
+    """Give the queue more lanes, while it is empty; refuses otherwise, and says what to do."""
+    record = relane_queue(_backend(), lanes)
+    print(f"{len(record.lanes)} lanes; restart the editors, which remember how many there were")

@@ -1,0 +1,95 @@
+"""Taking a whole queue elsewhere: out as JSON lines, one task each, and in again, as often as it takes."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from duebell_shared.errors import InvalidTask
+from duebell_shared.given import check_name
+from duebell_shared.store import Store
+from duebell_shared.task import Status, Task, lane_of
+
+from .many import AddFailure, write_all
+
+__all__ = ["ImportReport", "export_tasks", "read_chunks", "write_chunk"]
+
+#: Tasks fetched at a time from their keys: DynamoDB's limit for one BatchGetItem.
+_BATCH = 100
+
+#: Tasks written side by side before the next lines are read.
+_CHUNK = 1_000
+
+_QUEUED = {Status.SCHEDULED, Status.RUNNING}
+
+
+class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What an import did: how many tasks it wrote, how many ids were there already, and what failed."""
+
+    written: int
+    there: int
+    failures: tuple[AddFailure, ...] = ()
+
+    def __add__(self, other: "ImportReport") -> "ImportReport":
+        return ImportReport(
+            written=self.written + other.written,
+            there=self.there + other.there,
+            failures=self.failures + other.failures,
+        )
+
+
+def export_tasks(store: Store, lanes: int, now: datetime) -> Iterator[bytes]:
+    """Each task as one line of JSON, history that has not expired included; read as it is consumed.
+
+    What changes meanwhile may be in it as it was or as it is: stop editors and the rule for an exact copy.
+    """
+    for lane in range(lanes):
+        keys = store.queued(lane)
+        while batch := list(itertools.islice(keys, _BATCH)):
+            yield from map(msgspec.json.encode, store.get_many(batch).values())
+        yield from map(msgspec.json.encode, store.unqueued(lane, set(Status) - _QUEUED, now=now))
+
+
+def read_chunks(lines: Iterable[bytes | str], lanes: int) -> Iterator[list[Task]]:
+    """The tasks of these lines, some at a time. Raises InvalidTask at a line that is none, after those before."""
+    chunk: list[Task] = []
+    try:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                chunk.append(_read(number, line, lanes))
+            if len(chunk) == _CHUNK:
+                yield chunk
+                chunk = []
+    except InvalidTask:
+        yield chunk
+        raise
+    yield chunk
+
+
+def write_chunk(tasks: list[Task], insert: Callable[[Task], bool]) -> tuple[ImportReport, list[Task]]:
+    """Write the tasks, but for ids that are there already. Also returned: those that wait, to be rung for."""
+    new: set[str] = set()
+
+    def write(task: Task) -> Task:
+        if insert(task):
+            new.add(task.id)
+        return task
+
+    stored, failures = write_all(tasks, write)
+    report = ImportReport(written=len(new), there=len(stored) - len(new), failures=failures)
+    return report, [task for task in stored if task.queued]
+
+
+def _read(number: int, line: bytes | str, lanes: int) -> Task:
+    """The task of a line, as it is to begin its life here."""
+    try:
+        task = msgspec.json.decode(line, type=Task)
+        if task.recurrence:
+            task.recurrence.schedule.check()
+        lane = lane_of(check_name("id", task.id), lanes)
+    except (msgspec.MsgspecError, InvalidTask) as error:
+        raise InvalidTask(f"line {number}", f"is no task that was exported: {error}") from None
+    status = Status.SCHEDULED if task.status is Status.RUNNING else task.status
+    return replace(task, lane=lane, status=status, rev=1)

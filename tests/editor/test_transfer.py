@@ -1,0 +1,123 @@
+"""A queue taken elsewhere: what comes out goes in again as it was, once; and more lanes for an empty one."""
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from duebell_editor import Editor, InvalidSettings, InvalidTask, Status, TaskConflict
+from duebell_editor.relane import relane
+from duebell_shared.errors import AwsUnavailable
+from duebell_shared.rule import SENTINEL, expression_at
+from duebell_shared.settings import Settings
+from duebell_shared.task import Task
+from tests.editor.memory import Scheduler
+from tests.support import NOON
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def here() -> Scheduler:
+    """A queue with a task of each status, one that recurs, and odd payloads."""
+    here = Scheduler.start(Settings(lanes=2))
+    for number, status in enumerate(Status):
+        task = here.editor.add(
+            "act", due=HOUR * (number + 1), id=f"{status}/ü", payload={"n": 2**70, "f": 1e22}
+        )
+        here.become(task, status)
+    here.editor.add("act", schedule="rate(2 hours)", id="recurring", spread=HOUR, missed="all")
+    return here
+
+
+@pytest.fixture
+def there() -> Scheduler:
+    return Scheduler.start(Settings(lanes=5))
+
+
+def test_everything_is_there_as_it_was(here: Scheduler, there: Scheduler) -> None:
+    lines = list(here.editor.export_tasks())
+    report = there.editor.import_tasks(lines)
+    assert (report.written, report.there, report.failures) == (len(Status) + 1, 0, ())
+    for task in here.store.tasks.values():
+        moved = there.editor.get(task.id)
+        is_running = task.status is Status.RUNNING
+        assert moved == msgspec.structs.replace(
+            task, lane=moved.lane, rev=1, status=Status.SCHEDULED if is_running else task.status
+        )
+        assert moved.payload_json == task.payload_json
+    # And the rule rings for the first of them
+    assert there.events.expression == expression_at(NOON + HOUR)
+    assert there.editor.status().healthy
+
+
+def test_an_import_can_be_repeated(here: Scheduler, there: Scheduler) -> None:
+    lines = [line.decode() for line in here.editor.export_tasks()]
+    there.editor.import_tasks(lines[:3])
+    before = dict(there.store.tasks)
+    report = there.editor.import_tasks([*lines, "", "\n"])
+    assert (report.written, report.there) == (len(lines) - 3, 3)
+    assert before.items() <= there.store.tasks.items()
+
+
+def test_a_line_that_is_no_task_stops_it_and_what_was_before_is_armed(
+    there: Scheduler, here: Scheduler
+) -> None:
+    good = [line for line in here.editor.export_tasks() if b'"id":"recurring"' in line]
+    for wrong in ("{}", "oops", '{"id": 7}'):
+        with pytest.raises(InvalidTask, match="line 2: is no task that was exported"):
+            there.editor.import_tasks([*good, wrong])
+    assert there.editor.get("recurring").queued
+    assert there.events.expression != SENTINEL
+
+
+def test_progress_is_told_and_failures_are_reported(
+    here: Scheduler, there: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    insert = there.store.insert
+
+    def sometimes(task: Task) -> bool:
+        if task.id == "recurring":
+            raise AwsUnavailable("throttled")
+        return insert(task)
+
+    monkeypatch.setattr(there.store, "insert", sometimes)
+    told: list[int] = []
+    report = there.editor.import_tasks(here.editor.export_tasks(), progress=told.append)
+    assert told == [len(Status) + 1]
+    assert [failure.id for failure in report.failures] == ["recurring"]
+
+
+# More lanes.
+
+
+def test_an_empty_queue_can_have_more_lanes(there: Scheduler) -> None:
+    there.editor.ensure_armed()
+    assert len(relane(there.backend, 16).lanes) == 16
+    assert len(relane(there.backend, 16).lanes) == 16
+    editor = Editor(backend=there.backend)
+    for number in range(64):
+        editor.add("act", due=HOUR, id=f"task-{number}")
+    assert {lane for lane, _ in there.store.tasks} == set(range(16))
+
+
+@pytest.mark.parametrize("lanes", [0, 4, 17])
+def test_fewer_lanes_or_too_many_are_refused(there: Scheduler, lanes: int) -> None:
+    with pytest.raises(InvalidSettings, match=r"lanes: must be 5, as many as there are, to 16"):
+        relane(there.backend, lanes)
+
+
+@pytest.mark.parametrize("status", Status)
+def test_a_queue_with_any_task_is_left_as_it_is(there: Scheduler, status: Status) -> None:
+    there.become(there.editor.add("act", due=HOUR, id="one"), status)
+    with pytest.raises(TaskConflict, match=r"the queue is not empty, history included: .*duebell export"):
+        relane(there.backend, 16)
+    assert there.store.record
+    assert len(there.store.record.lanes) == 5
+
+
+def test_a_queue_that_a_run_holds_is_left_as_it_is(there: Scheduler) -> None:
+    armer = there.backend.armer
+    armer.change(lambda record: record.claimed("run", now=NOON, until=NOON + HOUR))
+    with pytest.raises(TaskConflict, match="a run is at work"):
+        relane(there.backend, 16)

@@ -53,7 +53,7 @@ def export_tasks(store: Store, lanes: int, now: datetime) -> Iterator[bytes]:
 
 
 def read_chunks(lines: Iterable[bytes | str], lanes: int) -> Iterator[list[Task]]:
-    """The tasks of these lines, some at a time. Raises InvalidTask at a line that is none, after those before."""
+    """The tasks of these lines, some at a time. Raises InvalidTask at a line that is none."""
     chunk: list[Task] = []
     try:
         for number, line in enumerate(lines, start=1):

@@ -15,7 +15,7 @@ import typer
 from fastapi.testclient import TestClient
 
 from duebell_editor import Editor, Status
-from duebell_editor.cli import app, commands, run
+from duebell_editor.cli import app, commands, moving, run
 from duebell_editor.http import create_app
 from duebell_shared import errors
 from duebell_shared.instants import render
@@ -392,3 +392,35 @@ def test_a_preview_of_what_is_no_schedule(duebell: Duebell) -> None:
     status, out, err = duebell("preview", "cron(0 9 * * *)")
     assert (status, out) == (1, "")
     assert "cron(…) needs six fields" in err
+
+
+@pytest.fixture
+def queue(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands about a whole queue, over the same queue as the others."""
+    monkeypatch.setattr(moving, "_backend", lambda: editor._backend)
+
+
+@pytest.mark.usefixtures("queue")
+def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "ü", "--payload", '{"n": 12345678901234567890123}')
+    duebell("add", "x", "--schedule", "rate(1 hour)", "--id", "r")
+    status, out, _ = duebell("export")
+    assert (status, sorted(line["id"] for line in lines(out))) == (0, ["r", "ü"])
+    file = tmp_path / "queue.jsonl"
+    file.write_text(out, encoding="utf-8")
+    assert duebell("import", str(file)).out == "0 written, 2 there already, 0 failed\n"
+    status, _, err = duebell("import", str(tmp_path / "missing"))
+    assert (status, "cannot read" in err) == (2, True)
+    file.write_text(out + "oops\n", encoding="utf-8")
+    status, _, err = duebell("import", str(file))
+    assert status == 1
+    assert "line 3: is no task that was exported" in err
+
+
+@pytest.mark.usefixtures("queue")
+def test_more_lanes(duebell: Duebell) -> None:
+    assert duebell("relane", "9").out.startswith("9 lanes; restart the editors")
+    duebell("add", "x", "--in", "1h")
+    status, _, err = duebell("relane", "16")
+    assert status == 1
+    assert "the queue is not empty" in err

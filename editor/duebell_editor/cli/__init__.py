@@ -3,10 +3,10 @@
 Needs typer and rich (`pip install 'duebell[cli]'`).
 """
 
+from . import moving
 from .commands import app
-from .moving import app as moving
 from .running import run
 
 __all__ = ["app", "run"]
 
-app.add_typer(moving)
+app.add_typer(moving.app)

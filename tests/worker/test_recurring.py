@@ -1,0 +1,149 @@
+"""Recurring tasks as a run takes them: catching up, retries beside the chain, never beside themselves."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+from duebell_editor import Editor, Result, Status
+from duebell_shared.rule import expression_at
+from duebell_worker import Retry, Task, Worker
+from tests.support import NOON, Clock
+from tests.worker.log_lines import Log
+from tests.worker.stage import Stage
+
+HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
+
+
+def test_a_run_catches_up_with_all_at_once(editor: Editor, worker: Worker, clock: Clock, log: Log) -> None:
+    ran: list[datetime] = []
+    worker.action("act")(lambda _, task: ran.append(task.due))
+    editor.add("act", schedule="rate(1 hour)", missed="all", id="all")
+    clock.advance(5 * HOUR + MINUTE)
+    report = worker.run()
+    assert ran == [NOON + number * HOUR for number in range(1, 6)]
+    assert (report.done, report.rings_at) == (5, NOON + 6 * HOUR)
+    assert log.lines("task")[0]["next_due"] == str(NOON + 2 * HOUR)
+
+
+def test_an_action_knows_how_many_it_missed(editor: Editor, worker: Worker, clock: Clock, log: Log) -> None:
+    missed: list[int] = []
+    worker.action("act")(lambda _, task: missed.append(task.missed_runs))
+    editor.add("act", schedule="rate(1 hour)", id="once")
+    clock.advance(5 * HOUR + MINUTE)
+    assert worker.run().done == 1
+    assert (missed, log.lines("task")[0]["missed_runs"]) == ([4], 4)
+    task = editor.get("once")
+    assert (task.due, task.runs, task.status) == (NOON + 6 * HOUR, 1, Status.SCHEDULED)
+
+
+def test_what_is_skipped_is_not_run_and_said_to_be_so(
+    editor: Editor, worker: Worker, clock: Clock, log: Log
+) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", schedule="rate(1 hour)", missed="skip", id="skip")
+    clock.advance(5 * HOUR + 10 * MINUTE)
+    report = worker.run()
+    assert (report.done, report.expired) == (0, 1)
+    assert log.lines("task")[0]["outcome"] == "expired"
+    last = editor.get("skip").last
+    assert last
+    assert (last.result, last.due, last.missed) == (Result.SKIPPED, NOON + 5 * HOUR, 4)
+
+
+def test_a_task_that_is_too_late_expires(editor: Editor, worker: Worker, clock: Clock) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", due=HOUR, expires_after=10 * MINUTE, id="late")
+    clock.advance(2 * HOUR)
+    assert worker.run().expired == 1
+    task = editor.get("late")
+    assert (task.status, task.attempt, task.queued) == (Status.EXPIRED, 0, None)
+    # And it can be run all the same
+    editor.retry("late")
+    assert worker.run().done == 1
+
+
+def test_a_failing_occurrence_neither_delays_nor_cancels_the_next(
+    editor: Editor, worker: Worker, clock: Clock
+) -> None:
+    ran: list[tuple[datetime, int]] = []
+
+    @worker.action("act", attempts=2)
+    def act(_: object, task: Task) -> None:
+        ran.append((task.due, task.attempt))
+        if task.due == NOON + HOUR:
+            raise Retry(after=90 * MINUTE)
+
+    editor.add("act", schedule="rate(1 hour)", id="r")
+    for _ in range(4):
+        queued = editor.get("r").queued
+        assert queued
+        clock.now = queued
+        worker.run()
+    first, second = NOON + HOUR, NOON + 2 * HOUR
+    assert ran == [(first, 1), (second, 1), (first, 2), (NOON + 3 * HOUR, 1)]
+    task = editor.get("r")
+    assert [one.result for one in task.occurrences] == [Result.DONE, Result.FAILED, Result.DONE]
+    assert (task.runs, task.consecutive_failures) == (3, 0)
+
+
+def test_an_unknown_action_fails_an_occurrence_and_the_chain_goes_on(
+    editor: Editor, worker: Worker, clock: Clock
+) -> None:
+    editor.add("unknown", schedule="rate(1 hour)", id="r")
+    for _ in range(3):
+        clock.advance(HOUR)
+        worker.run()
+    task = editor.get("r")
+    assert (task.runs, task.consecutive_failures, task.status) == (3, 3, Status.SCHEDULED)
+    assert task.last
+    assert task.last.failure
+    assert task.last.failure.startswith("UnknownAction: ")
+
+
+def test_an_occurrence_never_starts_while_an_earlier_one_runs(
+    editor: Editor, staged: Worker, stage: Stage, clock: Clock
+) -> None:
+    at_work = 0
+    most = 0
+    started: list[datetime] = []
+
+    @contextmanager
+    def counted() -> Iterator[None]:
+        nonlocal at_work, most
+        at_work += 1
+        most = max(most, at_work)
+        yield
+        at_work -= 1
+
+    @staged.action("act")
+    def act() -> None:
+        with counted():
+            started.append(clock())
+            stage.sleep(150 * 60)  # two and a half times as long as the interval
+
+    editor.add("act", schedule="rate(1 hour)", id="long", max_runs=3)
+    clock.advance(HOUR)
+    # When others run beside it, as a duplicate ring has it
+    staged.run()
+    while editor.get("long").status is Status.SCHEDULED:
+        clock.now = max(clock(), editor.get("long").queued or clock())
+        staged.run()
+    # Then one began when the one before had ended, and stood for those that passed meanwhile
+    assert most == 1
+    task = editor.get("long")
+    assert [one.missed for one in task.occurrences] == [0, 1, 2]
+    assert task.status is Status.DONE
+
+
+def test_an_extra_run_leaves_the_rule_where_the_chain_needs_it(
+    editor: Editor, worker: Worker, clock: Clock
+) -> None:
+    extra: list[bool] = []
+    worker.action("act")(lambda: extra.append(True))
+    editor.add("act", schedule="rate(5 hours)", id="r")
+    clock.advance(HOUR)
+    editor.run_now("r")
+    assert worker.run().done == 1
+    task = editor.get("r")
+    assert (extra, task.due, task.runs) == ([True], NOON + 5 * HOUR, 0)
+    assert editor.status().expression == expression_at(NOON + 5 * HOUR)

@@ -137,17 +137,18 @@ class Editor:
         tasks: Iterable[NewTask | Mapping[str, Any]],
         *,
         if_exists: IfExists | Literal["fail", "keep", "replace"] = IfExists.FAIL,
+        progress: Callable[[int], None] = lambda _: None,
     ) -> AddReport:
         """Add any number of tasks, and arm once. Each is a NewTask, or a mapping with the arguments of `add`.
 
         All are checked before any is written, and InvalidTask names the one that cannot be right. What fails
         while writing (an id that is taken, AWS not answering) is in the report, beside the ids of those that
-        are stored. Raises NotArmed, with the report as its `report`, when they are stored and the rule could
-        not be confirmed.
+        are stored. `progress` is told how many are done. Raises NotArmed, with the report as its `report`,
+        when they are stored and the rule could not be confirmed.
         """
         if_exists = _if_exists(if_exists)
         checked = [self._placed(task) for task in check_all(tasks, self._check)]
-        stored, failures = write_all(checked, lambda task: self._write(task, if_exists))
+        stored, failures = write_all(checked, lambda task: self._write(task, if_exists), progress)
         report = AddReport(added=tuple(task.id for task in stored), failures=failures)
         try:
             self._arm(stored)

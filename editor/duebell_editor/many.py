@@ -76,7 +76,9 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
     return checked
 
 
-def write_all(tasks: list[Task], write: Callable[[Task], Task]) -> tuple[list[Task], tuple[AddFailure, ...]]:
+def write_all(
+    tasks: list[Task], write: Callable[[Task], Task], progress: Callable[[int], None] = lambda _: None
+) -> tuple[list[Task], tuple[AddFailure, ...]]:
     """Write each task, side by side; those stored, in order, and those that could not be."""
 
     def attempt(indexed: tuple[int, Task]) -> Task | AddFailure:
@@ -87,7 +89,10 @@ def write_all(tasks: list[Task], write: Callable[[Task], Task]) -> tuple[list[Ta
             return AddFailure(index=index, id=task.id, error=error)
 
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-add") as pool:
-        results = list(pool.map(attempt, enumerate(tasks)))
+        results = []
+        for result in pool.map(attempt, enumerate(tasks)):
+            results.append(result)
+            progress(len(results))
     stored = [result for result in results if isinstance(result, Task)]
     return stored, tuple(result for result in results if isinstance(result, AddFailure))
 

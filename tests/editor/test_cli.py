@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 import time
 import uuid
@@ -15,7 +16,7 @@ import typer
 from fastapi.testclient import TestClient
 
 from duebell_editor import Editor, Status
-from duebell_editor.cli import app, commands, moving, run
+from duebell_editor.cli import app, commands, moving, run, watching
 from duebell_editor.http import create_app
 from duebell_shared import errors
 from duebell_shared.instants import render
@@ -104,7 +105,7 @@ def test_if_exists(duebell: Duebell, editor: Editor) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["add"], "Missing argument"),
+        (["add"], "give the ACTION to run, or --from FILE"),
         (["add", "x"], "give either --due"),
         (["add", "x", "--due", "2026-12-31T09:00Z", "--in", "1h"], "give either --due"),
         (["add", "x", "--due", "2026-12-31T09:00"], "has no offset: end it with Z"),
@@ -124,7 +125,7 @@ def test_if_exists(duebell: Duebell, editor: Editor) -> None:
         (["list", "--limit", "many"], "Invalid value for '--limit'"),
         (["list", "--after", "2026-12-31T09:00"], "--after 2026-12-31T09:00 has no offset"),
         (["move", "a"], "give either --due"),
-        (["show"], "Missing argument"),
+        (["show"], "give the ACTION to run, or --from FILE"),
         (["polish"], "No such command 'polish'"),
     ],
 )
@@ -424,3 +425,114 @@ def test_more_lanes(duebell: Duebell) -> None:
     status, _, err = duebell("relane", "16")
     assert status == 1
     assert "the queue is not empty" in err
+
+
+# Many at once.
+
+
+@pytest.fixture
+def tasks_file(tmp_path: Path) -> Path:
+    return tmp_path / "tasks.jsonl"
+
+
+def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, tasks_file: Path) -> None:
+    tasks_file.write_text(
+        '{"action": "x", "due": "2026-12-31T09:00", "id": "a", "payload": {"n": 1}}\n'
+        "\n"
+        '{"action": "x", "in": 3600, "id": "b", "expires_after": 90}\n'
+        '{"action": "x", "schedule": "rate(1 hour)", "id": "c", "end": "2027-01-01T00:00:00Z"}\n'
+    )
+    status, out, err = duebell("add", "--from", str(tasks_file), "--timezone", "Europe/Berlin")
+    assert (status, out, err) == (0, "3 added, 0 failed\n", "")
+    assert render(editor.get("a").due) == "2026-12-31T08:00:00.000Z"
+    assert render(editor.get("b").due) == "2026-11-21T13:00:00.000Z"
+    assert editor.get("c").recurrence
+    # And those that are there already are told, beside those that are not
+    with tasks_file.open("a") as file:
+        file.write('{"action": "x", "in": 1, "id": "d"}\n')
+    status, out, err = duebell("add", "--from", str(tasks_file), "--timezone", "Europe/Berlin")
+    assert (status, out) == (1, "1 added, 3 failed\n")
+    assert "a: a task 'a' exists already" in err
+    assert (
+        duebell("add", "--from", "-", "--if-exists", "keep", stdin='{"action":"x","in":1,"id":"d"}').status
+        == 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("oops", "line 2: is not JSON"),
+        ("[]", "line 2: must be an object with the arguments of a task"),
+        ("{}", "line 2: action: is missing, or is not text"),
+        ('{"action": 7}', "line 2: action: is missing, or is not text"),
+        ('{"action": "x", "due": "soon"}', "line 2: due: 'soon' is not an ISO-8601 time"),
+        ('{"action": "x", "due": 5}', "line 2: due: 5 is not an ISO-8601 time"),
+        ('{"action": "x", "due": "2026-12-31T09:00"}', "line 2: due: 2026-12-31T09:00 has no offset"),
+        ('{"action": "x", "in": "1h"}', "line 2: in: must be a number of seconds, not '1h'"),
+        ('{"action": "x", "in": 1e300}', "line 2: in: 1e+300 seconds are too many"),
+        ('{"action": "x", "in": 1, "due": "2026-12-31T09:00Z"}', "line 2: in: goes without a due date"),
+        ('{"action": "x", "when": 1}', "line 2: when: is not a field of a task; those are action, due"),
+        ('{"action": "x"}', "tasks[1].due: is missing"),
+        ('{"action": "x", "in": 1, "id": "first"}', "tasks[1].id: 'first' is the id of tasks[0] too"),
+    ],
+)
+def test_a_line_that_cannot_be_right_is_named_and_nothing_is_added(
+    duebell: Duebell, editor: Editor, tasks_file: Path, line: str, message: str
+) -> None:
+    tasks_file.write_text('{"action": "x", "in": 1, "id": "first"}\n' + line)
+    status, out, err = duebell("add", "--from", str(tasks_file))
+    assert (status, out) == (1, "")
+    assert message in err
+    assert editor.list().tasks == ()
+
+
+def test_wrong_usage_of_many(duebell: Duebell, tmp_path: Path) -> None:
+    for arguments, message in (
+        (("add", "--from", str(tmp_path / "missing")), "cannot read"),
+        (("add", "x", "--from", "-"), "--from goes without ACTION"),
+        (("add", "--in", "1h"), "give the ACTION to run, or --from FILE"),
+    ):
+        status, _, err = duebell(*arguments)
+        assert status == 2
+        assert message in err
+
+
+# For every command.
+
+
+def test_where_aws_is_can_be_said(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL"):
+        monkeypatch.setenv(name, "before")
+    given = ("--profile", "p", "--region", "mars-north-1", "--endpoint-url", "http://127.0.0.1:1")
+    assert duebell(*given, "preview", "rate(1 hour)").status == 0
+    assert [os.environ[name] for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION")] == [
+        "p",
+        "mars-north-1",
+        "mars-north-1",
+    ]
+    assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
+
+
+def test_watch_looks_again_and_again(
+    duebell: Duebell, monkeypatch: pytest.MonkeyPatch, editor: Editor
+) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "soon")
+    looks = 0
+
+    def look(seconds: float) -> None:
+        nonlocal looks
+        looks += 1
+        assert seconds == 5
+        if looks == 1:
+            editor.add("x", due=editor._clock(), id="new")
+            return
+        if looks == 2:
+            monkeypatch.setattr(editor, "status", mock.Mock(side_effect=errors.AwsUnavailable("throttled")))
+            return
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watching.watch, "__kwdefaults__", {"sleep": look})
+    status, out, _ = duebell("watch", "--every", "5")
+    assert status == 130
+    assert "AWS does not answer, trying again: throttled" in out

@@ -1,8 +1,10 @@
 """The commands, each one a method of the library."""
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Annotated
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -12,6 +14,7 @@ from duebell_shared.instants import utc_now
 from duebell_shared.task import Status, Task
 
 from .given import due_from, due_unless, duration_from, instant_from, payload_from, zone_from
+from .many import progress_bar, show_report, tasks_from
 from .output import (
     print_json,
     show_change,
@@ -23,6 +26,8 @@ from .output import (
     status_json,
     task_json,
 )
+from .running import say_more
+from .watching import watch as watch_scheduler
 
 __all__ = ["app"]
 
@@ -52,6 +57,33 @@ End = Annotated[str | None, typer.Option("--end", metavar="TIME", help="No occur
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
 
 
+@app.callback()
+def options(
+    *,
+    profile: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The AWS profile, instead of AWS_PROFILE.")
+    ] = None,
+    region: Annotated[
+        str | None, typer.Option(metavar="REGION", help="The AWS region, instead of AWS_REGION.")
+    ] = None,
+    endpoint_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where AWS is, instead of AWS_ENDPOINT_URL.")
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more about errors.")] = False,
+) -> None:
+    """Run things later on AWS: look at the queue of tasks and change it."""
+    given = {
+        "AWS_PROFILE": profile,
+        "AWS_REGION": region,
+        "AWS_DEFAULT_REGION": region,
+        "AWS_ENDPOINT_URL": endpoint_url,
+    }
+    # The environment is this program's own, and what every part of it is set up by.
+    os.environ.update({name: value for name, value in given.items() if value is not None})
+    if verbose:
+        say_more()
+
+
 def _editor() -> Editor:
     """The editor that every command uses; tests put their own here."""
     return Editor.from_env()
@@ -59,7 +91,9 @@ def _editor() -> Editor:
 
 @app.command()
 def add(
-    action: Annotated[str, typer.Argument(metavar="ACTION", help="Name of an action of the worker.")],
+    action: Annotated[
+        str | None, typer.Argument(metavar="ACTION", help="Name of an action of the worker.")
+    ] = None,
     *,
     due: Due = None,
     in_: In = None,
@@ -88,9 +122,21 @@ def add(
     ] = None,
     id: Annotated[str | None, typer.Option("--id", metavar="ID", help="Generated if not given.")] = None,
     if_exists: Annotated[IfExists, typer.Option(help="What to do when the id is taken.")] = IfExists.FAIL,
+    from_: Annotated[
+        str | None,
+        typer.Option("--from", metavar="FILE", help="Add many: a JSON object to a line; - is stdin."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Add a task: run ACTION with a payload at a time, or by a schedule."""
+    """Add a task: run ACTION with a payload at a time, or by a schedule. Or add many, from a file.
+
+    The exit status is 1 if one could not be added.
+    """
+    if from_ is not None:
+        _add_many(from_, zone_from(timezone), if_exists, is_alone=action is None and due is in_ is schedule)
+        return
+    if action is None:
+        raise typer.BadParameter("give the ACTION to run, or --from FILE")
     at = due_unless(schedule, due, in_, timezone)
     zone = zone_from(timezone)
     task = _editor().add(
@@ -109,6 +155,19 @@ def add(
         if_exists=if_exists,
     )
     _print_change(task, as_json=as_json)
+
+
+def _add_many(file: str, zone: ZoneInfo | None, if_exists: IfExists, *, is_alone: bool) -> None:
+    if not is_alone:
+        raise typer.BadParameter(
+            "--from goes without ACTION, --due, --in and --schedule: they stand in the file"
+        )
+    tasks = tasks_from(file, zone)
+    with progress_bar(len(tasks)) as progress:
+        report = _editor().add_many(tasks, if_exists=if_exists, progress=progress)
+    show_report(report)
+    if report.failures:
+        raise typer.Exit(1)
 
 
 @app.command("list")
@@ -235,6 +294,14 @@ def status(*, as_json: AsJson = False) -> None:
         show_status(found, utc_now())
     if not found.healthy:
         raise typer.Exit(1)
+
+
+@app.command()
+def watch(
+    every: Annotated[float, typer.Option(min=0.5, metavar="SECONDS", help="How often to look.")] = 2.0,
+) -> None:
+    """Show how the scheduler stands and what comes next, kept up to date, until Ctrl-C."""
+    watch_scheduler(_editor(), every=every, clock=utc_now)
 
 
 @app.command()

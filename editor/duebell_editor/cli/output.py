@@ -22,6 +22,7 @@ from duebell_shared.task import Status, Task
 from .text import local, plain, relative, when
 
 __all__ = [
+    "console",
     "print_json",
     "show_change",
     "show_diagnosis",
@@ -29,8 +30,10 @@ __all__ = [
     "show_status",
     "show_task",
     "show_tasks",
+    "status_facts",
     "status_json",
     "task_json",
+    "tasks_table",
 ]
 
 _STYLES = {
@@ -71,10 +74,16 @@ def print_json(document: Mapping[str, Any]) -> None:
 def show_change(task: Task, now: datetime) -> None:
     """One line that says what a task is now."""
     line = Text.assemble(task.id, ": ", _status(task.status), f", {task.action} due {when(task.due, now)}")
-    _console().print(line, soft_wrap=True)
+    console().print(line, soft_wrap=True)
 
 
 def show_tasks(tasks: Iterable[Task], now: datetime) -> None:
+    """Tasks as a table, or that there are none."""
+    table = tasks_table(tasks, now)
+    console().print(table if table.row_count else "no tasks")
+
+
+def tasks_table(tasks: Iterable[Task], now: datetime) -> Table:
     """Tasks as a table, their times in the local zone."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("due", no_wrap=True)
@@ -87,13 +96,13 @@ def show_tasks(tasks: Iterable[Task], now: datetime) -> None:
         if task.attempt:
             status.append(f" (attempt {task.attempt})")
         table.add_row(local(task.due), relative(task.due, now), Text(task.id), Text(task.action), status)
-    _console().print(table if table.row_count else "no tasks")
+    return table
 
 
 def show_preview(schedule: Schedule, occurrences: Iterable[datetime], now: datetime) -> None:
     """A schedule in words, and its next times, as clocks show them in its time zone and here."""
-    console = _console()
-    console.print(Text(schedule.describe(), style="bold"))
+    out = console()
+    out.print(Text(schedule.describe(), style="bold"))
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column(schedule.timezone, no_wrap=True)
     table.add_column("here", no_wrap=True)
@@ -101,7 +110,7 @@ def show_preview(schedule: Schedule, occurrences: Iterable[datetime], now: datet
     for instant in occurrences:
         there = instant.astimezone(ZoneInfo(schedule.timezone))
         table.add_row(f"{there:%a %Y-%m-%d %H:%M:%S %z}", local(instant), relative(instant, now))
-    console.print(table)
+    out.print(table)
 
 
 def show_task(task: Task, now: datetime) -> None:
@@ -126,13 +135,18 @@ def show_task(task: Task, now: datetime) -> None:
     if task.failure:
         rows["failure"] = Text(plain(f"{task.failure.type}: {task.failure.message}"), style="red")
         rows["traceback"] = Text(plain(task.failure.traceback.rstrip()))
-    _console().print(_facts(rows))
+    console().print(_facts(rows))
     if task.occurrences:
-        _console().print(_history(task.occurrences))
+        console().print(_history(task.occurrences))
 
 
 def show_status(status: SchedulerStatus, now: datetime) -> None:
     """How the scheduler stands, and what is wrong with it."""
+    console().print(status_facts(status, now))
+
+
+def status_facts(status: SchedulerStatus, now: datetime) -> Table:
+    """How the scheduler stands, as facts one below the other."""
     health = Text("healthy", style="green") if status.healthy else Text("needs attention", style="red")
     rows: dict[str, str | Text] = {
         "status": health,
@@ -146,17 +160,17 @@ def show_status(status: SchedulerStatus, now: datetime) -> None:
     }
     for number, problem in enumerate(status.problems, start=1):
         rows[f"problem {number}"] = Text(plain(str(problem)), style="red")
-    _console().print(_facts(rows))
+    return _facts(rows)
 
 
 def show_diagnosis(status: SchedulerStatus) -> None:
     """What is wrong, each with the way out."""
-    console = _console()
+    out = console()
     if status.healthy:
-        console.print(Text("healthy: nothing is wrong", style="green"))
+        out.print(Text("healthy: nothing is wrong", style="green"))
     for problem in status.problems:
-        console.print(Text(plain(problem.what), style="red"))
-        console.print(Text(f"  {plain(problem.way_out)}{' (--fix does)' if problem.mendable else ''}"))
+        out.print(Text(plain(problem.what), style="red"))
+        out.print(Text(f"  {plain(problem.way_out)}{' (--fix does)' if problem.mendable else ''}"))
 
 
 def _recurrence(recurrence: Recurrence, now: datetime) -> dict[str, str | Text]:
@@ -185,12 +199,12 @@ def _history(occurrences: Iterable[Occurrence]) -> Table:
     return table
 
 
-def _console() -> Console:
+def console() -> Console:
     """A console that takes no text for markup, and has colour on a terminal only."""
-    console = Console(markup=False, highlight=False, emoji=False)
-    if not console.is_terminal:
-        console.width = _UNLIMITED
-    return console
+    made = Console(markup=False, highlight=False, emoji=False)
+    if not made.is_terminal:
+        made.width = _UNLIMITED
+    return made
 
 
 def _facts(rows: Mapping[str, str | Text]) -> Table:

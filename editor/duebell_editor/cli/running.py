@@ -1,5 +1,6 @@
 """Running an app of commands as a program: errors are one line, and the exit status says how it went."""
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -11,7 +12,16 @@ from duebell_shared.errors import DuebellError
 
 from .text import plain
 
-__all__ = ["run"]
+__all__ = ["run", "say_more"]
+
+_LOG = logging.getLogger("duebell")
+
+
+def say_more() -> None:
+    """Tell on stderr what is behind an error, and each call to AWS that is tried again."""
+    logging.basicConfig(format="%(name)s: %(message)s", stream=sys.stderr)
+    _LOG.setLevel(logging.DEBUG)
+    logging.getLogger("botocore.retries").setLevel(logging.DEBUG)
 
 
 def run(app: typer.Typer) -> NoReturn:
@@ -26,6 +36,7 @@ def run(app: typer.Typer) -> NoReturn:
         finally:
             sys.stdout.flush()
     except DuebellError as error:
+        _LOG.debug("the error, and what led to it:", exc_info=True)
         print("error:", plain(" ".join(str(error).split("\n"))), file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:

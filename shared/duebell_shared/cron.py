@@ -231,7 +231,7 @@ def _month_days(text: str) -> Days:
     nearest: set[int] = set()
     last_workday = False
     for part in _MONTH_DAY.parts(text):
-        if part in {"LW", "WL"}:
+        if part == "LW":
             last_workday = True
         elif part == "L":
             from_end.add(0)

@@ -113,6 +113,12 @@ TABLE = [
     ("cron(0 0 29 2 ? *)", BERLIN, "2026-01-01T00:00", ["2028-02-29T00:00+01:00", "2032-02-29T00:00+01:00"]),
     ("0 0 29 2 *", "UTC", "2097-01-01T00:00", ["2104-02-29T00:00+00:00"]),
     ("cron(0 0 L 2 ? *)", "UTC", "2027-01-01T00:00", ["2027-02-28T00:00+00:00", "2028-02-29T00:00+00:00"]),
+    # Days that are counted stay within their month.
+    ("cron(0 9 1W 8 ? *)", "UTC", "2026-07-01T00:00", ["2026-08-03T09:00+00:00", "2027-08-02T09:00+00:00"]),
+    ("cron(0 9 31W * ? *)", "UTC", "2027-01-01T00:00", ["2027-01-29T09:00+00:00", "2027-03-31T09:00+00:00"]),
+    ("cron(0 9 LW 2 ? *)", "UTC", "2026-01-01T00:00", ["2026-02-27T09:00+00:00", "2027-02-26T09:00+00:00"]),
+    ("cron(0 9 L-30 * ? *)", "UTC", "2026-03-01T09:00", ["2026-05-01T09:00+00:00", "2026-07-01T09:00+00:00"]),
+    ("cron(0 9 ? * 2#5 *)", "UTC", "2026-04-01T00:00", ["2026-06-29T09:00+00:00", "2026-08-31T09:00+00:00"]),
     (
         "cron(59 23 31 12 ? *)",
         BERLIN,
@@ -174,7 +180,8 @@ def test_the_ends_of_the_calendar(expression: str, zone: str) -> None:
     assert found
     assert found > datetime(1969, 12, 29, tzinfo=UTC)
     assert schedule.next_after(last) is None
-    assert make_schedule(expression, timezone=zone, start=first, now=datetime(2026, 1, 1, tzinfo=UTC))
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    assert make_schedule(expression, timezone=zone, start=first, now=now).first(now)
 
 
 @pytest.mark.parametrize(
@@ -182,8 +189,8 @@ def test_the_ends_of_the_calendar(expression: str, zone: str) -> None:
     [
         ("cron(0 * 1 1 ? 2199)", BERLIN, "2199-01-01T00:00+01:00"),
         ("cron(0 */12 29 2 ? 2196)", NEW_YORK, "2196-02-29T00:00-05:00"),
-        # At its first change of the year the clock in Berlin shows 03:00, which is not skipped on the way.
         ("cron(0 */3 29 3 ? 2026)", BERLIN, "2026-03-29T00:00+01:00"),
+        # The clock comes to 03:00 by being changed.
         ("cron(0 3-4/7 29 3 ? 2026)", BERLIN, "2026-03-29T03:00+02:00"),
     ],
 )

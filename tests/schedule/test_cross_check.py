@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 
+import pytest
 from aws_croniter import AwsCroniter
 from croniter import croniter
 from hypothesis import given, settings
@@ -31,6 +32,8 @@ CRONITER = {
     r"^\S+ \S+ (\*\S+ \S+ [^*]|[^*]\S* \S+ \*\S|\*\S+ \S+ \*\S)": "a day field that begins with * "
     "restricts nothing, so both must match; to it either is enough",
     r"7/\d+\S*$": "a step from 7 (Sunday) ends there; it goes on from 0",
+    r"(?<![-\d/])(1/[1236]|2/[15]|3/[124]|4/[13]|5/[12]|6/1)(,\S*)?$": "a step that comes to 7 is on "
+    "Sunday too; its week ends with 6",
 }
 
 
@@ -47,7 +50,7 @@ def ours(expression: str) -> list[datetime]:
         raise
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400, deadline=None, derandomize=True)
 @given(AWS)
 def test_aws_croniter_agrees(expression: str) -> None:
     fields = expression.removeprefix("cron(").removesuffix(")")
@@ -60,7 +63,7 @@ def test_aws_croniter_agrees(expression: str) -> None:
     assert found == ours(expression)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400, deadline=None, derandomize=True)
 @given(CLASSIC)
 def test_croniter_agrees(expression: str) -> None:
     if is_explained(expression, CRONITER):
@@ -68,6 +71,22 @@ def test_croniter_agrees(expression: str) -> None:
     expected = ours(expression)
     library = croniter(expression, NOW)
     assert [library.get_next(datetime) for _ in expected] == expected
+
+
+def test_croniter_agrees_on_every_day_of_the_week() -> None:
+    spans = [str(day) for day in range(8)] + [f"{a}-{b}" for a in range(8) for b in range(a, 8)] + ["*"]
+    fields = [f"{span}/{step}" for span in spans for step in range(1, 9)] + spans
+    for expression in (f"0 0 * * {field}" for field in fields):
+        if not is_explained(expression, CRONITER):
+            library = croniter(expression, NOW)
+            assert [library.get_next(datetime) for _ in range(MANY)] == ours(expression), expression
+
+
+@pytest.mark.parametrize("fields", ["0 22-2 * * ? *", "0 9 ? * FRI-MON *", "0 9 1 NOV-FEB ? *"])
+def test_a_range_that_goes_downwards_is_refused_here_only(fields: str) -> None:
+    assert AwsCroniter(fields).occurrence(NOW).next()
+    with pytest.raises(InvalidSchedule, match="a range goes upwards"):
+        make_schedule(f"cron({fields})", now=NOW)
 
 
 def test_every_explanation_is_still_needed() -> None:
@@ -78,5 +97,5 @@ def test_every_explanation_is_still_needed() -> None:
             agrees = False
         assert not agrees, fields
     assert AwsCroniter("0 9 ? * L *").occurrence(NOW).next() is None
-    for fields in ("0 9 3-3 * *", "0 9 */9 * MON", "0 9 * * 7/5"):
+    for fields in ("0 9 3-3 * *", "0 9 */9 * MON", "0 9 * * 7/5", "0 9 * * 1/6"):
         assert croniter(fields, NOW).get_next(datetime) != ours(fields)[0], fields

@@ -1,7 +1,6 @@
 """A process that dies at its n-th AWS call, and what happens by itself after that."""
 
-from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -11,6 +10,7 @@ from typing import Any, cast
 import boto3
 
 from duebell_editor import AwsError, NotArmed
+from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.rule import Rule, minute_of
 from duebell_shared.settings import Settings
@@ -18,7 +18,7 @@ from duebell_shared.table import DynamoTable
 from duebell_worker import Worker
 from tests.support import REGION, Clock, create_rule, create_table
 
-__all__ = ["Death", "InlinePool", "Lambda", "Moment", "Processes"]
+__all__ = ["Death", "Lambda", "Moment", "Processes"]
 
 #: More rings than any of the scenarios needs.
 _MOST_RINGS = 12
@@ -33,26 +33,6 @@ class Moment(StrEnum):
 
     BEFORE = "before it takes effect"
     AFTER = "after it took effect"
-
-
-class InlinePool:
-    """Runs each call at once and to its end, so that a process makes its calls in the same order."""
-
-    def submit(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
-        future: Future[None] = Future()
-        try:
-            call(*arguments)
-        except BaseException as error:  # noqa: BLE001 (as a thread pool does)
-            future.set_exception(error)
-        else:
-            future.set_result(None)
-        return future
-
-    def wait(self, futures: Collection[Future[None]], patience: timedelta) -> Collection[Future[None]]:
-        return list(futures)
-
-    def close(self) -> None:
-        """Nothing is under way."""
 
 
 class Processes:

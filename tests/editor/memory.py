@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from duebell_editor import Editor
+from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.task import Failure, QueueKey, Status, Task
 from tests.shared.fake_events import FakeEvents
-from tests.simulation.twin import MemoryStore
 from tests.support import Clock
 
 __all__ = ["KEEP", "Scheduler"]

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 
 from duebell_editor import Editor, NotArmed, Status, Task, TaskConflict, TaskNotFound
+from duebell_infra.testing import InlinePool
 from duebell_shared.rule import SENTINEL, expression_at
 from duebell_worker import Worker
-from tests.crash.dying import InlinePool
 from tests.editor.memory import KEEP, Scheduler
 from tests.shared.fake_events import refusal
 from tests.support import NOON

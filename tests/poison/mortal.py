@@ -11,9 +11,9 @@ from datetime import datetime
 from pathlib import Path
 
 from duebell_editor import Editor
+from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
-from tests.simulation.twin import MemoryStore
 from tests.support import NOON, Clock
 
 from .shared_memory import FakeRule, LockedStore, backend_of

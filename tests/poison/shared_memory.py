@@ -7,13 +7,13 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
+from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.instants import NEVER, utc_now
 from duebell_shared.rule import SENTINEL, Rule, minute_of
 from duebell_shared.settings import Settings
 from duebell_shared.task import QueueKey, Status, Task
-from tests.simulation.twin import MemoryStore
 
 __all__ = ["FakeRule", "LockedStore", "backend_of", "ring_till_parked"]
 

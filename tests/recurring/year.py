@@ -6,15 +6,15 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
 from duebell_editor import Editor
+from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.recurrence import Missed, Occurrence
 from duebell_shared.rule import Rule, minute_of
 from duebell_shared.settings import Settings
 from duebell_shared.task import QueueKey, Status, Task
 from duebell_worker import Worker
-from tests.crash.dying import Death, InlinePool
+from tests.crash.dying import Death
 from tests.shared.fake_events import FakeEvents
-from tests.simulation.twin import MemoryStore
 from tests.support import Clock
 
 __all__ = ["Start", "Year"]

@@ -6,10 +6,10 @@ from threading import Condition, local
 
 import msgspec
 
+from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.new_task import new_task
 from duebell_shared.task import Task
-from tests.simulation.twin import MemoryStore
 
 __all__ = ["SharedStore"]
 

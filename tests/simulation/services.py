@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 import msgspec
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import NEVER
 from duebell_shared.rule import SENTINEL, minute_of
 from duebell_shared.task import QueueKey, Status, Task
 
-from .twin import MemoryStore
 from .world import Process, World
 
 __all__ = ["Aws", "Faults", "StoreOverNetwork"]

@@ -11,6 +11,7 @@ import boto3
 import msgspec
 import pytest
 
+from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord, Lane
 from duebell_shared.backend import Backend
 from duebell_shared.instants import NEVER
@@ -20,7 +21,6 @@ from duebell_shared.schedule import make_schedule
 from duebell_shared.settings import Settings
 from duebell_shared.store import Store
 from duebell_shared.task import Failure, QueueKey, Status, Task
-from tests.simulation.twin import MemoryStore
 from tests.support import NOON, create_table
 
 LATER = NOON + timedelta(hours=1)

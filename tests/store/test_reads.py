@@ -8,9 +8,9 @@ import boto3
 import pytest
 
 from duebell_editor import Editor
+from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
-from tests.crash.dying import InlinePool
 from tests.support import Clock
 
 

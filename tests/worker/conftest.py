@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
 from duebell_worker.log import _JsonLines
-from tests.crash.dying import InlinePool
 from tests.support import Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log

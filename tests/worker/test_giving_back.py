@@ -8,11 +8,11 @@ import boto3
 import pytest
 
 from duebell_editor import AwsUnavailable, Editor, NotArmed, NotDeployed
+from duebell_infra.testing import InlinePool
 from duebell_shared.arming import GRACE
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from duebell_worker import Status, Worker
-from tests.crash.dying import InlinePool
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 

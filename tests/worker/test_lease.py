@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from duebell_editor import Editor
+from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_worker import Status, Task, Worker
 from duebell_worker.lease import LEASE, Lease, LeaseLost
-from tests.crash.dying import InlinePool
 from tests.support import NOON, Clock
 from tests.worker.dead import die
 from tests.worker.stage import Stage

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from duebell_editor import Editor, NotArmed
+from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
 from duebell_worker.lease import LEASE
 from duebell_worker.log import emit, to_stdout
-from tests.crash.dying import InlinePool
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log

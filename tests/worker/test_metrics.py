@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from duebell_editor import Editor
+from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_worker import Worker
-from tests.crash.dying import InlinePool
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
 

@@ -75,6 +75,12 @@ class Worker:
         """A worker set up by the `DUEBELL_…` variables and the AWS SDK's own, read when it first runs."""
         return cls()
 
+    def over(self, backend: Backend, *, pool: Callable[[int], Pool] = ThreadPool) -> Self:
+        """A worker with the same actions over another queue and rule, for tests."""
+        other = type(self)(backend=backend, concurrency=self._concurrency, pool=pool)
+        other._actions = self._actions  # noqa: SLF001 (its own class)
+        return other
+
     @cached_property
     def backend(self) -> Backend:
         """The queue and the rule; connected when they are first needed. Raises InvalidSettings."""

@@ -1,4 +1,4 @@
-"""The queue in memory: the same contract as the DynamoDB table, for the simulation."""
+"""The queue in memory: the same contract as the DynamoDB table, and it passes the same tests."""
 
 from collections.abc import Collection, Iterator
 from datetime import datetime

@@ -1,0 +1,13 @@
+"""For tests of code that schedules: a scheduler in memory whose time passes when the test says so.
+
+from duebell_infra.testing import Rehearsal
+rehearsal = Rehearsal(worker)
+rehearsal.editor.add("remind", due=timedelta(days=2))
+rehearsal.let_time_pass(timedelta(days=3))
+"""
+
+from .inline import InlinePool
+from .memory import MemoryStore
+from .rehearsal import Rehearsal
+
+__all__ = ["InlinePool", "MemoryStore", "Rehearsal"]

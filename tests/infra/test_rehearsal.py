@@ -1,0 +1,68 @@
+"""The scheduler for users' tests: time passes, the rule rings, actions run."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from duebell_editor import Status
+from duebell_infra.testing import Rehearsal
+from duebell_worker import Task, Worker
+
+DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
+
+
+@pytest.fixture
+def expired() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def worker(expired: list[str]) -> Worker:
+    worker = Worker()
+
+    @worker.action("expire", attempts=2)
+    def expire(payload: dict[str, str], task: Task) -> None:
+        if payload.get("fails") and task.attempt == 1:
+            raise ValueError("the first time")
+        expired.append(payload["user"])
+
+    return worker
+
+
+def test_nothing_runs_before_its_time(worker: Worker, expired: list[str]) -> None:
+    rehearsal = Rehearsal(worker)
+    rehearsal.editor.add("expire", due=14 * DAY, payload={"user": "bob"}, id="trial-bob")
+    assert rehearsal.let_time_pass(14 * DAY - MINUTE) == []
+    assert expired == []
+    [report] = rehearsal.let_time_pass(2 * MINUTE)
+    assert (expired, report.done) == (["bob"], 1)
+    assert rehearsal.now == datetime(2026, 1, 15, 0, 1, tzinfo=UTC)
+    assert rehearsal.editor.get("trial-bob").status is Status.DONE
+    assert rehearsal.editor.status().healthy
+
+
+def test_what_fails_is_retried_when_its_time_has_come(worker: Worker, expired: list[str]) -> None:
+    rehearsal = Rehearsal(worker)
+    rehearsal.editor.add("expire", due=HOUR, payload={"user": "eve", "fails": "yes"})
+    rehearsal.let_time_pass(HOUR)
+    assert expired == []
+    rehearsal.let_time_pass(5 * MINUTE)
+    assert expired == ["eve"]
+
+
+def test_recurring_tasks_recur(worker: Worker, expired: list[str]) -> None:
+    rehearsal = Rehearsal(worker, now=datetime(2026, 3, 28, tzinfo=UTC))
+    rehearsal.editor.add(
+        "expire", schedule="30 2 * * *", timezone="Europe/Berlin", payload={"user": "daily"}, id="daily"
+    )
+    rehearsal.let_time_pass(7 * DAY)
+    assert len(expired) == 7
+
+
+def test_two_rehearsals_and_the_worker_itself_do_not_meet(worker: Worker, expired: list[str]) -> None:
+    one, other = Rehearsal(worker), Rehearsal(worker)
+    one.editor.add("expire", due=HOUR, payload={"user": "bob"})
+    assert other.let_time_pass(DAY) == []
+    assert len(one.let_time_pass(DAY)) == 1
+    assert one.reports
+    assert expired == ["bob"]

@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 # Test processes: more than most machines have processors, because the end-to-end tests mostly wait.
 WORKERS ?= 4
 
-.PHONY: help demo test soak mutants bench check audit format clean
+.PHONY: help demo test soak mutants bench check audit reference format clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ audit: $(READY) ## Look through the templates with checkov, which is installed b
 	@test -x $(VENV)/audit/bin/checkov || ($(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet checkov)
 	$(VENV)/audit/bin/checkov --compact --quiet --framework cloudformation --file infra/template.yaml
 	$(VENV)/audit/bin/checkov --compact --quiet --framework terraform --directory infra/terraform
+
+reference: $(READY) ## Write docs/reference.md from the docstrings
+	$(BIN)/python docs/make_reference.py
 
 format: $(READY) ## Format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix .

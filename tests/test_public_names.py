@@ -125,3 +125,12 @@ def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
     found = {name: getattr(errors, name).__mro__[1].__name__ for name in errors.__all__}
     assert drawn == found
     assert all(issubclass(getattr(errors, name), DuebellError) for name in errors.__all__)
+
+
+def test_the_reference_has_them_all() -> None:
+    page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert "environ({" not in page  # a default's value is not to show whose machine made it
+    for name in {*duebell_editor.__all__, *duebell_worker.__all__}:
+        assert f"### {name}\n" in page, "make reference"
+    verbs = [verb for verb in vars(duebell_editor.Editor) if not verb.startswith("_")]
+    assert all(f"#### Editor.{verb}\n" in page for verb in verbs), "make reference"

@@ -1,0 +1,98 @@
+"""Writes docs/reference.md from the docstrings of the public names: `make reference`."""
+
+import enum
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duebell_editor
+import duebell_infra.testing
+import duebell_worker
+
+PAGE = Path(__file__).with_name("reference.md")
+
+INTRODUCTION = """# Reference
+
+The public names, from their docstrings. Made by `make reference`; do not edit.
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    page = "\n".join([INTRODUCTION, *_page()])
+    PAGE.write_text(page.rstrip() + "\n", encoding="utf-8")
+
+
+def _page() -> Iterator[str]:
+    seen: set[int] = set()
+    for module in (duebell_editor, duebell_worker, duebell_infra.testing):
+        yield f"## {module.__name__}\n"
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if id(thing) in seen:
+                yield f"### {name}\n\nAs in `duebell_editor`.\n"
+                continue
+            seen.add(id(thing))
+            yield from _thing(name, thing)
+
+
+def _thing(name: str, thing: Any) -> Iterator[str]:
+    yield f"### {name}\n"
+    if not inspect.isclass(thing):
+        yield f"```python\n{name}{_signature(thing)}\n```\n"
+        yield _prose(thing)
+    elif issubclass(thing, Exception):
+        bases = [base.__name__ for base in thing.__mro__ if base.__module__ == thing.__module__]
+        yield f"*{' → '.join(bases)}*\n"
+        yield _prose(thing)
+    elif issubclass(thing, enum.Enum):
+        yield _prose(thing)
+        yield "Values: " + ", ".join(f"`{member.value}`" for member in thing) + "\n"
+    else:
+        yield f"```python\nclass {name}{_signature(thing)}\n```\n"
+        yield _prose(thing)
+        yield _prose(thing.__dict__.get("__init__"))
+        yield from _members(name, thing)
+
+
+def _members(name: str, thing: type) -> Iterator[str]:
+    for member, value in thing.__dict__.items():
+        function = getattr(value, "__func__", value)
+        if member.startswith("_") or not inspect.getdoc(function):
+            continue
+        if inspect.isfunction(function):
+            yield f"#### {name}.{member}\n\n```python\n{member}{_signature(function)}\n```\n"
+            yield _prose(function)
+        elif isinstance(value, property):
+            yield f"#### {name}.{member}\n"
+            yield _prose(value)
+
+
+def _signature(thing: Any) -> str:
+    try:
+        text = str(inspect.signature(thing))
+    except ValueError:
+        return ""
+    text = re.sub(r"= environ\(\{.*?\}\)", "= os.environ", text)
+    text = re.sub(r"<function .*? at 0x\w+>", "…", text)
+    text = re.sub(r"<class '([\w.]+)'>", r"\1", text)
+    text = re.sub(r"<(\w+)\.(\w+): ('[^']*')>", r"\3", text)
+    text = re.sub(
+        r"\b(?:duebell_\w+|datetime|collections|typing|pathlib|boto3)\.(?:\w+\.)*(?=[A-Za-z])", "", text
+    )
+    text = text.replace("NoneType", "None")
+    return text.replace("(self, ", "(").replace("(self)", "()").replace("(cls)", "()")
+
+
+def _prose(thing: Any) -> str:
+    """Its docstring as Markdown; what stands in columns stays as it is."""
+    doc = thing.__doc__ if thing is not None else None
+    blocks = inspect.cleandoc(doc or "").split("\n\n")
+    marked = (f"```\n{block}\n```" if re.search(r"(?m)^\S.*? {2,}\S", block) else block for block in blocks)
+    return "\n\n".join(marked) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Many tasks at once: from a file, and a whole queue out and in again."""
+
+from pathlib import Path
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_editor.cli import moving
+from duebell_shared.instants import render
+from tests.cli.program import Duebell, lines
+
+
+@pytest.fixture
+def queue(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands about a whole queue, over the same queue as the others."""
+    monkeypatch.setattr(moving, "_backend", lambda: editor._backend)
+
+
+@pytest.mark.usefixtures("queue")
+def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "ü", "--payload", '{"n": 12345678901234567890123}')
+    duebell("add", "x", "--schedule", "rate(1 hour)", "--id", "r")
+    status, out, _ = duebell("export")
+    assert (status, sorted(line["id"] for line in lines(out))) == (0, ["r", "ü"])
+    file = tmp_path / "queue.jsonl"
+    file.write_text(out, encoding="utf-8")
+    assert duebell("import", str(file)).out == "0 written, 2 there already, 0 failed\n"
+    status, _, err = duebell("import", str(tmp_path / "missing"))
+    assert (status, "cannot read" in err) == (2, True)
+    file.write_text(out + "oops\n", encoding="utf-8")
+    status, _, err = duebell("import", str(file))
+    assert status == 1
+    assert "line 3: is no task that was exported" in err
+
+
+@pytest.mark.usefixtures("queue")
+def test_more_lanes(duebell: Duebell) -> None:
+    assert duebell("relane", "9").out.startswith("9 lanes; restart the editors")
+    duebell("add", "x", "--in", "1h")
+    status, _, err = duebell("relane", "16")
+    assert status == 1
+    assert "the queue is not empty" in err
+
+
+# Many at once.
+
+
+@pytest.fixture
+def tasks_file(tmp_path: Path) -> Path:
+    return tmp_path / "tasks.jsonl"
+
+
+def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, tasks_file: Path) -> None:
+    tasks_file.write_text(
+        '{"action": "x", "due": "2026-12-31T09:00", "id": "a", "payload": {"n": 1}}\n'
+        "\n"
+        '{"action": "x", "in": 3600, "id": "b", "expires_after": 90}\n'
+        '{"action": "x", "schedule": "rate(1 hour)", "id": "c", "end": "2027-01-01T00:00:00Z"}\n'
+    )
+    status, out, err = duebell("add", "--from", str(tasks_file), "--timezone", "Europe/Berlin")
+    assert (status, out, err) == (0, "3 added, 0 failed\n", "")
+    assert render(editor.get("a").due) == "2026-12-31T08:00:00.000Z"
+    assert render(editor.get("b").due) == "2026-11-21T13:00:00.000Z"
+    assert editor.get("c").recurrence
+    # And those that are there already are told, beside those that are not
+    with tasks_file.open("a") as file:
+        file.write('{"action": "x", "in": 1, "id": "d"}\n')
+    status, out, err = duebell("add", "--from", str(tasks_file), "--timezone", "Europe/Berlin")
+    assert (status, out) == (1, "1 added, 3 failed\n")
+    assert "a: a task 'a' exists already" in err
+    assert (
+        duebell("add", "--from", "-", "--if-exists", "keep", stdin='{"action":"x","in":1,"id":"d"}').status
+        == 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("oops", "line 2: is not JSON"),
+        ("[]", "line 2: must be an object with the arguments of a task"),
+        ("{}", "line 2: action: is missing, or is not text"),
+        ('{"action": 7}', "line 2: action: is missing, or is not text"),
+        ('{"action": "x", "due": "soon"}', "line 2: due: 'soon' is not an ISO-8601 time"),
+        ('{"action": "x", "due": 5}', "line 2: due: 5 is not an ISO-8601 time"),
+        ('{"action": "x", "due": "2026-12-31T09:00"}', "line 2: due: 2026-12-31T09:00 has no offset"),
+        ('{"action": "x", "in": "1h"}', "line 2: in: must be a number of seconds, not '1h'"),
+        ('{"action": "x", "in": 1e300}', "line 2: in: 1e+300 seconds are too many"),
+        ('{"action": "x", "in": 1, "due": "2026-12-31T09:00Z"}', "line 2: in: goes without a due date"),
+        ('{"action": "x", "when": 1}', "line 2: when: is not a field of a task; those are action, due"),
+        ('{"action": "x"}', "tasks[1].due: is missing"),
+        ('{"action": "x", "in": 1, "id": "first"}', "tasks[1].id: 'first' is the id of tasks[0] too"),
+    ],
+)
+def test_a_line_that_cannot_be_right_is_named_and_nothing_is_added(
+    duebell: Duebell, editor: Editor, tasks_file: Path, line: str, message: str
+) -> None:
+    tasks_file.write_text('{"action": "x", "in": 1, "id": "first"}\n' + line)
+    status, out, err = duebell("add", "--from", str(tasks_file))
+    assert (status, out) == (1, "")
+    assert message in err
+    assert editor.list().tasks == ()
+
+
+def test_wrong_usage_of_many(duebell: Duebell, tmp_path: Path) -> None:
+    for arguments, message in (
+        (("add", "--from", str(tmp_path / "missing")), "cannot read"),
+        (("add", "x", "--from", "-"), "--from goes without ACTION"),
+        (("add", "--in", "1h"), "give the ACTION to run, or --from FILE"),
+    ):
+        status, _, err = duebell(*arguments)
+        assert status == 2
+        assert message in err

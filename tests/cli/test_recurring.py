@@ -1,0 +1,60 @@
+"""Recurring tasks on the command line."""
+
+from duebell_editor import Editor
+from tests.cli.program import Duebell, fail, lines
+
+
+def test_a_recurring_task(duebell: Duebell) -> None:
+    expression = "cron(0 9 ? * MON-FRI *)"
+    arguments = ("--timezone", "Europe/Berlin", "--missed", "skip", "--max-runs", "5", "--spread", "90s")
+    status, out, err = duebell("add", "report", "--schedule", expression, *arguments, "--id", "r")
+    assert (status, err) == (0, "")
+    assert "report due 2026-11-23 08:00" in out
+    [shown] = lines(duebell("show", "r", "--json").out)
+    assert shown["spread"] == 90
+    assert shown["recurrence"]["missed"] == "skip"
+    assert shown["recurrence"]["schedule"]["timezone"] == "Europe/Berlin"
+    assert shown["recurrence"]["next_due"] == "2026-11-24T08:00:00.000Z"
+    text = duebell("show", "r").out
+    assert "every weekday at 09:00, Europe/Berlin" in text
+    assert "0 of 5" in text
+    assert "scheduled" in duebell("run-now", "r").out
+
+
+def test_occurrences_are_shown(duebell: Duebell, editor: Editor) -> None:
+    duebell("add", "report", "--schedule", "rate(1 hour)", "--id", "r")
+    fail(editor, "r")
+    text = duebell("show", "r").out
+    assert "1, the last 1 failed" in text
+    assert "ValueError: " in text
+    assert "2026-11-21 13:00" in text
+
+
+def test_a_schedule_and_a_due_date_do_not_go_together(duebell: Duebell) -> None:
+    status, _, err = duebell("add", "report", "--schedule", "rate(1 hour)", "--in", "1h")
+    assert status == 2
+    assert "give --schedule, or --due or --in, not both" in err
+
+
+def test_preview(duebell: Duebell) -> None:
+    arguments = (
+        "cron(30 2 * * ? *)",
+        "--timezone",
+        "Europe/Berlin",
+        "--start",
+        "2027-03-27T12:00",
+        "--count",
+        "2",
+    )
+    status, out, _ = duebell("preview", *arguments)
+    assert status == 0
+    assert "every day at 02:30, Europe/Berlin" in out
+    assert "Sun 2027-03-28 03:00:00 +0200" in out
+    [document] = lines(duebell("preview", *arguments, "--json").out)
+    assert document["occurrences"] == ["2027-03-28T01:00:00.000Z", "2027-03-29T00:30:00.000Z"]
+
+
+def test_a_preview_of_what_is_no_schedule(duebell: Duebell) -> None:
+    status, out, err = duebell("preview", "cron(0 9 * * *)")
+    assert (status, out) == (1, "")
+    assert "cron(…) needs six fields" in err

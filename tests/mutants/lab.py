@@ -21,7 +21,7 @@ _PACKAGES = ("shared", "editor", "worker", "infra")
 _COPIED = (*_PACKAGES, "tests", "examples", "pyproject.toml")
 
 #: Seconds. A mutant that makes its tests go on for ever is noticed, too.
-_LIMIT = 60.0
+_LIMIT = 300.0
 
 
 class Lab:

@@ -73,6 +73,7 @@ class History:
         self.starts: list[Start] = []
         self.invocations = 0
         self.failures: list[str] = []
+        self.last_healed = self.world.now  # when a call or a run came to its end the last time
 
     def run(self) -> "History":
         """Play it to the end."""
@@ -152,6 +153,7 @@ class History:
             except DuebellError as error:
                 self.failures.append(f"{type(error).__name__}: {error}")
                 return False
+            self.last_healed = self.world.now
             return True
         self.failures.append("an editor's call never succeeded")
         return False
@@ -187,6 +189,7 @@ class History:
         def main() -> None:
             try:
                 self._run_worker(process, ends_at=self.world.now + timedelta(seconds=LAMBDA_LIMIT))
+                self.last_healed = self.world.now
             except (AwsError, NotArmed):
                 process.kill()
 
@@ -294,8 +297,11 @@ class History:
         ]
 
     def _rule_is_wrong(self) -> list[str]:
-        waiting = [task.queued for task in self.aws.store.tasks.values() if task.queued]
-        if not waiting and self.aws.expression == SENTINEL:
+        queued = [task for task in self.aws.store.tasks.values() if task.queued]
+        waiting = [task.queued for task in queued if task.queued]
+        # What a process stored that died then, and no call or run came after, waits for the next of these.
+        is_healed = not any(task.created_at < self.last_healed for task in queued)
+        if is_healed and (queued or self.aws.expression == SENTINEL):
             return []
         minute = minute_of(self.aws.expression)
         if (

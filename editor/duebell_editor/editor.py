@@ -258,7 +258,7 @@ class Editor:
         Of a recurring task's occurrences that passed meanwhile, its policy on missed ones disposes.
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
-        return self._change(id, Task.resumed)
+        return self._change(id, lambda task: task.resumed(now=self._clock()))
 
     def run_now(self, id: str) -> Task:
         """Run a recurring task once more, now, beside its schedule, which goes on undisturbed.
@@ -278,7 +278,7 @@ class Editor:
     def status(self, *, thorough: bool = False) -> SchedulerStatus:
         """How the scheduler stands, and what is wrong with it, if anything.
 
-        thorough  also look for failed tasks, which reads all of history
+        thorough  also look for failed and failing tasks, which reads all there are
 
         What AWS refuses, or has not got, is among the problems. Raises AwsUnavailable.
         """

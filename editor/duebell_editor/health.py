@@ -10,7 +10,15 @@ from duebell_shared.arming import GRACE, ArmingRecord
 from duebell_shared.instants import NEVER, render
 from duebell_shared.rule import RuleState, expression_at
 
-__all__ = ["Problem", "ProblemKind", "failed_problem", "lanes_problem", "queue_problems", "rule_problems"]
+__all__ = [
+    "Problem",
+    "ProblemKind",
+    "failed_problem",
+    "failing_problem",
+    "lanes_problem",
+    "queue_problems",
+    "rule_problems",
+]
 
 #: A task may start about two minutes after it is due, and a minute more after a run that died.
 _OVERDUE = timedelta(minutes=5)
@@ -32,6 +40,7 @@ class ProblemKind(StrEnum):
     HELD_TOO_LONG = "held_too_long"
     LANES = "lanes"
     FAILED_TASKS = "failed_tasks"
+    FAILING_TASKS = "failing_tasks"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,10 +130,20 @@ def lanes_problem(beyond: int, lanes: int) -> Problem:
     )
 
 
-def failed_problem(count: int, *, is_all: bool) -> Problem:
+def failed_problem(count: int) -> Problem:
     """That there are failed tasks."""
     return Problem(
         kind=ProblemKind.FAILED_TASKS,
-        what=f"{'' if is_all else 'more than '}{count if is_all else count - 1} of the tasks failed",
+        what=f"{count:,} of the tasks failed",
         way_out="see them with `duebell list --status failed`, then `duebell retry` or `cancel` each",
+    )
+
+
+def failing_problem(ids: Sequence[str]) -> Problem:
+    """That recurring tasks failed at their last occurrences."""
+    first = f"{ids[0]!r}" + (f" and {len(ids) - 1} more" if ids[1:] else "")
+    return Problem(
+        kind=ProblemKind.FAILING_TASKS,
+        what=f"the last occurrence failed of {len(ids)} recurring tasks: {first}",
+        way_out="see why with `duebell show ID`; `duebell run-now ID` runs one once more",
     )

@@ -13,12 +13,20 @@ from duebell_shared.instants import NEVER
 from duebell_shared.settings import MAX_LANES
 from duebell_shared.task import Status
 
-from .health import Problem, ProblemKind, failed_problem, lanes_problem, queue_problems, rule_problems
+from .health import (
+    Problem,
+    ProblemKind,
+    failed_problem,
+    failing_problem,
+    lanes_problem,
+    queue_problems,
+    rule_problems,
+)
 
 __all__ = ["SchedulerStatus", "read_status"]
 
-#: Failed tasks beyond these are not counted.
-_COUNTED = 100
+#: A failed task, and those that may have failed at their last occurrence and go on.
+_LOOKED_AT = frozenset({Status.FAILED, Status.SCHEDULED, Status.RUNNING, Status.PAUSED})
 
 
 class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,10 +109,16 @@ def _thoroughly(backend: Backend, record: ArmingRecord) -> Iterator[Problem]:
     beyond = [lane for lane in range(lanes, MAX_LANES) if backend.store.head(lane) != NEVER]
     if beyond:
         yield lanes_problem(beyond[0], lanes)
-    each = (backend.store.unqueued(lane, {Status.FAILED}, now=backend.clock()) for lane in range(lanes))
-    count = sum(1 for _ in itertools.islice(itertools.chain.from_iterable(each), _COUNTED + 1))
-    if count:
-        yield failed_problem(count, is_all=count <= _COUNTED)
+    each = (backend.store.unqueued(lane, _LOOKED_AT, now=backend.clock()) for lane in range(lanes))
+    failed, failing = 0, []
+    for task in itertools.chain.from_iterable(each):
+        failed += task.status is Status.FAILED
+        if task.consecutive_failures and task.status is not Status.FAILED:
+            failing.append(task.id)
+    if failed:
+        yield failed_problem(failed)
+    if failing:
+        yield failing_problem(failing)
 
 
 def _from_aws(kind: ProblemKind, error: NotDeployed | AwsRefused) -> Problem:

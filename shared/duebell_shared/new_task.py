@@ -55,4 +55,7 @@ def new_task(
         expires_after=check_duration("expires_after", expires_after, most=timedelta.max),
         recurrence=recurrence,
     )
-    return replace(task, queued=delayed(task.due, delay_of(task.id, task.spread)))
+    queued = delayed(task.due, delay_of(task.id, task.spread))
+    if task.expires_after is not None and queued + task.expires_after < now:
+        raise InvalidTask("expires_after", f"has passed already: the task was due at {task.due}")
+    return replace(task, queued=max(queued, task.created_at))

@@ -14,7 +14,7 @@ from .wall_clock import instant_of, next_match
 
 __all__ = ["Schedule", "make_schedule"]
 
-_RATE = re.compile(r"rate\(\s*([0-9]{1,7})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE)
+_RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE)
 _AT = re.compile(r"at\(\s*(.*?)\s*\)", re.IGNORECASE)
 _CRON = re.compile(r"cron\((.*)\)", re.IGNORECASE)
 

@@ -78,7 +78,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     due          when it shall run; the nominal date, which retries do not change
     payload_json the payload as JSON text; `payload` is the value
     status       what has become of it
-    queued       when the worker shall next look at it; None once it is finished, or while paused
+    queued       when the worker shall next look at it: when it is due, or was added if that was later, or
+                 when it is retried; None once it is finished, or while paused
     attempt      how many attempts have been started
     rev          counts the changes; every change is conditional on it
     created_at   when it was added
@@ -169,9 +170,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._only("move", Status.SCHEDULED, *running, Status.PAUSED)
         due = check_due(due, now)
         if self.recurrence is None and self.status is not Status.PAUSED:
-            return self._scheduled(self._delayed(due), due=due)
+            return self._scheduled(max(self._delayed(due), now), due=due)
         moved = self._next(due=due, attempt=0, failure=None, recurrence=self._turned(Turn.ALONE))
-        return moved if self.status is Status.PAUSED else moved._seated_anew(self._delayed(due))
+        return (
+            moved
+            if self.status is Status.PAUSED
+            else moved._seated_anew(max(self._delayed(due), to_utc(now)))
+        )
 
     def updated(self, *, payload: object = None, action: str | None = None) -> Self:
         """With another payload or action, or both; a failed task too, to be retried then."""
@@ -218,14 +223,15 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._only("pause", Status.SCHEDULED)
         return self._next(status=Status.PAUSED, queued=None)
 
-    def resumed(self) -> Self:
+    def resumed(self, *, now: datetime) -> Self:
         """Back in the queue; if its due date has passed meanwhile, it runs at once.
 
         Of a recurring task's occurrences that passed meanwhile, its policy on missed ones disposes.
         """
         self._only("resume", Status.PAUSED)
         queued = self._delayed(self.due)
-        return self._next(status=Status.SCHEDULED, queued=queued)._seated_anew(queued)
+        seated = self._next(status=Status.SCHEDULED, queued=queued)._seated_anew(queued)
+        return replace(seated, queued=max(seated.queued or queued, to_utc(now)))
 
     def retried(self, *, now: datetime) -> Self:
         """A failed or expired task once more, now, with all attempts to come. Its due date stays."""
@@ -240,7 +246,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return self
         due, recurrence = self.recurrence.caught_up(self.due, self.started_at - self._delay)
         lateness = self.lateness_ms
-        if due != self.due:
+        if self.recurrence.turn is Turn.IN_LINE:
             lateness = round((self.started_at - self._delayed(due)) / _MILLISECOND)
         return replace(self, due=due, recurrence=recurrence, lateness_ms=lateness)
 

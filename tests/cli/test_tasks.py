@@ -62,8 +62,11 @@ def test_if_exists(duebell: Duebell, editor: Editor) -> None:
     ("arguments", "reason"),
     [
         (["add"], "give the ACTION to run, or --from FILE"),
-        (["add", "x"], "give either --due"),
-        (["add", "x", "--due", "2026-12-31T09:00Z", "--in", "1h"], "give either --due"),
+        (["add", "x"], "give --due, a date and time, --in, a time from now, or --schedule"),
+        (
+            ["add", "x", "--due", "2026-12-31T09:00Z", "--in", "1h"],
+            "give --due, a date and time, --in, a time from now, or --schedule",
+        ),
         (["add", "x", "--due", "2026-12-31T09:00"], "has no offset: end it with Z"),
         (["add", "x", "--due", "2026-12-31T09:00"], "--timezone Europe/Berlin"),
         (["add", "x", "--due", "soon"], "is not an ISO-8601 date and time"),
@@ -80,7 +83,7 @@ def test_if_exists(duebell: Duebell, editor: Editor) -> None:
         (["list", "--status", "lost"], "'lost'"),
         (["list", "--limit", "many"], "Invalid value for '--limit'"),
         (["list", "--after", "2026-12-31T09:00"], "--after 2026-12-31T09:00 has no offset"),
-        (["move", "a"], "give either --due"),
+        (["move", "a"], "give --due, a date and time, --in, a time from now, or --schedule"),
         (["show"], "Missing argument"),
         (["polish"], "No such command 'polish'"),
     ],

@@ -320,7 +320,7 @@ def test_an_extra_run_that_fails_is_retried_as_such() -> None:
 def test_what_passes_while_paused_is_the_policys() -> None:
     paused = hourly(Missed.SKIP).paused()
     assert (paused.status, paused.queued) == (Status.PAUSED, None)
-    resumed = paused.resumed()
+    resumed = paused.resumed(now=NOON)
     assert (resumed.status, resumed.queued) == (Status.SCHEDULED, NOON + HOUR)
     running = started(resumed, NOON + 3 * HOUR + 10 * MINUTE)
     assert (running.is_too_late, running.missed_runs) == (True, 2)
@@ -329,7 +329,7 @@ def test_what_passes_while_paused_is_the_policys() -> None:
 def test_one_moved_while_paused_stays_paused() -> None:
     task = hourly().paused().moved(NOON + 3 * HOUR, now=NOON)
     assert (task.status, task.due, task.queued) == (Status.PAUSED, NOON + 3 * HOUR, None)
-    task = task.resumed()
+    task = task.resumed(now=NOON)
     assert task.queued == NOON + 2 * HOUR
 
 

@@ -59,7 +59,7 @@ VERBS: dict[str, Callable[[Task], Task]] = {
     "update": lambda one: one.updated(payload={"n": 2}),
     "cancel": lambda one: one.cancelled(now=NOON, retention=KEEP),
     "pause": Task.paused,
-    "resume": Task.resumed,
+    "resume": lambda one: one.resumed(now=NOON),
     "retry": lambda one: one.retried(now=NOON),
     "run": lambda one: one.run_extra(now=NOON),
 }
@@ -137,7 +137,7 @@ def test_a_paused_task_comes_back_when_it_was_due() -> None:
     # Given a task that waits for its second attempt, paused
     waiting = msgspec.structs.replace(task(attempt=1), queued=LATER)
     # When it is resumed, it is looked at when it was due, its attempts as they were
-    resumed = waiting.paused().resumed()
+    resumed = waiting.paused().resumed(now=NOON)
     assert (resumed.queued, resumed.attempt) == (DUE, 1)
 
 

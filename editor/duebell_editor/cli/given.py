@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from duebell_shared.instants import parse
+from duebell_shared.wall_clock import instant_of
 
 __all__ = ["due_from", "due_unless", "duration_from", "instant_from", "payload_from", "zone_from"]
 
@@ -20,7 +21,7 @@ _DURATION = re.compile("".join(f"(?:([0-9]+){unit})?" for unit in "wdhms"))
 def due_from(due: str | None, in_: str | None, timezone: str | None) -> datetime | timedelta:
     """The due date that --due or --in gives."""
     if (due is None) == (in_ is None):
-        raise typer.BadParameter("give either --due, a date and time, or --in, a time from now")
+        raise typer.BadParameter("give --due, a date and time, --in, a time from now, or --schedule")
     if due is not None:
         return instant_from("--due", due, zone_from(timezone))
     if timezone is not None:
@@ -45,8 +46,11 @@ def instant_from(option: str, text: str, zone: ZoneInfo | None) -> datetime:
                 f"{option} {text} has no offset: end it with Z for UTC or with +01:00 and the like, "
                 f"or name its zone, as in --timezone Europe/Berlin"
             )
-        return parse(text, zone) if zone else parse(text)
-    except (ValueError, OverflowError) as error:
+        naive = datetime.fromisoformat(text)
+        return instant_of(naive, zone) if zone and naive.tzinfo is None else parse(text)
+    except OverflowError:
+        raise typer.BadParameter(f"{option} {text} is too far away") from None
+    except ValueError as error:
         raise typer.BadParameter(
             f"{option} {text} is not an ISO-8601 date and time, such as 2026-12-31T09:00Z"
         ) from error

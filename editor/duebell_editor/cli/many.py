@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from duebell_editor import AddReport, NewTask
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import parse
+from duebell_shared.wall_clock import instant_of
 
 from .text import plain
 
@@ -93,8 +94,9 @@ def _value(place: str, name: str, value: Any, zone: ZoneInfo | None) -> Any:
         except (OverflowError, ValueError):
             raise InvalidTask(place, f"{value} seconds are too many") from None
     try:
-        if datetime.fromisoformat(value).tzinfo is None and zone is None:
+        naive = datetime.fromisoformat(value)
+        if naive.tzinfo is None and zone is None:
             raise InvalidTask(place, f"{value} has no offset: end it with Z for UTC, or give --timezone")
-        return parse(value, zone) if zone else parse(value)
+        return instant_of(naive, zone) if zone and naive.tzinfo is None else parse(value)
     except (TypeError, ValueError):
         raise InvalidTask(place, f"{value!r} is not an ISO-8601 time, such as 2026-12-31T09:00Z") from None

@@ -134,7 +134,8 @@ def show_task(task: Task, now: datetime) -> None:
         rows.update(_recurrence(task.recurrence, now))
     if task.failure:
         rows["failure"] = Text(plain(f"{task.failure.type}: {task.failure.message}"), style="red")
-        rows["traceback"] = Text(plain(task.failure.traceback.rstrip()))
+        if task.failure.traceback:
+            rows["traceback"] = Text(plain(task.failure.traceback.rstrip()))
     console().print(_facts(rows))
     if task.occurrences:
         console().print(_history(task.occurrences))

@@ -118,7 +118,7 @@ def _thoroughly(backend: Backend, record: ArmingRecord) -> Iterator[Problem]:
     if failed:
         yield failed_problem(failed)
     if failing:
-        yield failing_problem(failing)
+        yield failing_problem(sorted(failing))
 
 
 def _from_aws(kind: ProblemKind, error: NotDeployed | AwsRefused) -> Problem:

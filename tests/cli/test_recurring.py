@@ -1,6 +1,7 @@
 """Recurring tasks on the command line."""
 
 from duebell_editor import Editor
+from duebell_shared.instants import render
 from tests.cli.program import Duebell, fail, lines
 
 
@@ -58,3 +59,13 @@ def test_a_preview_of_what_is_no_schedule(duebell: Duebell) -> None:
     status, out, err = duebell("preview", "cron(0 9 * * *)")
     assert (status, out) == (1, "")
     assert "cron(…) needs six fields" in err
+
+
+def test_a_task_is_changed(duebell: Duebell, editor: Editor) -> None:
+    duebell("add", "x", "--schedule", "0 9 * * *", "--timezone", "Europe/Berlin", "--id", "r")
+    assert duebell("update", "r", "--timezone", "America/New_York", "--payload", '{"n": 2}').status == 0
+    task = editor.get("r")
+    assert (task.payload, render(task.due)) == ({"n": 2}, "2026-11-21T14:00:00.000Z")
+    assert "due 2026-11-21 13:00" in duebell("update", "r", "--schedule", "0 13 * * *", "--action", "y").out
+    status, _, err = duebell("update", "r")
+    assert (status, "change: is empty" in err) == (1, True)

@@ -54,6 +54,23 @@ Timezone = Annotated[
 ]
 Start = Annotated[str | None, typer.Option("--start", metavar="TIME", help="No occurrence is before this.")]
 End = Annotated[str | None, typer.Option("--end", metavar="TIME", help="No occurrence is after this.")]
+ScheduleOption = Annotated[
+    str | None,
+    typer.Option(
+        "--schedule", metavar="EXPRESSION", help="Recurring: rate(…), cron(…), five cron fields, or at(…)."
+    ),
+]
+MissedOption = Annotated[
+    Missed | None, typer.Option("--missed", help="What becomes of occurrences that were missed. [once]")
+]
+MaxRuns = Annotated[int | None, typer.Option("--max-runs", metavar="N", help="End after so many.")]
+Payload = Annotated[
+    str | None, typer.Option("--payload", metavar="JSON", help="The payload; - reads it from stdin.")
+]
+PayloadFile = Annotated[
+    str | None,
+    typer.Option("--payload-file", metavar="FILE", help="The payload, in a file of JSON; - is stdin."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
 
 
@@ -98,28 +115,19 @@ def add(
     due: Due = None,
     in_: In = None,
     timezone: Timezone = None,
-    schedule: Annotated[
-        str | None,
-        typer.Option(metavar="EXPRESSION", help="Recurring: rate(…), cron(…), five cron fields, or at(…)."),
-    ] = None,
+    schedule: ScheduleOption = None,
     start: Start = None,
     end: End = None,
-    missed: Annotated[
-        Missed | None, typer.Option(help="What becomes of occurrences that were missed. [once]")
-    ] = None,
-    max_runs: Annotated[int | None, typer.Option(metavar="N", help="End after so many.")] = None,
+    missed: MissedOption = None,
+    max_runs: MaxRuns = None,
     spread: Annotated[
         str | None, typer.Option(metavar="DURATION", help="Run it up to so long after it is due.")
     ] = None,
     expires_after: Annotated[
         str | None, typer.Option(metavar="DURATION", help="Do not run it when it is that late.")
     ] = None,
-    payload: Annotated[
-        str | None, typer.Option(metavar="JSON", help="The payload; - reads it from stdin.")
-    ] = None,
-    payload_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The payload, in a file of JSON; - is stdin.")
-    ] = None,
+    payload: Payload = None,
+    payload_file: PayloadFile = None,
     id: Annotated[str | None, typer.Option("--id", metavar="ID", help="Generated if not given.")] = None,
     if_exists: Annotated[IfExists, typer.Option(help="What to do when the id is taken.")] = IfExists.FAIL,
     from_: Annotated[
@@ -223,6 +231,40 @@ def move(
     """Give a task another due date."""
     at = due_from(due, in_, timezone)
     _print_change(_editor().move(id, due=at), as_json=as_json)
+
+
+@app.command()
+def update(
+    id: Id,
+    *,
+    action: Annotated[str | None, typer.Option(metavar="ACTION", help="Another action.")] = None,
+    payload: Payload = None,
+    payload_file: PayloadFile = None,
+    schedule: ScheduleOption = None,
+    timezone: Timezone = None,
+    start: Start = None,
+    end: End = None,
+    missed: MissedOption = None,
+    max_runs: MaxRuns = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a task that is scheduled or paused; what is not given stays as it is.
+
+    Another schedule comes with its own time zone, start and end. `move` gives another due date.
+    """
+    zone = zone_from(timezone)
+    changed = _editor().update(
+        id,
+        action=action,
+        payload=payload_from(payload, payload_file),
+        schedule=schedule,
+        timezone=timezone,
+        start=None if start is None else instant_from("--start", start, zone),
+        end=None if end is None else instant_from("--end", end, zone),
+        missed=missed,
+        max_runs=max_runs,
+    )
+    _print_change(changed, as_json=as_json)
 
 
 @app.command()

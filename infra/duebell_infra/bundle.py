@@ -57,7 +57,7 @@ def build(
     """The core, its libraries, the user's actions and what they require, for this target.
 
     actions       `module:attribute` of the user's Worker; None makes a worker that knows no action
-    requirements  a requirements file for pip, with what the actions need besides
+    requirements  a requirements file or a pyproject.toml, with what the actions need besides
     folder        where the actions are looked for first; the current one if not given
     leave_out     libraries that the place brings along
 

@@ -16,6 +16,7 @@ from .deploy import deploy as deploy_stack
 from .destroy import Queue
 from .destroy import destroy as destroy_stack
 from .given import pairs
+from .stack import Stack
 from .target import Architecture, Target
 
 __all__ = ["app"]
@@ -27,7 +28,8 @@ Actions = Annotated[
     typer.Option(metavar="MODULE:ATTRIBUTE", envvar="DUEBELL_WORKER", help="The Worker with your actions."),
 ]
 Requirements = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="A requirements file with what your actions need.")
+    Path | None,
+    typer.Option(metavar="FILE", help="What your actions need: a requirements file, or a pyproject.toml."),
 ]
 Python = Annotated[
     str | None, typer.Option("--python", metavar="VERSION", help="Lambda's Python. [3.13, or as before]")
@@ -153,6 +155,8 @@ def deploy(
         f"what editors need in their environment: AWS_DEFAULT_REGION={session.region_name} "
         f"DUEBELL_TABLE={settings.table} DUEBELL_RULE={settings.rule}"
     )
+    outputs = Stack(session.client("cloudformation"), name, progress=typer.echo).outputs()
+    typer.echo(f"what their roles need: the policy {outputs['EditorPolicyArn']}")
 
 
 @app.command()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from .archive import Files
 from .errors import BundleFailed
+from .requirements import pip_arguments
 from .target import Place, Target
 
 __all__ = ["IN_RUNTIME", "core_requirements", "install"]
@@ -32,17 +33,17 @@ def core_requirements(*, leave_out: Collection[str] = IN_RUNTIME) -> list[str]:
 def install(
     folder: Path, target: Target, *, requirements: Path | None, leave_out: Collection[str] = IN_RUNTIME
 ) -> Files:
-    """The core's libraries, and those of the user's requirements file, for this target.
+    """The core's libraries, and those of the user's requirements file or project, for this target.
 
     What is not taken from this machine's installation is put into `folder`. Raises BundleFailed.
     """
+    wanted = pip_arguments(requirements)
     if target.place is Place.LAMBDA:
-        wanted = core_requirements(leave_out=leave_out)
-        _pip(folder, _lambda_options(target), wanted, requirements, target)
+        _pip(folder, _lambda_options(target), [*core_requirements(leave_out=leave_out), *wanted], target)
         return _installed_files(folder, leave_out)
     files = dict(_files_here(_closure("duebell", leave_out)))
-    if requirements is not None:
-        _pip(folder, [], [], requirements, target)
+    if wanted:
+        _pip(folder, [], wanted, target)
         files.update(_installed_files(folder, leave_out))
     return files
 
@@ -99,14 +100,9 @@ def _lambda_options(target: Target) -> list[str]:
     return [*platforms, *version, "--only-binary=:all:"]
 
 
-def _pip(
-    folder: Path, options: Sequence[str], wanted: Sequence[str], requirements: Path | None, target: Target
-) -> None:
-    if requirements is not None and not requirements.is_file():
-        raise BundleFailed(f"there is no requirements file {requirements}")
-    more = ["--requirement", str(requirements)] if requirements is not None else []
+def _pip(folder: Path, options: Sequence[str], wanted: Sequence[str], target: Target) -> None:
     fixed = ["--quiet", "--no-input", "--no-compile", "--disable-pip-version-check", "--target", str(folder)]
-    command = [sys.executable, "-m", "pip", "install", *fixed, *options, *wanted, *more]
+    command = [sys.executable, "-m", "pip", "install", *fixed, *options, *wanted]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if outcome.returncode == 0:
         return

@@ -89,7 +89,7 @@ def deploy(
     try:
         # The tags are always the same: others on the stack are others on the rule, which CloudFormation would
         # write anew for them.
-        outcome = _apply(stack, template, parameters, say)
+        outcome = _apply(stack, template, parameters, progress)
     except DeployFailed:
         if before:  # the old stack is there still, and its rule must ring whatever became of the change
             with suppress(DuebellError):
@@ -100,7 +100,9 @@ def deploy(
     return settings
 
 
-def _apply(stack: Stack, template: str, parameters: Mapping[str, str], say: Callable[[str], None]) -> Outcome:
+def _apply(
+    stack: Stack, template: str, parameters: Mapping[str, str], progress: Callable[[str], None]
+) -> Outcome:
     """Apply the template, without what this AWS does not know: some regions have no budgets, say."""
     tags = {"duebell": stack.name}
     try:
@@ -109,7 +111,7 @@ def _apply(stack: Stack, template: str, parameters: Mapping[str, str], say: Call
         unknown = unknown_types(str(error))
         if not unknown:
             raise
-    say(f"left out, for it is not known here: {', '.join(sorted(unknown))}")
+    progress(f"left out, for it is not known here: {', '.join(sorted(unknown))}")
     return stack.apply(without_types(template, unknown), parameters, tags=tags)
 
 

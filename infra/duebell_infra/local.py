@@ -24,6 +24,10 @@ __all__ = ["EmbeddedStack"]
 _BLIND = timedelta(seconds=30)
 
 
+#: Nobody looks at metrics here, and they would fill the worker's log.
+_QUIET = {"Metrics": "off", "Alarms": "no"}
+
+
 class EmbeddedStack:
     """A stack that lives in a folder: started on entering the context, stopped in order on leaving it.
 
@@ -61,7 +65,7 @@ class EmbeddedStack:
             folder=folder,
             requirements=requirements,
             place=Place.THIS_MACHINE,
-            parameters=parameters or {},
+            parameters={**_QUIET, **(parameters or {})},
         )
         self._say = say
         self._exit = ExitStack()

@@ -1,5 +1,6 @@
 """The Python files that go into the bundle as they are: our own packages and the user's actions."""
 
+import ast
 import os
 import re
 import sys
@@ -57,7 +58,22 @@ def actions_files(actions: str, *, folder: Path | None = None) -> Files:
             f"there is no module {module!r} in {path[0]} or among the installed packages; run this in the "
             f"folder from which `import {module}` works"
         )
+    source = files.get(f"{inner}.py") or files[f"{inner}/__init__.py"]
+    if not _may_hold(source, reference["attribute"].split(".")[0]):
+        raise BundleFailed(f"the module {module!r} has no {reference['attribute']!r}: name the Worker in it")
     return files
+
+
+def _may_hold(source: Path, name: str) -> bool:
+    """Whether a module's source, which is not imported, may bind this name."""
+    tree = ast.parse(source.read_bytes(), filename=str(source))
+    nodes = list(ast.walk(tree))
+    if any(isinstance(node, ast.alias) and node.name == "*" for node in nodes):
+        return True  # whatever that brings
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    imported = {(node.asname or node.name).split(".")[0] for node in nodes if isinstance(node, ast.alias)}
+    defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return name in stored | imported | defined or "__getattr__" in defined
 
 
 def package_files(root: Path) -> Iterator[Path]:

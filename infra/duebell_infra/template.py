@@ -22,7 +22,7 @@ def template_text() -> str:
 
 def parameter_names(template: str) -> set[str]:
     """The names of the template's parameters, read off its layout (which is ours) without a YAML parser."""
-    section = template.partition("\nParameters:\n")[2].partition("\nResources:\n")[0]
+    section, *_ = re.split(r"\n(?=\w)", template.partition("\nParameters:\n")[2])
     return set(re.findall(r"^  (\w+):$", section, flags=re.MULTILINE))
 
 

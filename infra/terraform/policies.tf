@@ -9,6 +9,8 @@ locals {
   place = "${data.aws_region.here.name}:${data.aws_caller_identity.here.account_id}"
   table = "arn:${data.aws_partition.here.partition}:dynamodb:${local.place}:table/${var.name}"
   rule  = "arn:${data.aws_partition.here.partition}:events:${local.place}:rule/${var.name}"
+
+  lost_rings = "${var.name}-lost-rings"
 }
 
 # What both the worker and the editors do.

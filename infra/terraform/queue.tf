@@ -1,5 +1,5 @@
 # Terraform destroys what it made. The table refuses while deletion_protection is on; to keep it and destroy the
-# rest, `terraform state rm 'module.<yours>.aws_dynamodb_table.queue'` first. See docs/operations.md.
+# rest, `terraform state rm module.<yours>.aws_dynamodb_table.queue` first. See docs/operations.md.
 resource "aws_dynamodb_table" "queue" {
   name                        = var.name
   billing_mode                = "PAY_PER_REQUEST"

@@ -1,5 +1,7 @@
 # The editors and the worker set the schedule, and an operator may disable the rule; here it is only what it is
-# created with. Terraform leaves both alone from then on.
+# created with. Terraform leaves both alone from then on. (Tags it writes without the rest.) Should a later version
+# of this module have to change something else of the rule, Terraform writes the schedule with it, as it was when the
+# plan was made. So the worker is invoked after that and sets it right: see worker.tf.
 resource "aws_cloudwatch_event_rule" "bell" {
   name                = var.name
   description         = "Rings when the earliest task of the duebell queue is due. Set by duebell; do not edit."
@@ -35,22 +37,18 @@ resource "aws_lambda_permission" "bell" {
 
 # Rings that never reached the worker: EventBridge gave up on them, or was not allowed to invoke it.
 resource "aws_sqs_queue" "lost_rings" {
-  name                      = "${var.name}-lost-rings"
+  name                      = local.lost_rings
   message_retention_seconds = 1209600
   sqs_managed_sse_enabled   = var.kms_key_arn == "" ? true : null
   kms_master_key_id         = var.kms_key_arn == "" ? null : var.kms_key_arn
+  policy                    = data.aws_iam_policy_document.lost_rings.json
   tags                      = local.tags
-}
-
-resource "aws_sqs_queue_policy" "lost_rings" {
-  queue_url = aws_sqs_queue.lost_rings.id
-  policy    = data.aws_iam_policy_document.lost_rings.json
 }
 
 data "aws_iam_policy_document" "lost_rings" {
   statement {
     actions   = ["sqs:SendMessage"]
-    resources = [aws_sqs_queue.lost_rings.arn]
+    resources = ["arn:${data.aws_partition.here.partition}:sqs:${local.place}:${local.lost_rings}"]
     principals {
       type        = "Service"
       identifiers = ["events.amazonaws.com"]
@@ -58,7 +56,7 @@ data "aws_iam_policy_document" "lost_rings" {
     condition {
       test     = "ArnEquals"
       variable = "aws:SourceArn"
-      values   = [aws_cloudwatch_event_rule.bell.arn]
+      values   = [local.rule]
     }
   }
 }

@@ -147,6 +147,7 @@ resource "aws_budgets_budget" "monthly" {
   time_unit    = "MONTHLY"
   limit_amount = tostring(var.monthly_budget)
   limit_unit   = "USD"
+  tags         = local.tags
 
   cost_filter {
     name   = "TagKeyValue"
@@ -158,5 +159,12 @@ resource "aws_budgets_budget" "monthly" {
     threshold                  = 100
     threshold_type             = "PERCENTAGE"
     subscriber_email_addresses = [var.budget_mail]
+  }
+
+  lifecycle {
+    precondition {
+      condition     = var.budget_mail != ""
+      error_message = "monthly_budget needs budget_mail: whom it tells."
+    }
   }
 }

@@ -37,17 +37,23 @@ resource "aws_lambda_function" "worker" {
   }
 }
 
-# Whatever an apply did to the rule, the worker sets it right: it is invoked when what matters to it has changed.
+# Whatever an apply did to the rule, the worker sets it right: it is invoked after every apply that changed the rule
+# or what it wakes, and puts the rule where the queue needs it. Tasks that are due by then run in it.
 resource "aws_lambda_invocation" "arm" {
   function_name = aws_lambda_function.worker.function_name
   input         = "{}"
-  triggers = {
-    code     = aws_lambda_function.worker.source_code_hash
-    settings = sha256(jsonencode(aws_lambda_function.worker.environment))
-    rule     = aws_cloudwatch_event_rule.bell.arn
-    target   = aws_cloudwatch_event_target.worker.arn
+
+  lifecycle {
+    replace_triggered_by = [
+      aws_cloudwatch_event_rule.bell,
+      aws_cloudwatch_event_target.worker,
+      aws_iam_role_policy.worker,
+      aws_lambda_function.worker,
+      aws_lambda_permission.bell,
+    ]
   }
   depends_on = [
+    aws_cloudwatch_event_target.worker,
     aws_dynamodb_table.queue,
     aws_iam_role_policy.worker,
     aws_iam_role_policy_attachment.worker,

@@ -31,6 +31,12 @@ def abort(payload: dict[str, Any], task: Task) -> None:
     raise Abort("not worth another attempt")
 
 
+@worker.action("tell")
+def tell(name: str) -> None:
+    """Tell what the worker's environment has under this name."""
+    raise Abort(os.environ[name])
+
+
 @worker.action("linger")
 def linger(payload: dict[str, Any], task: Task) -> None:
     """Tell the process in a file, and stay."""

@@ -1,12 +1,25 @@
 """What only the end-to-end tests need; the stack itself is in the tests' own conftest."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from duebell_editor import Editor
+from duebell_infra.destroy import Queue
 from duebell_infra.local import EmbeddedStack
+from tests.e2e.deployer import Deployer
 
 
 @pytest.fixture(scope="session")
 def stack_editor(stack: EmbeddedStack) -> Editor:
     """An editor of the shared stack."""
     return Editor(stack.settings, session=stack.session)
+
+
+@pytest.fixture
+def deployer(stack: EmbeddedStack, request: pytest.FixtureRequest) -> Iterator[Deployer]:
+    """A stack of the test's own, named after it, beside the shared one; all of it is gone afterwards."""
+    name = request.function.__name__.removeprefix("test_").replace("_", "-")[:40]
+    deployer = Deployer(stack, name)
+    yield deployer
+    deployer.destroy(Queue.DELETE)

@@ -1,75 +1,43 @@
 """Deploying and destroying, through the real template and bundle, against the embedded stack."""
 
-from collections.abc import Iterator
-from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path
+import json
 
 import pytest
 
-from duebell_editor import Editor
+from duebell_editor import Status
 from duebell_infra import deploy as module
-from duebell_infra.artifacts import Artifacts
-from duebell_infra.deploy import Deployment, deploy
-from duebell_infra.destroy import Queue, destroy
+from duebell_infra.destroy import Queue
 from duebell_infra.errors import DeployFailed
 from duebell_infra.local import EmbeddedStack
 from duebell_infra.stack import Stack
-from duebell_infra.target import Place
 from duebell_infra.template import template_text
 from duebell_shared.rule import SENTINEL, expression_at
+from tests.e2e.deployer import LATER, Deployer
+from tests.e2e.support import wait_for
+from tests.e2e.test_ringing import SOON
 
 pytestmark = pytest.mark.e2e
 
-LATER = datetime(2100, 1, 1, tzinfo=UTC)
 
+def test_the_whole_way(deployer: Deployer) -> None:
+    # Given a stack
+    editor = deployer.deploy()
+    # When tasks are added, the rule really rings, the bundle runs, and the rule is armed for the next
+    editor.add("succeed", due=SOON, id="soon")
+    editor.add("succeed", due=LATER, id="later")
+    wait_for(lambda: editor.get("soon").status is Status.DONE)
+    wait_for(lambda: deployer.rule == expression_at(LATER))
 
-class Deployer:
-    """Deploys one stack of its own beside the shared one, and notes what it is told."""
-
-    def __init__(self, stack: EmbeddedStack, name: str) -> None:
-        self.session = stack.session
-        self.deployment = Deployment(
-            name=name,
-            actions="actions_for_tests:worker",
-            folder=Path(__file__).parent,
-            place=Place.THIS_MACHINE,
-        )
-        self.said: list[str] = []
-
-    @property
-    def name(self) -> str:
-        return self.deployment.name
-
-    def deploy(self, **parameters: str) -> Editor:
-        deployment = replace(self.deployment, parameters=parameters)
-        settings = deploy(self.session, deployment, say=self.said.append, progress=self.said.append)
-        return Editor(settings, session=self.session)
-
-    def destroy(self, queue: Queue) -> None:
-        destroy(self.session, self.name, queue=queue, say=self.said.append)
-
-    @property
-    def rule(self) -> str:
-        return self.session.client("events").describe_rule(Name=self.name)["ScheduleExpression"]
-
-    @property
-    def function(self) -> dict[str, object]:
-        return dict(self.session.client("lambda").get_function_configuration(FunctionName=self.name))
-
-    @property
-    def status(self) -> str:
-        return self.session.client("cloudformation").describe_stacks(StackName=self.name)["Stacks"][0][
-            "StackStatus"
-        ]
-
-
-@pytest.fixture
-def deployer(stack: EmbeddedStack, request: pytest.FixtureRequest) -> Iterator[Deployer]:
-    name = request.node.name.removeprefix("test_").replace("_", "-")[:40]
-    deployer = Deployer(stack, name)
-    yield deployer
-    deployer.destroy(Queue.DELETE)
+    # Then a setting can change, and the rule stays armed
+    deployer.deploy(MemorySize="1024")
+    assert deployer.function["MemorySize"] == 1024
+    assert deployer.rule == expression_at(LATER)
+    # And nothing is left to change
+    deployer.deploy()
+    assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
+    # And the queue outlives the stack
+    deployer.destroy(Queue.KEEP)
+    assert editor.get("later").due == LATER
 
 
 def test_a_new_stack_is_parked_and_wired(deployer: Deployer) -> None:
@@ -79,6 +47,14 @@ def test_a_new_stack_is_parked_and_wired(deployer: Deployer) -> None:
     assert editor.status().healthy
     assert deployer.function["Handler"] == "duebell_worker.entry.handler"
     assert deployer.said[-1] == f"stack {deployer.name}: created"
+    # And it tells what a service needs: the names of two things, and a policy that is really there
+    outputs = Stack(deployer.session.client("cloudformation"), deployer.name, progress=print).outputs()
+    assert (outputs["TableName"], outputs["RuleName"]) == (deployer.name, deployer.name)
+    iam = deployer.session.client("iam")
+    policy = iam.get_policy(PolicyArn=outputs["EditorPolicyArn"])["Policy"]
+    version = iam.get_policy_version(PolicyArn=policy["Arn"], VersionId=policy["DefaultVersionId"])
+    statements = version["PolicyVersion"]["Document"]["Statement"]
+    assert [statement["Sid"] for statement in statements] == ["Queue", "Due", "Arm"]
 
 
 def test_deploying_again_changes_nothing(deployer: Deployer) -> None:
@@ -88,44 +64,11 @@ def test_deploying_again_changes_nothing(deployer: Deployer) -> None:
     assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
 
 
-def test_an_armed_rule_is_left_alone(deployer: Deployer) -> None:
-    deployer.deploy().add("succeed", due=LATER)
-    armed = deployer.rule
-    assert armed == expression_at(LATER)
-
-    deployer.deploy(MemorySize="1024", Timeout="60")
-
-    assert deployer.function["MemorySize"] == 1024
-    assert deployer.rule == armed
-
-
-def test_cloudformation_itself_leaves_the_rule_alone(deployer: Deployer) -> None:
-    deployer.deploy()
-    events = deployer.session.client("events")
-    events.put_rule(Name=deployer.name, ScheduleExpression=expression_at(LATER))
-    stack = Stack(deployer.session.client("cloudformation"), deployer.name, progress=deployer.said.append)
-    parameters = {**stack.parameters(), "MemorySize": "1024"}
-
-    stack.apply(template_text(), parameters, tags={"duebell": deployer.name})
-
-    assert deployer.function["MemorySize"] == 1024
-    assert deployer.rule == expression_at(LATER)
-
-
 def test_what_is_not_given_stays_as_it_was(deployer: Deployer) -> None:
     deployer.deploy(MemorySize="1024")
     deployer.deploy(Timeout="60")
 
     assert (deployer.function["MemorySize"], deployer.function["Timeout"]) == (1024, 60)
-
-
-def test_a_rule_that_was_moved_is_set_right(deployer: Deployer) -> None:
-    deployer.deploy().add("succeed", due=LATER)
-    deployer.session.client("events").put_rule(Name=deployer.name, ScheduleExpression=SENTINEL)
-
-    deployer.deploy()
-
-    assert deployer.rule == expression_at(LATER)
 
 
 def test_a_failure_gives_the_reasons_and_a_way_out(
@@ -143,21 +86,57 @@ def test_a_failure_gives_the_reasons_and_a_way_out(
     assert any("deleting it first" in line for line in deployer.said)
 
 
-def test_a_failed_update_leaves_the_rule_armed(deployer: Deployer, monkeypatch: pytest.MonkeyPatch) -> None:
-    editor = deployer.deploy()
-    editor.add("succeed", due=LATER)
-    with monkeypatch.context() as patch:
-        patch.setattr(Artifacts, "upload", lambda *_: "bundles/missing.zip")
-        with pytest.raises(DeployFailed, match="UPDATE_ROLLBACK_COMPLETE"):
-            deployer.deploy()
+@pytest.mark.parametrize(
+    ("parameters", "why"),
+    [
+        ({"MemorySize": "1"}, "MemorySize"),
+        ({"Memory": "1024"}, "no parameter Memory; it has .*MemorySize"),
+        ({"BackstopMinutes": "1"}, "BackstopMinutes is 0, or 2 and more"),
+        ({"MonthlyBudget": "10"}, "MonthlyBudget needs BudgetMail"),
+    ],
+)
+def test_a_wrong_parameter_is_named(deployer: Deployer, parameters: dict[str, str], why: str) -> None:
+    with pytest.raises(DeployFailed, match=why):
+        deployer.deploy(**parameters)  # type: ignore[arg-type]  # none of them is the folder
+
+
+def test_all_that_is_optional(deployer: Deployer) -> None:
+    session = deployer.session
+    key = session.client("kms").create_key()["KeyMetadata"]["Arn"]
+    topic = session.client("sns").create_topic(Name=deployer.name)["TopicArn"]
+    more = {
+        "Version": "2012-10-17",
+        "Statement": [{"Effect": "Allow", "Action": "sns:Publish", "Resource": topic}],
+    }
+    made = session.client("iam").create_policy(PolicyName=deployer.name, PolicyDocument=json.dumps(more))
+    policy = made["Policy"]["Arn"]
+
+    editor = deployer.deploy(
+        KmsKeyArn=key,  # the emulator takes it, and tells nothing of it afterwards
+        AlarmTopicArn=topic,
+        Tracing="yes",
+        BackstopMinutes="60",
+        MonthlyBudget="10",
+        BudgetMail="someone@example.com",
+        WorkerPolicies=policy,
+        Environment=json.dumps({"GREETING": "hello"}),
+        DeletionProtection="no",
+    )
 
     assert editor.status().healthy
-    assert deployer.rule == expression_at(LATER)
-
-
-def test_a_wrong_parameter_is_named(deployer: Deployer) -> None:
-    with pytest.raises(DeployFailed, match="MemorySize"):
-        deployer.deploy(MemorySize="1")
+    assert deployer.function["TracingConfig"] == {"Mode": "Active"}
+    table = session.client("dynamodb").describe_table(TableName=deployer.name)["Table"]
+    assert table["DeletionProtectionEnabled"] is False
+    backstop = session.client("events").describe_rule(Name=f"{deployer.name}-backstop")
+    assert backstop["ScheduleExpression"] == "rate(60 minutes)"
+    alarms = session.client("cloudwatch").describe_alarms(AlarmNamePrefix=deployer.name)["MetricAlarms"]
+    assert {action for alarm in alarms for action in alarm["AlarmActions"]} == {topic}
+    assert len(alarms) == 6
+    # What the actions are given: an environment, and policies
+    editor.add("tell", due=SOON, id="told", payload="GREETING")
+    assert deployer.why_failed(editor, "told") == "hello"
+    attached = session.client("iam").list_attached_role_policies(RoleName=deployer.role)["AttachedPolicies"]
+    assert [one["PolicyArn"] for one in attached] == [policy]
 
 
 def test_a_kept_queue_is_taken_up_again(deployer: Deployer) -> None:
@@ -171,6 +150,23 @@ def test_a_kept_queue_is_taken_up_again(deployer: Deployer) -> None:
     assert deployer.rule == expression_at(LATER)
     deployer.deploy(MemorySize="1024")
     assert editor.get("kept").due == LATER
+
+
+def test_a_restored_queue_goes_on_under_its_own_name(deployer: Deployer, stack: EmbeddedStack) -> None:
+    deployer.deploy().add("succeed", due=LATER, id="restored")
+    dynamodb = deployer.session.client("dynamodb")
+    restored = Deployer(stack, "restored-queue")
+    dynamodb.restore_table_to_point_in_time(
+        SourceTableName=deployer.name, TargetTableName=restored.name, UseLatestRestorableTime=True
+    )
+    dynamodb.get_waiter("table_exists").wait(TableName=restored.name)
+
+    editor = restored.deploy()
+
+    assert editor.get("restored").due == LATER
+    assert restored.rule == expression_at(LATER)
+    assert editor.status().healthy
+    restored.destroy(Queue.DELETE)
 
 
 def test_destroying_with_the_table_leaves_nothing(deployer: Deployer) -> None:

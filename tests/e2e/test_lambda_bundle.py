@@ -5,17 +5,21 @@ import subprocess
 import sys
 import zipfile
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 
 from duebell_infra.bundle import build
 from duebell_infra.dependencies import IN_RUNTIME
 from duebell_infra.target import Architecture, Target
+from tests.e2e.support import ACTIONS, HERE
 
 pytestmark = pytest.mark.e2e
 
-HERE = Target.this_machine()
+THIS_MACHINE = Target.this_machine()
+
+#: Bytes. Far below what Lambda takes: a small bundle is a short cold start.
+SMALL = 6_000_000
 
 IMPORT = """
 import sys
@@ -26,7 +30,7 @@ print(msgspec.__file__, pynamodb.__file__)
 
 
 def unpacked(target: Target, folder: Path) -> Path:
-    built = build("actions_for_tests:worker", target, folder=Path(__file__).parent)
+    built = build(ACTIONS, target, folder=HERE)
     with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
         archive.extractall(folder)
     return folder
@@ -45,7 +49,9 @@ def runtime(folder: Path) -> Path:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Lambda's wheels run on Linux")
 def test_it_needs_nothing_but_the_runtime(tmp_path: Path) -> None:
-    bundle = unpacked(Target(python=HERE.python, architecture=HERE.architecture), tmp_path / "bundle")
+    bundle = unpacked(
+        Target(python=THIS_MACHINE.python, architecture=THIS_MACHINE.architecture), tmp_path / "bundle"
+    )
     python = [sys.executable, "-I", "-S", "-c", IMPORT]
 
     done = subprocess.run(
@@ -60,9 +66,17 @@ def test_it_needs_nothing_but_the_runtime(tmp_path: Path) -> None:
     assert done.stdout.count(str(bundle)) == 2
 
 
+@pytest.mark.parametrize("python", ["3.12", "3.13", "3.14"])
 @pytest.mark.parametrize("architecture", list(Architecture))
-def test_it_is_for_its_own_processor_whatever_builds_it(architecture: Architecture, tmp_path: Path) -> None:
-    bundle = unpacked(Target(python="3.13", architecture=architecture), tmp_path / "bundle")
+def test_it_is_small_and_for_its_own_processor_whatever_builds_it(
+    architecture: Architecture, python: str
+) -> None:
+    built = build(ACTIONS, Target(python=python, architecture=architecture), folder=HERE)
+    assert len(built.data) < SMALL, str(built)
 
-    libraries = [file.name for file in bundle.rglob("*.so")]
-    assert libraries == [f"_core.cpython-313-{architecture.machine}-linux-gnu.so"]
+    with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
+        files = [PurePath(name) for name in archive.namelist()]
+    libraries = [file.name for file in files if file.suffix == ".so"]
+    assert libraries == [f"_core.cpython-{python.replace('.', '')}-{architecture.machine}-linux-gnu.so"]
+    parts = {part for file in files for part in file.parts}
+    assert not parts & {"__pycache__", "tests", "test", "bin", *IN_RUNTIME}

@@ -15,7 +15,7 @@ HERE = Target.this_machine()
 
 
 def test_it_holds_the_core_its_libraries_and_the_actions(tmp_path: Path) -> None:
-    (tmp_path / "jobs.py").write_text("")
+    (tmp_path / "jobs.py").write_text("worker = None")
     built = build("jobs:worker", HERE, folder=tmp_path)
 
     with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
@@ -26,11 +26,11 @@ def test_it_holds_the_core_its_libraries_and_the_actions(tmp_path: Path) -> None
 
 
 def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
-    (tmp_path / "jobs.py").write_text("")
+    (tmp_path / "jobs.py").write_text("worker = None")
     first = build("jobs:worker", HERE, folder=tmp_path)
     (tmp_path / "jobs.py").touch()
     second = build("jobs:worker", HERE, folder=tmp_path)
-    (tmp_path / "jobs.py").write_text("# changed")
+    (tmp_path / "jobs.py").write_text("worker = None  # changed")
     third = build("jobs:worker", HERE, folder=tmp_path)
 
     assert first.data == second.data

@@ -94,9 +94,35 @@ def test_a_wheel_for_another_machine_is_said_to_be_missing(wheels: Path, tmp_pat
         install(tmp_path / "installed", ARM, requirements=requirements)
 
 
+def test_so_do_those_of_the_users_project(wheels: Path, tmp_path: Path) -> None:
+    write_wheel(wheels, "sums", "1.0", "py3-none-any")
+    project = tmp_path / "pyproject.toml"
+    project.write_text('[project]\nname = "service"\ndependencies = ["sums>=1", "duebell[cli]>=99"]\n')
+
+    for given in (project, tmp_path):
+        files = install(tmp_path / f"for-{given.name}", ARM, requirements=given)
+        assert {"sums/__init__.py", "msgspec/__init__.py"} <= set(files)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[project", "cannot be read"),
+        ('[project]\nname = "service"\n', r"lists no dependencies under \[project\]"),
+        ('[tool.poetry.dependencies]\nsums = "1"\n', "give a requirements file"),
+    ],
+)
+def test_a_project_that_does_not_say_is_refused(text: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(BundleFailed, match=why):
+        install(tmp_path / "installed", ARM, requirements=tmp_path)
+
+
 def test_a_missing_requirements_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(BundleFailed, match=r"no requirements file .*/none\.txt"):
         install(tmp_path / "installed", ARM, requirements=tmp_path / "none.txt")
+    with pytest.raises(BundleFailed, match=r"no pyproject\.toml .*"):
+        install(tmp_path / "installed", ARM, requirements=tmp_path)
 
 
 def test_it_is_said_when_pip_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,17 +1,8 @@
 """CloudFormation and Terraform describe one system: what the one has, the other has, names apart."""
 
-import json
-import re
-from pathlib import Path
 from typing import Any
 
-import hcl2
-import pytest
-from cfnlint.decode import decode  # type: ignore[import-untyped]
-
-from duebell_infra.template import template_text
-
-MODULE = Path(__file__).parents[2] / "infra" / "terraform"
+from tests.infra.both import properties, snake
 
 #: Parameters and variables with another name, or of one of the two only, and why.
 OTHERWISE = {
@@ -21,50 +12,25 @@ OTHERWISE = {
 }
 ONLY_TERRAFORM = {"bundle", "saved_queries"}
 
+#: Without tags of their own in the template: rules and dashboard get the stack's, the budget's are named
+#: otherwise, and the rest can have none.
+UNTAGGED = {
+    *("Rule", "Backstop", "Dashboard", "Budget", "EditorPolicy"),
+    *("Permission", "BackstopPermission", "Retries", "LostRingsPolicy"),
+    *("FailuresQuery", "LatestQuery", "TaskQuery"),
+}
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    file = tmp_path_factory.mktemp("template") / "template.yaml"
-    file.write_text(template_text())
-    return decode(str(file))[0]
-
-
-@pytest.fixture(scope="module")
-def module() -> Any:
-    """The module's blocks by kind: `module["resource"]["aws_sqs_queue"]["lost_rings"]`."""
-    found: dict[str, Any] = {}
-    for file in MODULE.glob("*.tf"):
-        with file.open() as text:
-            parsed = _plain(hcl2.load(text))
-        for kind, blocks in parsed.items():
-            for block in blocks:
-                _merge(found.setdefault(kind, {}), block)
-    return found
-
-
-def _plain(value: Any) -> Any:
-    """Without the parser's quotes and marks."""
-    if isinstance(value, dict):
-        return {_plain(key): _plain(inner) for key, inner in value.items() if key != "__is_block__"}
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
-    return value[1:-1] if isinstance(value, str) and re.fullmatch(r'"[^"]*"', value) else value
-
-
-def _merge(into: dict[str, Any], block: dict[str, Any]) -> None:
-    for key, value in block.items():
-        if isinstance(value, dict) and isinstance(into.get(key), dict):
-            _merge(into[key], value)
-        else:
-            into[key] = value
-
-
-def snake(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
-
-
-def properties(template: Any, name: str) -> Any:
-    return template["Resources"][name]["Properties"]
+#: What the provider can give no tags.
+UNTAGGABLE = {
+    "aws_cloudwatch_dashboard",
+    "aws_cloudwatch_event_target",
+    "aws_cloudwatch_query_definition",
+    "aws_iam_role_policy",
+    "aws_iam_role_policy_attachment",
+    "aws_lambda_function_event_invoke_config",
+    "aws_lambda_invocation",
+    "aws_lambda_permission",
+}
 
 
 def test_they_are_given_the_same(template: Any, module: Any) -> None:
@@ -130,73 +96,27 @@ def test_the_worker_and_its_retries(template: Any, module: Any) -> None:
     assert "failed_runs" in config["destination_config"][0]["on_failure"][0]["destination"]
 
 
+def test_the_rest_of_what_may_wake_the_worker(template: Any, module: Any) -> None:
+    for name, same in (("Permission", "bell"), ("BackstopPermission", "backstop")):
+        ours, theirs = properties(template, name), module["resource"]["aws_lambda_permission"][same]
+        assert (ours["Action"], ours["Principal"]) == (theirs["action"], theirs["principal"])
+    backstop = module["resource"]["aws_cloudwatch_event_rule"]["backstop"]
+    assert backstop["schedule_expression"] == "rate(${var.backstop_minutes} minutes)"
+    expression = properties(template, "Backstop")["ScheduleExpression"]["Fn::Sub"]
+    assert expression == "rate(${BackstopMinutes} minutes)"
+
+
+def test_all_that_can_be_is_tagged(template: Any, module: Any) -> None:
+    tagged = {name for name, one in template["Resources"].items() if "Tags" in one["Properties"]}
+    alarms = {name for name in template["Resources"] if name.endswith("Alarm")}
+    assert tagged == {"Table", "Function", "LostRings", "FailedRuns", "Log", "Role"} | alarms
+    assert set(template["Resources"]) - tagged == UNTAGGED
+    for kind, resources in module["resource"].items():
+        for name, resource in resources.items():
+            assert ("tags" in resource) is (kind not in UNTAGGABLE), f"{kind}.{name}"
+
+
 def test_the_queues(template: Any, module: Any) -> None:
     for name, same in (("LostRings", "lost_rings"), ("FailedRuns", "failed_runs")):
         ours, theirs = properties(template, name), module["resource"]["aws_sqs_queue"][same]
         assert ours["MessageRetentionPeriod"] == theirs["message_retention_seconds"]
-
-
-def test_the_permissions(template: Any, module: Any) -> None:
-    documents = module["data"]["aws_iam_policy_document"]
-    editor = _allowed(documents["editor"])
-    assert editor == _ours(properties(template, "EditorPolicy")["PolicyDocument"])
-    worker = editor | _allowed(documents["worker"])
-    assert worker == _ours(properties(template, "Role")["Policies"][0]["PolicyDocument"])
-
-
-def _allowed(document: Any) -> dict[str, set[str]]:
-    statements = list(document["statement"])
-    for dynamic in document.get("dynamic", []):
-        statements += dynamic["statement"]["content"]
-    return {statement["sid"]: set(statement["actions"]) for statement in statements}
-
-
-def _ours(document: Any) -> dict[str, set[str]]:
-    found = {}
-    for given in document["Statement"]:
-        statement = given["Fn::If"][1] if "Fn::If" in given else given
-        actions = statement["Action"]
-        found[statement["Sid"]] = {actions} if isinstance(actions, str) else set(actions)
-    return found
-
-
-def test_the_alarms(template: Any, module: Any) -> None:
-    ours = {}
-    for resource in template["Resources"].values():
-        if resource["Type"] == "AWS::CloudWatch::Alarm":
-            alarm = resource["Properties"]
-            statistic = alarm.get("Statistic") or alarm["ExtendedStatistic"]
-            threshold = alarm["Threshold"]
-            ours[alarm["AlarmName"]["Fn::Sub"].removeprefix("${Name}-")] = {
-                "description": alarm["AlarmDescription"],
-                "namespace": alarm["Namespace"],
-                "metric": alarm["MetricName"],
-                "dimensions": [dimension["Name"] for dimension in alarm["Dimensions"]],
-                "statistic": statistic,
-                "threshold": snake(threshold["Ref"]) if isinstance(threshold, dict) else threshold,
-            }
-            assert (alarm["Period"], alarm["EvaluationPeriods"]) == (300, 1)
-    theirs = {
-        name: {
-            **alarm,
-            "dimensions": list(alarm["dimensions"]),
-            "threshold": re.sub(r"\$\{var\.(\w+)\}", r"\1", str(alarm["threshold"])),
-        }
-        for name, alarm in module["locals"]["watched"].items()
-    }
-    assert theirs == {name: {**alarm, "threshold": str(alarm["threshold"])} for name, alarm in ours.items()}
-
-
-def test_the_dashboard_and_the_queries(template: Any, module: Any) -> None:
-    ours = properties(template, "Dashboard")["DashboardBody"]["Fn::Sub"]
-    watching = (MODULE / "watching.tf").read_text()
-    theirs = watching.partition("<<-JSON\n")[2].partition("\n  JSON\n")[0]
-    theirs = theirs.replace("${var.name}", "${Name}").replace(
-        "${data.aws_region.here.name}", "${AWS::Region}"
-    )
-    assert json.loads(theirs) == json.loads(ours)
-    for resource in template["Resources"].values():
-        if resource["Type"] == "AWS::Logs::QueryDefinition":
-            assert resource["Properties"]["Name"]["Fn::Sub"].rpartition("/")[2] in module["locals"]["queries"]
-            for line in resource["Properties"]["QueryString"].splitlines():
-                assert line in watching

@@ -5,20 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import boto3
-import pytest
-from cfnlint.decode import decode  # type: ignore[import-untyped]
 
 from duebell_infra.template import parameter_names, template_text, unknown_types, without_types
 from duebell_shared.rule import SENTINEL
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    file = tmp_path_factory.mktemp("template") / "template.yaml"
-    file.write_text(template_text())
-    parsed, problems = decode(str(file))
-    assert not problems
-    return parsed
 
 
 def texts(value: Any) -> Iterator[str]:

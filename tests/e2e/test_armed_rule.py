@@ -1,0 +1,112 @@
+"""After a deployment the rule is armed: whether a setting changed, or the rule itself, or it all failed."""
+
+import pytest
+
+from duebell_infra import deploy as module
+from duebell_infra.artifacts import Artifacts
+from duebell_infra.errors import DeployFailed
+from duebell_infra.stack import Stack
+from duebell_infra.template import template_text, without_types
+from duebell_shared.rule import SENTINEL, expression_at
+from tests.e2e.deployer import LATER, Deployer
+
+pytestmark = pytest.mark.e2e
+
+
+def with_another_rule() -> str:
+    """A later version of the template, in which the rule's target had to change."""
+    before, after = "MaximumRetryAttempts: 185", "MaximumRetryAttempts: 100"
+    assert before in template_text()
+    return template_text().replace(before, after)
+
+
+def apply(deployer: Deployer, template: str, **parameters: str) -> None:
+    """What CloudFormation alone does, without what `duebell deploy` does beside."""
+    stack = Stack(deployer.session.client("cloudformation"), deployer.name, progress=deployer.said.append)
+    known = without_types(template, {"AWS::Logs::QueryDefinition", "AWS::Budgets::Budget"})
+    stack.apply(known, {**stack.parameters(), **parameters}, tags={"duebell": deployer.name})
+
+
+def retries(deployer: Deployer) -> int:
+    [target] = deployer.session.client("events").list_targets_by_rule(Rule=deployer.name)["Targets"]
+    return target["RetryPolicy"]["MaximumRetryAttempts"]
+
+
+def test_an_armed_rule_is_left_alone(deployer: Deployer) -> None:
+    deployer.deploy().add("succeed", due=LATER)
+    armed = deployer.rule
+    assert armed == expression_at(LATER)
+
+    deployer.deploy(MemorySize="1024", Timeout="60")
+
+    assert deployer.function["MemorySize"] == 1024
+    assert deployer.rule == armed
+
+
+def test_cloudformation_itself_leaves_the_rule_alone(deployer: Deployer) -> None:
+    deployer.deploy()
+    events = deployer.session.client("events")
+    events.put_rule(Name=deployer.name, ScheduleExpression=expression_at(LATER))
+
+    apply(deployer, template_text(), MemorySize="1024")
+
+    assert deployer.function["MemorySize"] == 1024
+    assert deployer.rule == expression_at(LATER)
+
+
+def test_a_rule_that_was_moved_is_set_right(deployer: Deployer) -> None:
+    deployer.deploy().add("succeed", due=LATER)
+    deployer.session.client("events").put_rule(Name=deployer.name, ScheduleExpression=SENTINEL)
+
+    deployer.deploy()
+
+    assert deployer.rule == expression_at(LATER)
+
+
+def test_a_failed_update_leaves_the_rule_armed(deployer: Deployer, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = deployer.deploy()
+    editor.add("succeed", due=LATER)
+    with monkeypatch.context() as patch:
+        patch.setattr(Artifacts, "upload", lambda *_: "bundles/missing.zip")
+        with pytest.raises(DeployFailed, match="UPDATE_ROLLBACK_COMPLETE"):
+            deployer.deploy()
+
+    assert editor.status().healthy
+    assert deployer.rule == expression_at(LATER)
+
+
+def test_a_change_of_the_rule_itself_ends_with_it_armed(
+    deployer: Deployer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployer.deploy().add("succeed", due=LATER)
+    text = with_another_rule()
+    apply(deployer, text)
+    assert deployer.rule == SENTINEL  # what CloudFormation alone does to a rule that is to change
+
+    monkeypatch.setattr(module, "template_text", lambda: text)
+    deployer.deploy()
+
+    assert (deployer.rule, retries(deployer)) == (expression_at(LATER), 100)
+
+
+def test_a_change_of_the_rule_that_is_rolled_back_ends_with_it_armed(
+    deployer: Deployer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployer.deploy().add("succeed", due=LATER)
+    broken = with_another_rule().replace("Qualifier: $LATEST", "Qualifier: missing")
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "template_text", lambda: broken)
+        with pytest.raises(DeployFailed, match="missing"):
+            deployer.deploy()
+
+    assert (deployer.rule, retries(deployer)) == (expression_at(LATER), 185)
+
+
+def test_a_rule_that_is_disabled_stays_so(deployer: Deployer) -> None:
+    deployer.deploy().add("succeed", due=LATER)
+    deployer.session.client("events").disable_rule(Name=deployer.name)
+
+    deployer.deploy(MemorySize="1024")
+
+    assert deployer.session.client("events").describe_rule(Name=deployer.name)["State"] == "DISABLED"
+    assert deployer.rule == expression_at(LATER)

@@ -1,0 +1,73 @@
+"""Another version of the user's code while tasks are queued, and back again: nothing is lost."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from duebell_editor import Status
+from duebell_shared.rule import expression_at
+from tests.e2e.deployer import LATER, Deployer
+
+pytestmark = pytest.mark.e2e
+
+VERSION = """
+from duebell_worker import Abort, Worker
+
+worker = Worker.from_env()
+
+
+@worker.action("which")
+def which() -> None:
+    raise Abort("version {number}")
+"""
+
+
+@pytest.fixture
+def versions(tmp_path: Path) -> list[Path]:
+    """Two folders with a version of the code each."""
+    folders = [tmp_path / "1", tmp_path / "2"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "versioned.py").write_text(VERSION.format(number=folder.name))
+    return folders
+
+
+def test_there_and_back(deployer: Deployer, versions: list[Path]) -> None:
+    first, second = versions
+    # Given tasks that wait, one of them due by now
+    editor = deployer.deploy(folder=first, actions="versioned:worker")
+    editor.add("which", due=LATER, id="later")
+    editor.add("which", due=timedelta(0), id="across the upgrade")
+
+    # When the code is upgraded, what was added before is run by the new one
+    deployer.deploy(folder=second, actions="versioned:worker")
+    assert deployer.why_failed(editor, "across the upgrade") == "version 2"
+
+    # And when it is rolled back, by the old one again
+    editor.add("which", due=timedelta(0), id="across the way back")
+    deployer.deploy(folder=first, actions="versioned:worker")
+    assert deployer.why_failed(editor, "across the way back") == "version 1"
+
+    # Then what is due later still waits, and the rule is armed for it
+    assert editor.get("later").status is Status.SCHEDULED
+    assert deployer.rule == expression_at(LATER)
+    assert editor.status().healthy
+
+
+def test_code_that_cannot_be_imported_loses_nothing(deployer: Deployer, versions: list[Path]) -> None:
+    first, second = versions
+    editor = deployer.deploy(folder=first, actions="versioned:worker")
+    (second / "versioned.py").write_text("raise RuntimeError('broken')\nworker = None\n")
+    editor.add("which", due=LATER, id="later")
+    editor.add("which", due=timedelta(0), id="held up")
+    deployer.deploy(folder=second, actions="versioned:worker")
+    with pytest.raises(AssertionError, match="broken"):
+        deployer.run()
+    assert editor.get("held up").status is Status.SCHEDULED
+    assert editor.status().rings_at
+
+    deployer.deploy(folder=first, actions="versioned:worker")
+
+    assert deployer.why_failed(editor, "held up") == "version 1"
+    assert deployer.rule == expression_at(LATER)

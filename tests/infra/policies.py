@@ -1,0 +1,80 @@
+"""IAM policies as tests need them: read off the template, and enforced on every call of a session."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+from botocore.exceptions import ClientError
+
+from tests.support import REGION
+
+__all__ = ["ACCOUNT", "Guarded", "Statements", "granted", "statements_of"]
+
+ACCOUNT = "123456789012"
+VALUES = {"Name": "duebell", "AWS::Partition": "aws", "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
+
+Statements = list[dict[str, Any]]
+
+
+def statements_of(document: Any) -> Statements:
+    """The statements as CloudFormation makes them with the parameters' defaults."""
+    return [resolved for one in document["Statement"] if (resolved := _resolved(one)) is not None]
+
+
+def granted(statements: Statements) -> set[tuple[str, str]]:
+    """Each action on each resource that the statements allow."""
+    return {
+        (action, resource)
+        for statement in statements
+        for action in _listed(statement["Action"])
+        for resource in _listed(statement["Resource"])
+    }
+
+
+class Guarded:
+    """A session that makes only the calls that the statements allow, and remembers which it made."""
+
+    def __init__(self, statements: Statements) -> None:
+        self._granted = granted(statements)
+        self.made: set[tuple[str, str]] = set()
+        self.session = boto3.Session(region_name=REGION)
+        self.session.events.register("before-parameter-build", self._check)
+
+    def _check(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+        service = model.service_model.signing_name
+        action = f"{service}:{model.name}"
+        for resource in _resources(service, params):
+            if (action, resource) not in self._granted:
+                error = {"Error": {"Code": "AccessDeniedException", "Message": f"{action} on {resource}"}}
+                raise ClientError(error, model.name)  # type: ignore[arg-type]
+            self.made.add((action, resource))
+
+
+def _resources(service: str, params: dict[str, Any]) -> Iterator[str]:
+    here = f"arn:aws:{service}:{REGION}:{ACCOUNT}"
+    if service == "dynamodb":
+        for table in [params["TableName"]] if "TableName" in params else params.get("RequestItems", ["*"]):
+            index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
+            yield f"{here}:table/{table}{index}"
+    elif service == "events":
+        yield f"{here}:rule/{params.get('Rule') or params.get('Name')}"
+    else:
+        yield "*"  # nobody here is allowed any of these
+
+
+def _listed(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _resolved(value: Any) -> Any:
+    if isinstance(value, dict):
+        if "Fn::If" in value:
+            return None  # all of these are off unless asked for
+        if "Fn::Sub" in value:
+            return re.sub(r"\$\{([^}]+)\}", lambda name: VALUES[name[1]], value["Fn::Sub"])
+        if "Fn::GetAtt" in value:
+            given = value["Fn::GetAtt"]
+            return f"the ARN of {given[0] if isinstance(given, list) else given.split('.')[0]}"
+        return {key: _resolved(inner) for key, inner in value.items()}
+    return [_resolved(inner) for inner in value] if isinstance(value, list) else value

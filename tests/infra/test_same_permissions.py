@@ -1,0 +1,52 @@
+"""CloudFormation and Terraform allow the same, on the same."""
+
+from typing import Any
+
+from tests.infra.both import properties
+from tests.infra.policies import ACCOUNT, statements_of
+from tests.support import REGION
+
+
+def test_the_permissions(template: Any, module: Any) -> None:
+    documents = module["data"]["aws_iam_policy_document"]
+    editor = _allowed(documents["editor"])
+    assert editor == _ours(properties(template, "EditorPolicy")["PolicyDocument"])
+    worker = editor | _allowed(documents["worker"])
+    assert worker == _ours(properties(template, "Role")["Policies"][0]["PolicyDocument"])
+
+
+def test_the_permissions_are_for_the_same(template: Any, module: Any) -> None:
+    partition, place = "${data.aws_partition.here.partition}", "${local.place}"
+    assert module["locals"]["table"] == f"arn:{partition}:dynamodb:{place}:table/${{var.name}}"
+    assert module["locals"]["rule"] == f"arn:{partition}:events:{place}:rule/${{var.name}}"
+    here = f"{REGION}:{ACCOUNT}"
+    means = {
+        "${local.table}": f"arn:aws:dynamodb:{here}:table/duebell",
+        "${local.table}/index/due-index": f"arn:aws:dynamodb:{here}:table/duebell/index/due-index",
+        "${local.rule}": f"arn:aws:events:{here}:rule/duebell",
+        "${aws_cloudwatch_log_group.worker.arn}:*": "the ARN of Log",  # CloudFormation's ends with it
+        "${aws_sqs_queue.failed_runs.arn}": "the ARN of FailedRuns",
+    }
+    documents = module["data"]["aws_iam_policy_document"]
+    theirs = {
+        statement["sid"]: [means[resource] for resource in statement["resources"]]
+        for statement in [*documents["editor"]["statement"], *documents["worker"]["statement"]]
+    }
+    role = properties(template, "Role")["Policies"][0]["PolicyDocument"]
+    assert theirs == {statement["Sid"]: [statement["Resource"]] for statement in statements_of(role)}
+
+
+def _allowed(document: Any) -> dict[str, set[str]]:
+    statements = list(document["statement"])
+    for dynamic in document.get("dynamic", []):
+        statements += dynamic["statement"]["content"]
+    return {statement["sid"]: set(statement["actions"]) for statement in statements}
+
+
+def _ours(document: Any) -> dict[str, set[str]]:
+    found = {}
+    for given in document["Statement"]:
+        statement = given["Fn::If"][1] if "Fn::If" in given else given
+        actions = statement["Action"]
+        found[statement["Sid"]] = {actions} if isinstance(actions, str) else set(actions)
+    return found

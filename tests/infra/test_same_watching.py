@@ -1,0 +1,56 @@
+"""CloudFormation and Terraform watch the same: alarms, dashboard, saved queries."""
+
+import json
+import re
+from typing import Any
+
+from tests.infra.both import properties, snake
+from tests.terraform import MODULE
+
+
+def test_the_alarms(template: Any, module: Any) -> None:
+    ours = {}
+    for resource in template["Resources"].values():
+        if resource["Type"] == "AWS::CloudWatch::Alarm":
+            alarm = resource["Properties"]
+            statistic = alarm.get("Statistic") or alarm["ExtendedStatistic"]
+            threshold = alarm["Threshold"]
+            ours[alarm["AlarmName"]["Fn::Sub"].removeprefix("${Name}-")] = {
+                "description": alarm["AlarmDescription"],
+                "namespace": alarm["Namespace"],
+                "metric": alarm["MetricName"],
+                "dimensions": [dimension["Name"] for dimension in alarm["Dimensions"]],
+                "statistic": statistic,
+                "threshold": snake(threshold["Ref"]) if isinstance(threshold, dict) else threshold,
+            }
+            assert (alarm["Period"], alarm["EvaluationPeriods"]) == (300, 1)
+            assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
+            assert alarm["TreatMissingData"] == "notBreaching"
+    theirs = {
+        name: {
+            **alarm,
+            "dimensions": list(alarm["dimensions"]),
+            "threshold": re.sub(r"\$\{var\.(\w+)\}", r"\1", str(alarm["threshold"])),
+        }
+        for name, alarm in module["locals"]["watched"].items()
+    }
+    assert theirs == {name: {**alarm, "threshold": str(alarm["threshold"])} for name, alarm in ours.items()}
+    alarm = module["resource"]["aws_cloudwatch_metric_alarm"]["watched"]
+    assert (alarm["period"], alarm["evaluation_periods"]) == (300, 1)
+    assert alarm["comparison_operator"] == "GreaterThanThreshold"
+    assert alarm["treat_missing_data"] == "notBreaching"
+
+
+def test_the_dashboard_and_the_queries(template: Any, module: Any) -> None:
+    ours = properties(template, "Dashboard")["DashboardBody"]["Fn::Sub"]
+    watching = (MODULE / "watching.tf").read_text()
+    theirs = watching.partition("<<-JSON\n")[2].partition("\n  JSON\n")[0]
+    theirs = theirs.replace("${var.name}", "${Name}").replace(
+        "${data.aws_region.here.name}", "${AWS::Region}"
+    )
+    assert json.loads(theirs) == json.loads(ours)
+    for resource in template["Resources"].values():
+        if resource["Type"] == "AWS::Logs::QueryDefinition":
+            assert resource["Properties"]["Name"]["Fn::Sub"].rpartition("/")[2] in module["locals"]["queries"]
+            for line in resource["Properties"]["QueryString"].splitlines():
+                assert line in watching

@@ -43,8 +43,8 @@ check: $(READY) ## Lint, formatting, types and the links of the docs
 
 audit: $(READY) ## Look through the templates with checkov, which is installed beside (some 300 MB)
 	@test -x $(VENV)/audit/bin/checkov || ($(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet checkov)
-	$(VENV)/audit/bin/checkov --compact --quiet --framework cloudformation --file infra/template.yaml
-	$(VENV)/audit/bin/checkov --compact --quiet --framework terraform --directory infra/terraform
+	$(VENV)/audit/bin/checkov --compact --quiet --skip-download --framework cloudformation --file infra/template.yaml
+	$(VENV)/audit/bin/checkov --compact --quiet --skip-download --framework terraform --directory infra/terraform
 
 reference: $(READY) ## Write docs/reference.md from the docstrings
 	$(BIN)/python docs/make_reference.py

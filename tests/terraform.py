@@ -56,6 +56,17 @@ class Terraform:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
+    def apply(self) -> None:
+        """Apply what the files say, if need be in two goes.
+
+        On a busy machine the emulator loses an answer now and then. A second go finds what is there already,
+        as it would for a person.
+        """
+        try:
+            self("apply", "-auto-approve")
+        except AssertionError:
+            self("apply", "-auto-approve")
+
     def plan(self, *options: str) -> list[Change]:
         """What would change; the plan itself is kept for `apply_plan`."""
         self("plan", "-out", "plan", *options)

@@ -27,6 +27,7 @@ provider "aws" {{
   region                      = "{region}"
   skip_credentials_validation = true
   skip_metadata_api_check     = true
+  max_retries                 = 1 # what goes wrong is seen at once
 }}
 module "duebell" {{
   source              = "./module"
@@ -92,7 +93,7 @@ def test_the_whole_way(terraform: Terraform, module: Path, stack: EmbeddedStack)
         return events.describe_rule(Name=NAME)["ScheduleExpression"]
 
     # Given the module, applied
-    terraform("apply", "-auto-approve")
+    terraform.apply()
     assert rule() == SENTINEL
     given = {name: one["value"] for name, one in json.loads(terraform.run("output", "-json")).items()}
     editor = Editor(Settings(table=given["table"], rule=given["rule"]), session=stack.session)

@@ -1,10 +1,14 @@
 """Other web sites neither change nor read anything through a visitor's browser."""
 
+import logging
+from unittest import mock
+
 import pytest
 from fastapi.testclient import TestClient
 
 from duebell_editor import Editor
 from duebell_editor.http import create_app
+from duebell_editor.http.limits import MAX_BODY
 
 BODY = '{"action": "x", "due": "2026-12-31T00:00:00Z", "id": "a"}'
 JSON = {"Content-Type": "application/json"}
@@ -46,7 +50,7 @@ def test_it_answers_to_its_own_names(client: TestClient, host: str) -> None:
     ],
 )
 def test_it_answers_to_no_other_name(client: TestClient, host: str) -> None:
-    for path in ("/", "/api/tasks", "/static/page.js", "/docs"):
+    for path in ("/", "/api/tasks", "/static/js/main.js", "/docs"):
         response = client.get(path, headers={"Host": host})
         assert response.status_code == 403
         assert response.headers["content-type"] == "application/problem+json"
@@ -91,6 +95,82 @@ def test_bodies_that_are_not_json_are_refused(client: TestClient, editor: Editor
     assert editor.list().tasks == ()
 
 
+def test_a_post_without_a_body_needs_no_kind_but_an_empty_form_is_one(client: TestClient) -> None:
+    client.post("/api/tasks", content=BODY, headers=JSON)
+    assert client.post("/api/tasks/a/pause").status_code == 200
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert client.post("/api/tasks/a/resume", headers=form).status_code == 415
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_change_that_the_browser_says_comes_from_elsewhere_is_refused(
+    client: TestClient, editor: Editor, site: str
+) -> None:
+    client.post("/api/tasks", content=BODY, headers=JSON)
+    for path in ("/api/tasks/a/pause", "/api/doctor"):
+        assert client.post(path, headers={"Sec-Fetch-Site": site}).status_code == 403
+    assert editor.get("a").rev == 1
+    # And a link elsewhere may lead here
+    assert client.get("/", headers={"Sec-Fetch-Site": site}).status_code == 200
+
+
 def test_json_may_name_its_charset(client: TestClient) -> None:
     headers = {"Content-Type": "Application/JSON; charset=utf-8"}
     assert client.post("/api/tasks", content=BODY, headers=headers).status_code == 201
+
+
+def test_every_answer_has_the_headers_that_browsers_heed(client: TestClient, editor: Editor) -> None:
+    unsafe = TestClient(client.app, base_url="http://127.0.0.1:8125", raise_server_exceptions=False)
+    with mock.patch.object(editor, "status", side_effect=RuntimeError):
+        answers = [
+            unsafe.get(path)
+            for path in ("/", "/docs", "/static/js/main.js", "/api/tasks", "/api/tasks/no", "/api/status")
+        ]
+    answers.append(client.get("/", headers={"Host": "evil.example"}))
+    assert {answer.status_code for answer in answers} == {200, 403, 404, 500}
+    for answer in answers:
+        assert "default-src 'self'" in answer.headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["referrer-policy"] == "no-referrer"
+    assert client.get("/api/tasks").headers["cache-control"] == "no-store"
+    assert "access-control-allow-origin" not in client.get("/api/tasks").headers
+
+
+@pytest.mark.parametrize(
+    "given", ["", "Bearer", "Bearer wrong", "Basic secret-secret-secret", "Bearer secret-secret-secretx"]
+)
+def test_without_the_token_nothing_is_told(editor: Editor, given: str) -> None:
+    client = TestClient(create_app(editor, token="secret-secret-secret"), base_url="http://127.0.0.1")
+    for path in ("/api/tasks", "/api/status", "/api/changes", "/api/nothing"):
+        refused = client.get(path, headers={"Authorization": given})
+        assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+    assert client.get("/").status_code == 200
+    right = {"Authorization": "bearer secret-secret-secret"}
+    assert client.get("/api/tasks", headers=right).status_code == 200
+    document = client.get("/openapi.json").json()
+    assert document["security"] == [{"token": []}]
+
+
+def test_with_any_host_allowed_other_sites_are_kept_out_all_the_same(editor: Editor) -> None:
+    client = TestClient(create_app(editor, allowed_hosts=["*"]), base_url="http://scheduler.example")
+    assert client.get("/api/tasks").status_code == 200
+    assert client.get("/api/tasks", headers={"Origin": "http://evil.example"}).status_code == 403
+
+
+def test_a_body_that_is_too_long_is_not_read(client: TestClient) -> None:
+    announced = client.post("/api/tasks", content=b"x" * (MAX_BODY + 1), headers=JSON)
+    streamed = client.post("/api/tasks", content=(b"x" * 65536 for _ in range(64)), headers=JSON)
+    for refused in (announced, streamed):
+        assert refused.status_code == 413
+        assert refused.headers["content-type"] == "application/problem+json"
+
+
+def test_nothing_of_a_payload_is_logged(
+    client: TestClient, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG, "duebell")
+    client.post("/api/tasks", json={"action": "x", "due": "2026-12-31T00:00:00Z", "payload": "4111-1111"})
+    client.post("/api/tasks", json={"action": "x", "due": "no", "payload": "4111-1111", "odd": "4111-1111"})
+    assert "4111" not in caplog.text
+    assert "4111" not in "".join(capfd.readouterr())

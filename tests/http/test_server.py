@@ -4,6 +4,7 @@ import contextlib
 import json
 import socket
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from typing import Any
@@ -11,9 +12,10 @@ from urllib.parse import quote
 
 import pytest
 import uvicorn
+from fastapi import FastAPI
 
 from duebell_editor import DuebellError, Editor, InvalidSettings
-from duebell_editor.http import serve
+from duebell_editor.http import serve, server
 
 ODD_IDS = [
     "plain",
@@ -36,20 +38,23 @@ ODD_IDS = [
 
 
 @contextlib.contextmanager
-def serving(editor: Editor, host: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def serving(
+    editor: Editor, host: str, monkeypatch: pytest.MonkeyPatch, *, token: str | None = None
+) -> Iterator[str]:
     """The URL of a server that runs on any free port, until the end of the block."""
-    servers: list[uvicorn.Server] = []
+    servers: list[server._Server] = []
     urls: list[str] = []
     ready = threading.Event()
 
-    class Kept(uvicorn.Server):
-        def __init__(self, config: uvicorn.Config) -> None:
-            super().__init__(config)
+    class Kept(server._Server):
+        def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+            super().__init__(config, app)
             servers.append(self)
             ready.set()
 
-    monkeypatch.setattr(uvicorn, "Server", Kept)
-    thread = threading.Thread(target=serve, args=(editor, host, 0), kwargs={"started": urls.append})
+    monkeypatch.setattr(server, "_Server", Kept)
+    given = {"started": urls.append, "token": token}
+    thread = threading.Thread(target=serve, args=(editor, host, 0), kwargs=given, daemon=True)
     thread.start()
     assert ready.wait(timeout=30)
     try:
@@ -90,10 +95,43 @@ def test_any_id_can_be_addressed(editor: Editor, monkeypatch: pytest.MonkeyPatch
             assert editor.get(id).status == "cancelled"
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.org", "", "127.0.0.1:80"])
-def test_it_serves_this_machine_only(editor: Editor, host: str) -> None:
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1"])
+def test_without_a_token_it_serves_this_machine_only(editor: Editor, host: str) -> None:
     with pytest.raises(InvalidSettings, match="no login"):
         serve(editor, host)
+
+
+@pytest.mark.parametrize("host", ["example.org", "", "127.0.0.1:80"])
+def test_it_serves_an_address_of_this_machine(editor: Editor, host: str) -> None:
+    with pytest.raises(InvalidSettings, match="must be an address of this machine"):
+        serve(editor, host)
+
+
+@pytest.mark.parametrize("token", ["", "short", "x" * 15, "a b" * 9, "\u00fc" * 20, "x\n" * 20])
+def test_a_token_that_can_be_guessed_or_not_be_sent_is_refused(editor: Editor, token: str) -> None:
+    with pytest.raises(InvalidSettings, match="16 or more"):
+        serve(editor, token=token)
+
+
+def test_with_a_token_every_request_to_the_api_needs_it(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(editor, "127.0.0.1", monkeypatch, token="x" * 16) as url:
+        assert b"<title>duebell</title>" in ask(url)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            ask(f"{url}api/tasks")
+        assert refused.value.code == 401
+        request = urllib.request.Request(f"{url}api/tasks", headers={"Authorization": f"Bearer {'x' * 16}"})
+        with urllib.request.urlopen(request, timeout=30) as response:
+            assert response.status == 200
+
+
+def test_streams_of_changes_end_with_the_server(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(editor, "127.0.0.1", monkeypatch) as url:
+        stream = urllib.request.urlopen(f"{url}api/changes", timeout=30)
+        assert stream.readline() == b"event: status\n"
+    # The server has ended, and with it the stream
+    assert stream.read().endswith(b": still here\n\n")
 
 
 def test_a_port_that_is_taken_is_said(editor: Editor) -> None:

@@ -1,12 +1,14 @@
 """The HTTP editor's routes, over the library on moto."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor, Status
+from duebell_editor import Editor, Status, http
 from duebell_editor.http import create_app
 from duebell_shared.instants import render
 from duebell_shared.task import QueueKey
@@ -184,29 +186,42 @@ def test_the_page_runs_nothing_but_its_own_files(client: TestClient) -> None:
     assert page.headers["content-security-policy"].startswith("default-src 'self'")
     assert "<style" not in page.text
     assert " style=" not in page.text
-    for name in ("page.js", "page.css", "bell.svg"):
-        assert f"/static/{name}" in page.text
-        assert client.get(f"/static/{name}").status_code == 200
-    script = client.get("/static/page.js").text
-    assert "innerHTML" not in script
+    own = re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text + client.get("/docs").text)
+    assert len(own) > 8
+    for path in own:
+        assert client.get(path).status_code == 200
+    for script in (Path(http.__file__).parent / "page" / "js").glob("*.js"):
+        text = script.read_text()
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text), script
+        for name in re.findall(r'from "\./([^"]+)"', text):
+            assert client.get(f"/static/js/{name}").status_code == 200
 
 
 def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
-    paths = client.get("/openapi.json").json()["paths"]
-    assert set(paths) == {
+    document = client.get("/openapi.json").json()
+    assert set(document["paths"]) == {
+        "/api/bulk",
+        "/api/changes",
+        "/api/doctor",
+        "/api/history",
         "/api/preview",
         "/api/status",
         "/api/tasks",
         "/api/tasks/{id}",
+        "/api/tasks/{id}/move",
         "/api/tasks/{id}/pause",
         "/api/tasks/{id}/resume",
         "/api/tasks/{id}/retry",
         "/api/tasks/{id}/run",
+        "/api/timeline",
     }
-    for operations in paths.values():
+    for operations in document["paths"].values():
         for operation in operations.values():
-            assert "application/problem+json" in operation["responses"]["default"]["content"]
-            assert "422" not in operation["responses"]
+            for status, answer in operation["responses"].items():
+                assert ("application/problem+json" in answer["content"]) == (int(status) >= 400)
+            assert {"401", "403", "413", "415", "500"} < set(operation["responses"])
+    assert document["components"]["schemas"]["Problem"]["required"]
+    assert "HTTPValidationError" not in document["components"]["schemas"]
     assert client.get("/docs").status_code == 200
 
 

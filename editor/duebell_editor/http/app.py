@@ -1,54 +1,63 @@
 """The HTTP editor as an ASGI application."""
 
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.responses import FileResponse
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
 from duebell_editor import Editor
 
-from .api import api
+from .description import describe
 from .guard import Guard
-from .problems import PROBLEM_RESPONSE, handle_problems
+from .headers import Headers
+from .limits import Limits
+from .problems import handle_problems
+from .routes import api
 
 __all__ = ["create_app"]
 
 _PAGE = Path(__file__).parent / "page"
 
-#: The page loads nothing from elsewhere and runs no script but its own file, and nobody may frame it.
-_PAGE_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
-}
 
-
-def create_app(editor: Editor, *, allowed_hosts: Iterable[str] = ()) -> FastAPI:
+def create_app(editor: Editor, *, allowed_hosts: Iterable[str] = (), token: str | None = None) -> FastAPI:
     """The page at `/`, JSON under `/api`, the API's description at `/docs`, over this editor.
 
-    There is no login: whoever reaches it may do what the editor may. So it answers only to requests that
-    were addressed to 127.0.0.1, localhost, [::1] or one of `allowed_hosts` (names without a port).
+    Whoever reaches it, and has the token if there is one, may do what the editor may. So it answers only to
+    requests that were addressed to 127.0.0.1, localhost, [::1] or one of `allowed_hosts` (names without a
+    port; `*` for any, which only makes sense with a token).
     """
     app = FastAPI(
         title="duebell",
         description="Tasks that run later: look at the queue, add to it, change what is in it.",
+        docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        responses={"default": PROBLEM_RESPONSE},
+        generate_unique_id_function=_operation_id,
     )
     app.state.editor = editor
-    app.add_middleware(Guard, allowed_hosts=allowed_hosts)
+    app.state.ending = threading.Event()  # set when the server ends, so that streams do
+    app.add_middleware(Limits)
+    app.add_middleware(Guard, allowed_hosts=allowed_hosts, token=token)
+    app.add_middleware(Headers)
     handle_problems(app)
     app.include_router(api)
+    describe(app, with_token=token is not None)
     app.mount("/static", StaticFiles(directory=_PAGE))
 
     @app.get("/", include_in_schema=False)
     def page() -> FileResponse:
-        return FileResponse(_PAGE / "index.html", headers=_PAGE_HEADERS)
+        return FileResponse(_PAGE / "index.html")
+
+    @app.get("/docs", include_in_schema=False)
+    def docs() -> FileResponse:
+        return FileResponse(_PAGE / "docs.html")
 
     return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name

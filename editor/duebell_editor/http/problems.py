@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
+from duebell_editor.expecting import TaskChanged
 from duebell_shared.errors import (
     AwsRefused,
     AwsUnavailable,
@@ -22,35 +23,15 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 
-__all__ = ["PROBLEM_RESPONSE", "handle_problems", "problem"]
+from .headers import HEADERS
+
+__all__ = ["handle_problems", "problem"]
 
 _MEDIA_TYPE = "application/problem+json"
 
-#: How the API's description says it.
-PROBLEM_RESPONSE: dict[str, Any] = {
-    "description": "A problem document (RFC 9457); `field` and `reason` say what cannot be right",
-    "content": {
-        _MEDIA_TYPE: {
-            "schema": {
-                "type": "object",
-                "required": ["type", "title", "status", "detail"],
-                "properties": {
-                    "type": {"type": "string"},
-                    "title": {"type": "string"},
-                    "status": {"type": "integer"},
-                    "detail": {"type": "string"},
-                    "field": {"type": "string"},
-                    "reason": {"type": "string"},
-                    "id": {"type": "string"},
-                    "stored": {"type": "boolean"},
-                },
-            }
-        }
-    },
-}
-
 _STATUS: dict[type[Exception], HTTPStatus] = {
     InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
+    TaskChanged: HTTPStatus.PRECONDITION_FAILED,
     TaskNotFound: HTTPStatus.NOT_FOUND,
     TaskExists: HTTPStatus.CONFLICT,
     TaskConflict: HTTPStatus.CONFLICT,
@@ -93,6 +74,8 @@ def _deliberate(request: Request, error: Exception) -> Response:
     match error:
         case InvalidInput():
             extra = {"field": error.field, "reason": error.reason}
+        case TaskChanged():
+            extra = {"id": error.task.id, "rev": error.task.rev}
         case TaskNotFound() | TaskExists():
             extra = {"id": error.id}
         case NotArmed():
@@ -149,4 +132,6 @@ def _refused(request: Request, error: Exception) -> Response:
 
 def _unexpected(request: Request, error: Exception) -> Response:
     """A fault of ours: its trace is in the server's log, not in the answer."""
-    return problem(500, "Something went wrong inside duebell; the server's log has the details.")
+    # The framework answers this outside of all middleware, so the headers are given here.
+    detail = "Something went wrong inside duebell; the server's log has the details."
+    return problem(500, detail, headers={**HEADERS, "Cache-Control": "no-store"})

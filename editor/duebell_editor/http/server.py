@@ -3,14 +3,16 @@
 import ipaddress
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import uvicorn
+from fastapi import FastAPI
 
 from duebell_editor import Editor
 from duebell_shared.errors import DuebellError, InvalidSettings
 
 from .app import create_app
+from .guard import ANY_HOST
 
 __all__ = ["serve"]
 
@@ -19,56 +21,90 @@ _PARTING = 5
 
 _LAST_PORT = 65535
 
+#: A token that is shorter can be guessed.
+_TOKEN_LENGTH = 16
+
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
 
 def serve(
     editor: Editor,
     host: str = "127.0.0.1",
     port: int = 8125,
     *,
+    token: str | None = None,
+    allowed_hosts: Iterable[str] = (),
     started: Callable[[str], None] = lambda url: None,
 ) -> None:
     """Serve the HTTP editor until the process is told to end; `started` is called with its URL.
 
-    `host` must be a loopback address, for there is no login; port 0 takes any free one. Raises
-    InvalidSettings for another host or no port, DuebellError when the port cannot be had.
+    host           an address of this machine. One that others can reach needs a token
+    port           0 takes any free one
+    token          what every request to the API must carry, 16 characters or more
+    allowed_hosts  other names that it answers to, such as a reverse proxy's
+
+    Raises InvalidSettings for what cannot be right, DuebellError when the port cannot be had.
     """
-    address = _loopback(host)
+    address = _address(host)
+    _check_token(token, address)
     with _listen(address, port) as listener:
-        bound = listener.getsockname()[1]
-        authority = f"[{address}]" if ":" in address else address
-        app = create_app(editor, allowed_hosts=[authority])
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            lifespan="off",
-            timeout_graceful_shutdown=_PARTING,
-        )
-        started(f"http://{authority}:{bound}/")
-        uvicorn.Server(config).run(sockets=[listener])
+        authority = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004
+        names = [*allowed_hosts, ANY_HOST if address.is_unspecified else authority]
+        app = create_app(editor, allowed_hosts=names, token=token)
+        started(f"http://{authority}:{listener.getsockname()[1]}/")
+        _Server(_config(app), app).run(sockets=[listener])
 
 
-def _loopback(host: str) -> str:
+class _Server(uvicorn.Server):
+    """Tells the streams of changes to end when it does, for they never would."""
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.state.ending.set()
+        await super().shutdown(sockets)
+
+
+def _config(app: FastAPI) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=_PARTING,
+    )
+
+
+def _address(host: str) -> _Address:
     try:
-        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+        return ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError:
-        address = None
-    if address is None or not address.is_loopback:
+        raise InvalidSettings("host", f"must be an address of this machine, not {host!r}") from None
+
+
+def _check_token(token: str | None, address: _Address) -> None:
+    if token is None and not address.is_loopback:
         raise InvalidSettings(
             "host",
-            f"must be 127.0.0.1, localhost or ::1, not {host!r}: the HTTP editor has no login, "
-            f"so it serves this machine only",
+            f"must be 127.0.0.1, localhost or ::1, not {str(address)!r}: without a token there is no login, "
+            f"so the HTTP editor serves this machine only",
         )
-    return str(address)
+    is_fit = token is None or (len(token) >= _TOKEN_LENGTH and token.isascii() and token.isprintable())
+    if not is_fit or (token and " " in token):
+        raise InvalidSettings(
+            "token", f"must be {_TOKEN_LENGTH} or more letters, digits and signs, without a space"
+        )
 
 
-def _listen(address: str, port: int) -> socket.socket:
+def _listen(address: _Address, port: int) -> socket.socket:
     if not 0 <= port <= _LAST_PORT:
         raise InvalidSettings("port", f"must be 0 to {_LAST_PORT}, not {port}")
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET  # noqa: PLR2004
     try:
-        return socket.create_server((address, port), family=family)
+        return socket.create_server((str(address), port), family=family)
     except OSError as error:
         why = os.strerror(error.errno) if error.errno else str(error)
         raise DuebellError(f"cannot serve on port {port} of {address}: {why}; choose another port") from error

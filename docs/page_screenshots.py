@@ -1,0 +1,47 @@
+"""Takes the pictures of the page that the docs show: `python -m docs.page_screenshots`. Needs chromium."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+from tests.page.scene import Scene, serving
+
+_FOLDER = Path(__file__).parent / "page"
+
+_DESKTOP = {"viewport": {"width": 1280, "height": 960}}
+_PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+
+
+def main() -> None:
+    """Take them all anew."""
+    _FOLDER.mkdir(exist_ok=True)
+    scene = Scene()
+    scene.furnish()
+    with serving(scene.editor) as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-background-networking"]
+        )
+
+        def opened(**options: Any) -> Page:
+            page = browser.new_page(locale="en-GB", timezone_id="Europe/Berlin", **options)
+            page.goto(url)
+            page.locator("#list tbody tr").first.wait_for()
+            page.locator("#chart .piece").first.wait_for()
+            return page
+
+        opened(**_DESKTOP).screenshot(path=_FOLDER / "light.png")
+        dark = opened(**_DESKTOP, color_scheme="dark")
+        dark.get_by_role("button", name="Past").click()
+        dark.locator("#chart .piece.done").first.wait_for()
+        dark.screenshot(path=_FOLDER / "dark.png")
+        task = opened(**_DESKTOP, reduced_motion="reduce")
+        task.get_by_role("button", name="daily-report", exact=True).click()
+        task.get_by_role("heading", name="What has been").wait_for()
+        task.screenshot(path=_FOLDER / "task.png")
+        opened(**_PHONE, device_scale_factor=1.5).screenshot(path=_FOLDER / "phone.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""What has been, by time: done, failed, and how late; read from the tasks that are kept as history.
+
+History has no index by time, so this reads all of it once: for when someone asks, never for a first look.
+"""
+
+import bisect
+import itertools
+import statistics
+from collections.abc import Iterator
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from duebell_shared.recurrence import Result
+from duebell_shared.task import QueueKey, Status, Task
+
+from .editor import Editor
+from .inside import Inside, inside
+from .timeline import Step, edges
+
+__all__ = ["Ended", "History", "history"]
+
+#: Finished tasks of one lane that are looked at.
+_READ = 5_000
+
+#: Tasks of the queue whose past occurrences count too: recurring ones most often stand near its head.
+_RECURRING = 500
+
+_BATCH = 100
+
+_RESULTS = {Status.DONE: Result.DONE, Status.FAILED: Result.FAILED, Status.EXPIRED: Result.SKIPPED}
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """What ended from `start` on and before `end`, and how late it was started, in milliseconds."""
+
+    start: datetime
+    end: datetime
+    done: int
+    failed: int
+    skipped: int
+    lateness_median_ms: int | None
+    lateness_max_ms: int | None
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """What has been; `is_all` is false when there is more history than was looked at."""
+
+    buckets: tuple[Ended, ...]
+    is_all: bool
+
+
+class _End(msgspec.Struct, frozen=True):
+    at: datetime
+    result: Result
+    lateness_ms: int | None
+
+
+def history(editor: Editor, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> History:
+    """So many buckets from the step that `start` is in. Cancelled tasks did not run and are left out.
+
+    Raises InvalidQuery.
+    """
+    its = inside(editor)
+    borders = edges(start, step, count, zone)
+    finished = [_finished(its, lane) for lane in range(its.lanes)]
+    waiting = _waiting(its)
+    buckets: list[list[_End]] = [[] for _ in borders[1:]]
+    for end in itertools.chain.from_iterable(map(_ends, itertools.chain(waiting, *finished))):
+        if borders[0] <= end.at < borders[-1]:
+            buckets[bisect.bisect_right(borders, end.at) - 1].append(end)
+    return History(
+        buckets=tuple(
+            _summed(begin, stop, ends)
+            for (begin, stop), ends in zip(itertools.pairwise(borders), buckets, strict=True)
+        ),
+        is_all=len(waiting) < _RECURRING and all(len(lane) < _READ for lane in finished),
+    )
+
+
+def _finished(its: Inside, lane: int) -> list[Task]:
+    tasks = its.store.unqueued(lane, {*_RESULTS, Status.PAUSED}, now=its.clock())
+    return list(itertools.islice(tasks, _READ))
+
+
+def _waiting(its: Inside) -> list[Task]:
+    each = (its.store.queued(lane) for lane in range(its.lanes))
+    keys: list[QueueKey] = []
+    for lane in each:
+        keys += itertools.islice(lane, _RECURRING // its.lanes)
+    tasks: list[Task] = []
+    while keys:
+        tasks += its.store.get_many(keys[:_BATCH]).values()
+        keys = keys[_BATCH:]
+    return tasks
+
+
+def _ends(task: Task) -> Iterator[_End]:
+    """What of this task is over: its occurrences, or itself."""
+    for occurrence in task.occurrences:
+        yield _End(occurrence.finished_at, occurrence.result, occurrence.lateness_ms)
+    if task.recurrence is None and task.finished_at and task.status in _RESULTS:
+        yield _End(task.finished_at, _RESULTS[task.status], task.lateness_ms)
+
+
+def _summed(start: datetime, end: datetime, ends: list[_End]) -> Ended:
+    late = [one.lateness_ms for one in ends if one.lateness_ms is not None]
+    counts = {result: sum(one.result is result for one in ends) for result in Result}
+    return Ended(
+        start=start,
+        end=end,
+        done=counts[Result.DONE],
+        failed=counts[Result.FAILED],
+        skipped=counts[Result.SKIPPED],
+        lateness_median_ms=round(statistics.median(late)) if late else None,
+        lateness_max_ms=max(late, default=None),
+    )

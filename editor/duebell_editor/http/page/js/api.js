@@ -1,0 +1,74 @@
+// The API. Everything that goes wrong is a Problem, with words for people.
+
+export class Problem extends Error {
+  constructor(status, document) {
+    super(document.detail || document.title || `the server answered ${status}`);
+    this.status = status;
+    this.document = document;
+  }
+}
+
+// The token, if the server wants one, comes in the address's fragment, which is not sent, or is asked for.
+const fragment = new URLSearchParams(location.hash.slice(1));
+if (fragment.has("token")) {
+  sessionStorage.setItem("duebell-token", fragment.get("token"));
+  history.replaceState(null, "", location.pathname);
+}
+
+let askForToken = async () => null;
+export const onTokenWanted = (ask) => { askForToken = ask; };
+
+export function url(path, query = {}) {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of [value].flat()) if (one !== undefined && one !== null && one !== "") given.append(name, one);
+  }
+  return given.size ? `/api/${path}?${given}` : `/api/${path}`;
+}
+
+export async function fetchApi(method, path, { query, body, rev, signal } = {}) {
+  const headers = {};
+  const token = sessionStorage.getItem("duebell-token");
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (method !== "GET") headers["Content-Type"] = "application/json";
+  if (rev !== undefined) headers["If-Match"] = `"${rev}"`;
+  const sent = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
+  let response;
+  try {
+    response = await fetch(url(path, query), { method, headers, signal, body: sent, cache: "no-store" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(0, { detail: "The server does not answer. Is it still running?" });
+  }
+  if (response.ok) return response;
+  const document = await response.json().catch(() => ({}));
+  if (response.status === 401 && (await askForToken(token))) return fetchApi(method, path, { query, body, rev, signal });
+  throw new Problem(response.status, document);
+}
+
+export const ask = async (method, path, options) => (await fetchApi(method, path, options)).json();
+export const get = (path, query, signal) => ask("GET", path, { query, signal });
+export const taskPath = (id, verb = "") => `tasks/${encodeURIComponent(id)}${verb && `/${verb}`}`;
+
+// A payload keeps its numbers as they are written, which JavaScript's own numbers would not.
+export async function getTask(id) {
+  const text = await (await fetchApi("GET", taskPath(id))).text();
+  return { ...JSON.parse(text), payloadText: rawField(text, "payload") };
+}
+
+// The text of one top-level field of a JSON object.
+function rawField(text, name) {
+  let depth = 0;
+  let begin = -1;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') {
+      const from = at;
+      for (at += 1; text[at] !== '"'; at += 1) if (text[at] === "\\") at += 1;
+      if (depth === 1 && begin < 0 && text.slice(from, at + 1) === `"${name}"` && text[at + 1] === ":") begin = at + 2;
+    } else if ("{[".includes(character)) depth += 1;
+    else if ("}]".includes(character)) depth -= 1;
+    if (begin >= 0 && at >= begin && ((depth === 1 && character === ",") || depth === 0)) return text.slice(begin, at);
+  }
+  return "null";
+}

@@ -1,0 +1,62 @@
+// Bars: one button for each stretch of time, so that they can be reached and read without a mouse.
+
+import { h, refill } from "./dom.js";
+import { clock, full, lateness, near } from "./time.js";
+
+const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const month = new Intl.DateTimeFormat(undefined, { month: "short" });
+
+const LABEL = { minute: clock, hour: clock, day: (date) => day.format(date), month: (date) => month.format(date) };
+const EVERY = { minute: 10, hour: 4, day: 5, month: 2 };
+
+const parts = (bucket) =>
+  "count" in bucket ? { waiting: bucket.count } : { done: bucket.done, failed: bucket.failed, skipped: bucket.skipped };
+
+function words(bucket, step) {
+  const from = new Date(bucket.start);
+  const when = step === "month" ? new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" }).format(from) : step === "day" ? day.format(from) : near(from);
+  if ("count" in bucket) return `${when}: ${bucket.is_all ? "" : "at least "}${bucket.count.toLocaleString("en")} ${bucket.count === 1 ? "task" : "tasks"}`;
+  const late = bucket.lateness_median_ms === null ? "" : `, ${lateness(bucket.lateness_median_ms)} late in the middle, ${lateness(bucket.lateness_max_ms)} at most`;
+  return `${when}: ${bucket.done} done, ${bucket.failed} failed, ${bucket.skipped} skipped${late}`;
+}
+
+function bar(bucket, index, most, { step, pick, after }) {
+  const counts = parts(bucket);
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const stack = h("span.stack");
+  for (const [name, count] of Object.entries(counts)) {
+    if (!count) continue;
+    const piece = h(`span.piece.${name}${bucket.is_all === false ? ".more" : ""}`);
+    piece.style.setProperty("flex-grow", String(count));
+    stack.append(piece);
+  }
+  // The square root lets a single task be seen beside thousands.
+  stack.style.setProperty("--share", String(Math.sqrt(total / most)));
+  const label = words(bucket, step);
+  const start = new Date(bucket.start);
+  const isLabelled = index % EVERY[step] === 0;
+  return h(
+    "button.column",
+    { "aria-label": label, title: `${label}\n${full(start)} – ${full(new Date(bucket.end))}`, "aria-pressed": String(bucket.start === after), "data-key": bucket.start, tabindex: index ? "-1" : "0", onclick: () => pick(bucket) },
+    total > 0 && h("span.number", { "aria-hidden": "true" }, `${total >= 1000 ? `${Math.round(total / 100) / 10}k` : total}${bucket.is_all === false ? "+" : ""}`),
+    stack,
+    h("span.tick", { "aria-hidden": "true" }, isLabelled ? LABEL[step](start) : ""),
+  );
+}
+
+function moveFocus(event) {
+  const to = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[event.key];
+  if (to === undefined) return;
+  const bars = [...event.currentTarget.children];
+  const at = Math.min(bars.length - 1, Math.max(0, bars.indexOf(document.activeElement) + to));
+  for (const one of bars) one.tabIndex = one === bars[at] ? 0 : -1;
+  bars[at].focus();
+  event.preventDefault();
+}
+
+export function drawBars(chart, buckets, options) {
+  const most = Math.max(1, ...buckets.map((bucket) => Object.values(parts(bucket)).reduce((sum, count) => sum + count, 0)));
+  refill(chart, buckets.map((bucket, index) => bar(bucket, index, most, options)));
+  chart.className = options.step;
+  chart.onkeydown = moveFocus;
+}

@@ -1,0 +1,33 @@
+// One task in the list.
+
+import { h } from "./dom.js";
+import { tell } from "./state.js";
+import { lateness, time } from "./time.js";
+
+export const badge = (status) => h(`span.badge.${status}`, {}, status);
+
+function state(task) {
+  const late = task.lateness_ms !== null && task.status === "done" ? `${lateness(task.lateness_ms)} late` : null;
+  const attempt = task.attempt > 1 || (task.attempt && ["scheduled", "failed"].includes(task.status)) ? `attempt ${task.attempt}` : null;
+  return [badge(task.status), (attempt || late) && h("small", {}, " ", attempt || late)];
+}
+
+export function row(task, picked, togglePick) {
+  const box = h("input", { type: "checkbox", "aria-label": `Select ${task.id}`, "data-key": `pick ${task.id}`, checked: picked.has(task.id) });
+  box.addEventListener("change", () => togglePick(task.id, box.checked));
+  const open = h("button.link", { "data-key": `open ${task.id}`, onclick: () => tell("open", task.id) }, task.id);
+  const when = task.finished_at ?? task.queued ?? task.due;
+  const made = h(
+    "tr",
+    { "data-id": task.id, "data-rev": String(task.rev) },
+    h("td.pick", {}, box),
+    h("td.due", {}, time(when)),
+    h("td.name", {}, open, task.failed_with && h("small.why", {}, task.failed_with)),
+    h("td.what", {}, task.action, task.recurs && h("small", {}, `↻ ${task.recurs}`)),
+    h("td.state", {}, ...state(task)),
+  );
+  made.addEventListener("click", (event) => {
+    if (!event.target.closest("button, input, a, .pick") && !getSelection().toString()) tell("open", task.id);
+  });
+  return made;
+}

@@ -1,0 +1,57 @@
+// What changes elsewhere: the server tells, for as long as the page is looked at.
+
+import { fetchApi } from "./api.js";
+import { debounce } from "./dom.js";
+import { filters, on, tell } from "./state.js";
+
+let connection;
+let open = null; // the id of the task that is being looked at
+let failures = 0;
+
+async function listen(signal) {
+  const query = { after: filters.after, before: filters.before, id: open };
+  const response = await fetchApi("GET", "changes", { query, signal });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    failures = 0;
+    tell("connected");
+    text += value;
+    const events = text.split("\n\n");
+    text = events.pop();
+    for (const event of events) {
+      const found = /^event: (\w+)\ndata: (.*)$/s.exec(event);
+      if (found) tell(`stream-${found[1]}`, JSON.parse(found[2]));
+    }
+  }
+}
+
+const connect = debounce(0, async () => {
+  connection?.abort();
+  if (document.hidden) return;
+  const mine = new AbortController();
+  connection = mine;
+  while (!mine.signal.aborted) {
+    try {
+      await listen(mine.signal);
+    } catch (error) {
+      if (mine.signal.aborted) return;
+      failures += 1;
+      if (failures > 1) tell("disconnected", error.message);
+    }
+    await new Promise((resolve) => setTimeout(resolve, Math.min(1000 * 2 ** failures, 15000)));
+    if (!mine.signal.aborted && failures) tell("refresh");
+  }
+});
+
+export function follow() {
+  on("filters", connect);
+  on("opened", (id) => { open = id; connect(); });
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) tell("refresh");
+    connect();
+  });
+  connect();
+}

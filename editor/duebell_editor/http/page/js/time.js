@@ -1,0 +1,75 @@
+// Times in the viewer's zone, with UTC on hover; and how far away they are.
+
+import { h } from "./dom.js";
+
+const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const shortTime = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const weekday = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
+const withYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+const inWords = new Intl.RelativeTimeFormat("en", { numeric: "always" });
+
+export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+export const full = (date) => dateAndTime.format(date);
+export const clock = (date) => shortTime.format(date);
+
+const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+
+export function relative(date) {
+  const seconds = Math.round((date - Date.now()) / 1000);
+  const [unit, size] = UNITS.find(([, least]) => Math.abs(seconds) >= least) ?? ["second", 1];
+  return inWords.format(size > 3600 ? Math.round(seconds / size) : Math.trunc(seconds / size), unit);
+}
+
+const startOfDay = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
+
+// Today 14:30 · Tomorrow 09:00 · Mon, 5 Jan 09:00 · 31 Dec 2027 00:00
+export function near(date) {
+  const days = Math.round((startOfDay(date) - startOfDay(new Date())) / 86400000);
+  if (days === 0) return `Today ${clock(date)}`;
+  if (days === 1) return `Tomorrow ${clock(date)}`;
+  if (days === -1) return `Yesterday ${clock(date)}`;
+  return `${(Math.abs(days) < 300 ? weekday : withYear).format(date)} ${clock(date)}`;
+}
+
+// The same in the middle of a sentence.
+export const nearby = (date) => near(date).replace(/^(Today|Tomorrow|Yesterday) /, (word) => `${word.toLowerCase()} at `);
+
+export function time(iso, { words = true, inside = false } = {}) {
+  const date = new Date(iso);
+  const shown = h("time", { datetime: iso, title: `${full(date)} (${ZONE})\n${iso.replace("T", " ").replace(".000Z", "Z")} UTC` }, inside ? nearby(date) : near(date));
+  if (words) shown.append(" ", h("small", { "data-relative": iso }, relative(date)));
+  return shown;
+}
+
+export function lateness(milliseconds) {
+  if (milliseconds === null || milliseconds === undefined) return "–";
+  const seconds = Math.max(0, milliseconds) / 1000;
+  if (seconds < 1) return `${Math.round(milliseconds)} ms`;
+  if (seconds < 90) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  return countdown(seconds * 1000);
+}
+
+// 2 h 05 min 09 s; the two or three parts that matter.
+export function countdown(milliseconds) {
+  const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
+  const [days, hours, minutes] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60];
+  const two = (number) => String(number).padStart(2, "0");
+  if (days > 365) return `${days.toLocaleString("en")} days`;
+  if (days) return `${days} d ${two(hours)} h`;
+  if (hours) return `${hours} h ${two(minutes)} min ${two(seconds % 60)} s`;
+  if (minutes) return `${minutes} min ${two(seconds % 60)} s`;
+  return `${seconds} s`;
+}
+
+// For <input type="datetime-local">, which knows no zone: the viewer's.
+export function toLocalInput(date) {
+  const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60000);
+  return shifted.toISOString().slice(0, 19);
+}
+
+export function tickRelative() {
+  for (const shown of document.querySelectorAll("[data-relative]")) {
+    const words = relative(new Date(shown.dataset.relative));
+    if (shown.textContent !== words) shown.textContent = words;
+  }
+}

@@ -1,0 +1,162 @@
+"""What the API says of the scheduler as a whole."""
+
+from typing import Self
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field
+
+from duebell_editor import ProblemKind, SchedulerStatus
+from duebell_editor.bulk import BulkReport
+from duebell_editor.history import History
+from duebell_editor.timeline import Bucket
+
+from .fields import Instant
+
+__all__ = ["BulkView", "HistoryView", "PreviewView", "StatusView", "TimelineView"]
+
+
+class ProblemView(BaseModel):
+    """One thing that is wrong."""
+
+    kind: ProblemKind
+    what: str
+    way_out: str
+    mendable: bool = Field(description="Whether `duebell doctor --fix`, or `POST /api/doctor`, mends it")
+
+
+class StatusView(BaseModel):
+    """How the scheduler stands; the fields are those of the library's `SchedulerStatus`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "healthy": True,
+                    "problems": [],
+                    "rule": "duebell",
+                    "table": "duebell",
+                    "expression": "cron(0 0 31 12 ? 2026)",
+                    "enabled": True,
+                    "rings_at": "2026-12-31T00:00:00.000Z",
+                    "next_due": "2026-12-31T00:00:00.000Z",
+                    "armed": True,
+                    "lanes": 4,
+                    "running": 0,
+                }
+            ]
+        }
+    )
+
+    healthy: bool = Field(description="Whether nothing is wrong")
+    problems: list[ProblemView] = Field(description="What is wrong, each with the way out")
+    rule: str
+    table: str
+    expression: str = Field(description="The rule's cron expression, as EventBridge has it")
+    enabled: bool = Field(description="Whether the rule rings at all")
+    rings_at: Instant | None = Field(description="The minute the rule rings at; null when it is parked")
+    next_due: Instant | None = Field(description="When the earliest task is looked at; null when none waits")
+    armed: bool = Field(description="Whether the rule is confirmed to be where the queue needs it")
+    lanes: int
+    running: int = Field(description="How many lanes a run holds now")
+
+    @classmethod
+    def of(cls, status: SchedulerStatus) -> Self:
+        """The status as it was read."""
+        problems = [msgspec.structs.asdict(problem) for problem in status.problems]
+        plain = msgspec.structs.asdict(status)
+        return cls.model_validate({**plain, "problems": problems, "healthy": status.healthy})
+
+
+class PreviewView(BaseModel):
+    """What a schedule means."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "words": "every weekday at 09:00, Europe/Berlin",
+                    "occurrences": ["2026-11-23T08:00:00.000Z", "2026-11-24T08:00:00.000Z"],
+                }
+            ]
+        }
+    )
+
+    words: str
+    occurrences: list[Instant]
+
+
+class BucketView(BaseModel):
+    """Tasks that are looked at from `start` on and before `end`."""
+
+    start: Instant
+    end: Instant
+    count: int
+    is_all: bool = Field(description="False: at least so many")
+
+
+class TimelineView(BaseModel):
+    """How many tasks are to come, bucket by bucket."""
+
+    buckets: list[BucketView]
+
+    @classmethod
+    def of(cls, buckets: tuple[Bucket, ...]) -> Self:
+        """The buckets as they were counted."""
+        return cls(buckets=[BucketView(**msgspec.structs.asdict(bucket)) for bucket in buckets])
+
+
+class EndedView(BaseModel):
+    """What ended from `start` on and before `end`, and how late it was started."""
+
+    start: Instant
+    end: Instant
+    done: int
+    failed: int
+    skipped: int
+    lateness_median_ms: int | None
+    lateness_max_ms: int | None
+
+
+class HistoryView(BaseModel):
+    """What has been, bucket by bucket."""
+
+    buckets: list[EndedView]
+    is_all: bool = Field(description="False: there is more history than was looked at")
+
+    @classmethod
+    def of(cls, history: History) -> Self:
+        """The history as it was read."""
+        buckets = [EndedView(**msgspec.structs.asdict(bucket)) for bucket in history.buckets]
+        return cls(buckets=buckets, is_all=history.is_all)
+
+
+class BulkFailureView(BaseModel):
+    """One task that was not changed, and why."""
+
+    id: str
+    detail: str
+
+
+class BulkView(BaseModel):
+    """What became of many tasks."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"found": 134, "is_all": True, "dry_run": True, "changed": [], "failures": []},
+            ]
+        }
+    )
+
+    found: int = Field(description="How many it is about, at most the limit")
+    is_all: bool = Field(description="False: there are more than the limit")
+    dry_run: bool
+    changed: list[str] = Field(description="The ids of those that were changed")
+    failures: list[BulkFailureView] = Field(description="Those that could not be changed")
+
+    @classmethod
+    def of(cls, found: int, report: BulkReport, *, is_all: bool) -> Self:
+        """What was done."""
+        failures = [BulkFailureView(id=one.id, detail=str(one.error)) for one in report.failures]
+        changed = [task.id for task in report.changed]
+        return cls(found=found, is_all=is_all, dry_run=False, changed=changed, failures=failures)

@@ -1,0 +1,117 @@
+"""A stream of what changes, for the page: server-sent events."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+
+from duebell_editor import Editor, SchedulerStatus
+from duebell_editor.changes import Look, Watched, look
+from duebell_shared.errors import DuebellError
+from duebell_shared.instants import NEVER, utc_now
+
+from ..answers import AWS, Responses, problems
+from ..asks import Watching
+from ..etags import ItsEditor
+from ..reports import StatusView
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["scheduler"])
+
+#: Seconds between looks: while something happens or is about to, and while nothing does.
+_BUSY, _QUIET = 2.0, 6.0
+
+#: Seconds after which the rule is looked at again even though nothing seems to have changed.
+_STATUS_EVERY = 30.0
+
+#: A quiet queue is watched closely from so long before the next task is due.
+_SOON = timedelta(minutes=3)
+
+_STEP = 0.25
+
+_DESCRIPTION: Responses = {
+    200: {
+        "description": "Events, for as long as the connection lasts",
+        "content": {
+            "text/event-stream": {
+                "schema": {"type": "string"},
+                "example": 'event: changed\ndata: {"busy": true}\n\n',
+            }
+        },
+    }
+}
+
+
+@router.get(
+    "/changes",
+    summary="A stream of changes",
+    response_class=StreamingResponse,
+    responses={**_DESCRIPTION, **problems(422, *AWS)},
+)
+async def changes(
+    watching: Annotated[Watching, Query()], request: Request, editor: ItsEditor
+) -> StreamingResponse:
+    """Server-sent events: `status` (as `/api/status`, at first and when it differs), `changed` (something in
+    the stretch of the queue, or of the tasks, that is being looked at; `busy` says whether a run is at work)
+    and `problem` (AWS does not answer; it is tried again).
+    """
+    watched = Watched(after=watching.after, before=watching.before or NEVER, ids=tuple(watching.id))
+    stream = _Stream(editor, watched)
+    return StreamingResponse(stream.events(request), media_type="text/event-stream")
+
+
+class _Stream:
+    """What one connection has been told."""
+
+    def __init__(self, editor: Editor, watched: Watched) -> None:
+        self._editor = editor
+        self._watched = watched
+        self._look: Look | None = None
+        self._status: SchedulerStatus | None = None
+        self._status_at = 0.0
+
+    async def events(self, request: Request) -> AsyncIterator[str]:
+        ending = request.app.state.ending
+        while not ending.is_set():
+            try:
+                for event in await to_thread.run_sync(self._news):
+                    yield event
+            except DuebellError as error:
+                yield _event("problem", json.dumps({"detail": str(error)}))
+            yield ": still here\n\n"
+            until = time.monotonic() + self._pause()
+            while time.monotonic() < until and not ending.is_set():
+                await asyncio.sleep(_STEP)
+
+    def _news(self) -> list[str]:
+        before, self._look = self._look, look(self._editor, self._watched)
+        events: list[str] = []
+        if before != self._look and before is not None:
+            events.append(_event("changed", json.dumps({"busy": self._look.busy})))
+        is_stale = time.monotonic() - self._status_at > _STATUS_EVERY
+        if before is None or before.arming != self._look.arming or is_stale:
+            events += self._status_news()
+        return events
+
+    def _status_news(self) -> list[str]:
+        before, self._status = self._status, self._editor.status()
+        self._status_at = time.monotonic()
+        is_new = self._status != before
+        return [_event("status", StatusView.of(self._status).model_dump_json())] if is_new else []
+
+    def _pause(self) -> float:
+        if self._look is None or self._look.busy:
+            return _BUSY
+        next_due = self._status.next_due if self._status else None
+        return _BUSY if next_due and next_due - utc_now() < _SOON else _QUIET
+
+
+def _event(name: str, data: str) -> str:
+    return f"event: {name}\ndata: {data}\n\n"

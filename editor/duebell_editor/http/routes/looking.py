@@ -1,0 +1,33 @@
+"""What is to come and what has been, as numbers."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from duebell_editor.history import history
+from duebell_editor.timeline import timeline
+
+from ..answers import AWS, problems
+from ..asks import Stretch
+from ..etags import ItsEditor
+from ..reports import HistoryView, TimelineView
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["scheduler"], responses=problems(422, *AWS))
+
+AskedStretch = Annotated[Stretch, Query()]
+
+
+@router.get("/timeline", summary="How many tasks are to come")
+def come(stretch: AskedStretch, editor: ItsEditor) -> TimelineView:
+    """By minute, hour, day or month. A bucket with very many says "at least so many", and costs no more."""
+    buckets = timeline(editor, stretch.start, stretch.step, stretch.count, zone=stretch.timezone)
+    return TimelineView.of(buckets)
+
+
+@router.get("/history", summary="What has been")
+def past(stretch: AskedStretch, editor: ItsEditor) -> HistoryView:
+    """What was done, failed or skipped, and how late it was started. Reads all of history."""
+    found = history(editor, stretch.start, stretch.step, stretch.count, zone=stretch.timezone)
+    return HistoryView.of(found)

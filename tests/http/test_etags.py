@@ -1,0 +1,87 @@
+"""No change is lost unseen: a task's rev is its ETag, and If-Match is heeded."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from duebell_editor import Editor
+from duebell_editor.expecting import TaskChanged, expecting
+from duebell_editor.http import create_app
+
+TIME = "2026-12-31T00:00:00Z"
+CHANGES: list[tuple[str, str, Any]] = [
+    ("PATCH", "", {"payload": 1}),
+    ("PATCH", "", {"due": TIME}),
+    ("DELETE", "", None),
+    ("POST", "/move", {"due": TIME}),
+    ("POST", "/pause", {}),
+    ("POST", "/run", {}),
+]
+
+
+@pytest.fixture
+def client(editor: Editor) -> TestClient:
+    editor.add("x", due=timedelta(days=1), id="a/b")
+    return TestClient(create_app(editor), base_url="http://127.0.0.1:8125")
+
+
+def change(client: TestClient, method: str, verb: str, body: Any, tag: str) -> Any:
+    headers = {"If-Match": tag, "Content-Type": "application/json"}
+    return client.request(method, f"/api/tasks/a%2Fb{verb}", json=body, headers=headers)
+
+
+def test_each_answer_about_a_task_names_its_rev(client: TestClient) -> None:
+    assert client.get("/api/tasks/a%2Fb").headers["etag"] == '"1"'
+    assert client.post("/api/tasks/a%2Fb/pause", json={}).headers["etag"] == '"2"'
+    added = client.post("/api/tasks", json={"action": "x", "due": TIME, "id": "a/b", "if_exists": "replace"})
+    assert added.headers["etag"] == '"3"'
+
+
+@pytest.mark.parametrize(("method", "verb", "body"), CHANGES)
+def test_a_change_to_what_was_changed_meanwhile_is_refused(
+    client: TestClient, editor: Editor, method: str, verb: str, body: Any
+) -> None:
+    # Given a task that someone else has changed since it was seen
+    editor.update("a/b", payload="theirs")
+    # When it is changed as it was seen
+    refused = change(client, method, verb, body, '"1"')
+    # Then nothing is written, and the answer says so
+    assert refused.status_code == 412
+    problem = refused.json()
+    assert (problem["type"], problem["id"], problem["rev"]) == ("urn:duebell:task-changed", "a/b", 2)
+    assert (editor.get("a/b").payload, editor.get("a/b").rev) == ("theirs", 2)
+    # And as it is now, it can be
+    assert change(client, method, verb, body, '"2"').status_code == 200
+
+
+def test_a_change_that_comes_between_reading_and_writing_is_noticed_too(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given that someone writes just before us
+    task = editor.add("x", due=timedelta(days=1), id="a")
+    save = editor._store.save
+
+    def save_second(*given: Any) -> bool:
+        monkeypatch.setattr(editor._store, "save", save)
+        editor.update("a", payload="theirs")
+        return save(*given)
+
+    monkeypatch.setattr(editor._store, "save", save_second)
+    # Then ours is refused
+    with pytest.raises(TaskChanged) as refused:
+        expecting(editor, task.rev).update("a", payload="ours")
+    assert refused.value.task.payload == "theirs"
+    assert editor.get("a").payload == "theirs"
+
+
+def test_any_rev_will_do_for_a_star_and_without_a_tag(client: TestClient) -> None:
+    assert change(client, "PATCH", "", {"payload": 1}, "*").status_code == 200
+    assert client.patch("/api/tasks/a%2Fb", json={"payload": 2}).status_code == 200
+
+
+@pytest.mark.parametrize("tag", ["1", 'W/"1"', '"1", "2"', '"x"', '""'])
+def test_a_tag_that_no_task_came_with_is_refused(client: TestClient, tag: str) -> None:
+    refused = change(client, "PATCH", "", {"payload": 1}, tag)
+    assert (refused.status_code, refused.json()["field"]) == (422, "If-Match")

@@ -1,0 +1,155 @@
+"""What is to come and what has been, as numbers; and word of what changes."""
+
+import itertools
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duebell_editor import Status, timeline
+from duebell_editor.changes import Watched, look
+from duebell_editor.http import create_app
+from duebell_editor.timeline import Step, edges
+from duebell_shared.recurrence import Result
+from tests.editor.memory import KEEP, Scheduler
+from tests.support import NOON
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    return Scheduler.start()
+
+
+@pytest.fixture
+def client(scheduler: Scheduler) -> TestClient:
+    return TestClient(create_app(scheduler.editor), base_url="http://127.0.0.1:8125")
+
+
+def ask(client: TestClient, path: str, **query: Any) -> Any:
+    response = client.get(f"/api/{path}", params={"start": "2026-11-21T12:34:56Z", **query})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_tasks_are_counted_where_they_are_due(client: TestClient, scheduler: Scheduler) -> None:
+    for minutes in (0, 29, 30, 59.999, 60, 200):
+        scheduler.editor.add("x", due=timedelta(minutes=minutes))
+    found = ask(client, "timeline", step="hour", count=3)["buckets"]
+    assert [(one["start"][11:16], one["count"], one["is_all"]) for one in found] == [
+        ("12:00", 4, True),
+        ("13:00", 1, True),
+        ("14:00", 0, True),
+    ]
+
+
+@given(
+    minutes=st.lists(st.integers(min_value=-10, max_value=150), max_size=60),
+    step=st.sampled_from([Step.MINUTE, Step.HOUR]),
+    most=st.integers(min_value=1, max_value=4),
+)
+@settings(deadline=None, max_examples=60)
+def test_every_count_is_right_or_says_that_it_is_not_all(minutes: list[int], step: Step, most: int) -> None:
+    # Given any queue
+    scheduler = Scheduler.start()
+    tasks = [scheduler.editor.add("x", due=NOON + timedelta(minutes=minute)) for minute in minutes]
+    dues = [task.queued for task in tasks if task.queued]
+    # When its buckets are counted, up to so many a lane
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timeline, "_COUNTED", most)
+        buckets = timeline.timeline(scheduler.editor, NOON, step, 100, zone=BERLIN)
+    # Then
+    for bucket in buckets:
+        true = sum(bucket.start <= due < bucket.end for due in dues)
+        assert bucket.count == true if bucket.is_all else most <= bucket.count <= true
+
+
+def test_days_are_those_of_the_time_zone_when_clocks_change() -> None:
+    days = edges(datetime(2026, 10, 24, 20, tzinfo=UTC), Step.DAY, 3, BERLIN)
+    assert [day.isoformat() for day in days] == [
+        "2026-10-23T22:00:00+00:00",
+        "2026-10-24T22:00:00+00:00",
+        "2026-10-25T23:00:00+00:00",  # a day of 25 hours
+        "2026-10-26T23:00:00+00:00",
+    ]
+    months = edges(datetime(2026, 11, 30, tzinfo=UTC), Step.MONTH, 2, BERLIN)
+    assert [month.isoformat()[:16] for month in months] == [
+        "2026-10-31T23:00",
+        "2026-11-30T23:00",
+        "2026-12-31T23:00",
+    ]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"count": 0},
+        {"count": 101},
+        {"step": "week"},
+        {"timezone": "Nowhere/Land"},
+        {"timezone": ""},
+        {"start": "0001-01-01T00:00:00Z", "timezone": "America/New_York"},
+        {"start": "9999-12-31T23:00:00Z"},
+        {"start": "now"},
+        {"odd": 1},
+    ],
+)
+@pytest.mark.parametrize("path", ["timeline", "history"])
+def test_a_stretch_that_cannot_be_right_is_refused(client: TestClient, path: str, query: Any) -> None:
+    response = client.get(f"/api/{path}", params={"start": "2026-11-21T12:00:00Z", **query})
+    assert response.status_code == 422
+    assert response.json()["field"] in {*query, "start"}
+
+
+def test_what_has_been_is_counted_where_it_ended(client: TestClient, scheduler: Scheduler) -> None:
+    # Given tasks that were done, failed and cancelled, and one that recurs
+    editor = scheduler.editor
+    for id, status in (("a", Status.DONE), ("b", Status.FAILED), ("c", Status.CANCELLED), ("d", Status.DONE)):
+        scheduler.become(editor.add("x", due=timedelta(0), id=id), status)
+    task = editor.add("report", schedule="rate(10 minutes)", id="r")
+    scheduler.clock.advance(timedelta(minutes=70))
+    running = scheduler.become(task, Status.RUNNING)
+    over = running._concluded(Result.DONE, now=scheduler.clock.now, retention=KEEP, failure=None)
+    assert scheduler.store.save(running, over)
+    # Then each counts once, in its hour
+    found = ask(client, "history", step="hour", count=2)
+    first, second = found["buckets"]
+    assert found["is_all"]
+    assert (first["done"], first["failed"], first["skipped"]) == (2, 1, 0)
+    assert (second["done"], second["lateness_max_ms"]) == (1, 3_600_000)
+
+
+def test_looks_differ_when_something_has_changed_and_not_otherwise(scheduler: Scheduler) -> None:
+    editor = scheduler.editor
+    task = editor.add("x", due=timedelta(days=1), id="a")
+    looks = [look(editor, Watched(ids=["a"]))]
+    changes: list[Callable[[], object]] = [
+        lambda: None,
+        lambda: editor.add("x", due=timedelta(days=2), id="b"),
+        lambda: editor.update("a", payload=1),
+        lambda: editor.move("b", due=timedelta(days=3)),
+        lambda: editor.pause("b"),
+        lambda: scheduler.become(task, Status.SCHEDULED),
+    ]
+    for change in changes:
+        change()
+        looks.append(look(editor, Watched(ids=["a"])))
+    differ = [before != after for before, after in itertools.pairwise(looks)]
+    assert differ == [False, True, True, True, True, False]
+
+
+def test_a_look_is_at_what_is_being_looked_at(scheduler: Scheduler) -> None:
+    editor = scheduler.editor
+    editor.add("x", due=timedelta(minutes=1))
+    watched = Watched(after=NOON + timedelta(hours=1), before=NOON + timedelta(hours=2))
+    before = look(editor, watched)
+    editor.add("x", due=timedelta(days=1))
+    assert look(editor, watched) == before
+    editor.add("x", due=timedelta(hours=1.5))
+    assert look(editor, watched) != before

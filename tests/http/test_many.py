@@ -1,0 +1,160 @@
+"""Looking for tasks, and changing many of them at once."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from duebell_editor import Editor, Status, searching
+from duebell_editor.http import create_app
+from tests.editor.memory import Scheduler
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    return Scheduler.start()
+
+
+@pytest.fixture
+def editor(scheduler: Scheduler) -> Editor:
+    return scheduler.editor
+
+
+@pytest.fixture
+def client(editor: Editor) -> TestClient:
+    return TestClient(create_app(editor), base_url="http://127.0.0.1:8125")
+
+
+def fill(editor: Editor, count: int = 20, prefix: str = "t") -> list[str]:
+    ids = [f"{prefix}-{n:02}" for n in range(count)]
+    for n, id in enumerate(ids):
+        editor.add("even" if n % 2 == 0 else "odd", due=timedelta(hours=1 + n // 3), id=id)
+    return ids
+
+
+def listed(client: TestClient, **query: Any) -> list[str]:
+    """All the ids, page by page."""
+    ids: list[str] = []
+    cursor = None
+    while True:
+        page = client.get("/api/tasks", params={**query, **({"cursor": cursor} if cursor else {})}).json()
+        ids += [task["id"] for task in page["tasks"]]
+        if not (cursor := page["cursor"]):
+            return ids
+
+
+def bulk(client: TestClient, **body: Any) -> Any:
+    response = client.post("/api/bulk", json=body)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 100])
+def test_a_search_finds_each_once_in_order_whatever_the_page(
+    client: TestClient, scheduler: Scheduler, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a search that looks at little at a time
+    monkeypatch.setattr(searching, "_LOOKED_AT", 8)
+    monkeypatch.setattr(searching, "_READ", 4)
+    monkeypatch.setattr(searching, "_BATCH", 2)
+    # And tasks in the queue and out of it
+    ids = fill(scheduler.editor)
+    others = fill(scheduler.editor, prefix="other")
+    for id in ids[3:6]:
+        scheduler.become(scheduler.editor.get(id), Status.FAILED)
+    waiting = [id for id in ids if id not in ids[3:6]]
+    # Then
+    assert listed(client, limit=limit, prefix="t-") == waiting
+    assert sorted(listed(client, limit=limit)) == sorted(waiting + others)
+    assert listed(client, limit=limit, prefix="t-", action="odd") == [
+        id for id in waiting if int(id[-2:]) % 2
+    ]
+    assert listed(client, limit=limit, prefix="t-", status=["scheduled", "failed"]) == ids
+    assert listed(client, limit=limit, prefix="t-", status="failed") == ids[3:6]
+    assert listed(client, limit=limit, prefix="nope") == []
+
+
+def test_a_search_for_what_is_rare_looks_at_so_much_and_no_more(
+    client: TestClient, editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "_LOOKED_AT", 5)
+    fill(editor)
+    page = client.get("/api/tasks", params={"prefix": "nope"}).json()
+    assert page["tasks"] == []
+    assert page["cursor"]
+
+
+def test_what_ended_last_can_come_first(client: TestClient, scheduler: Scheduler) -> None:
+    for id in fill(scheduler.editor, 6):
+        scheduler.become(scheduler.editor.get(id), Status.DONE)
+        scheduler.clock.advance(timedelta(minutes=1))
+    order = [f"t-{n:02}" for n in range(6)]
+    for limit in (1, 4, 100):
+        assert listed(client, status="done", limit=limit, latest_first=True) == order[::-1]
+        assert listed(client, status="done", limit=limit) == order
+    stretch = {"after": "2026-11-21T12:01:00Z", "before": "2026-11-21T12:03:00Z"}
+    assert listed(client, status="done", latest_first=True, **stretch) == order[3:0:-1]
+
+
+def test_a_brief_list_has_no_payloads(client: TestClient, editor: Editor) -> None:
+    editor.add("report", schedule="rate(2 hours)", payload={"secret": 1}, id="a")
+    task = client.get("/api/tasks", params={"brief": True}).json()["tasks"][0]
+    assert "payload" not in task
+    assert task["recurs"].startswith("every 2 hours")
+    assert client.get("/api/tasks").json()["tasks"][0]["payload"] == {"secret": 1}
+
+
+def test_a_bulk_change_is_counted_first_and_then_made(client: TestClient, editor: Editor) -> None:
+    ids = fill(editor)
+    odd = [id for id in ids if int(id[-2:]) % 2]
+    # When it is only counted
+    where = {"action": "odd", "prefix": "t-"}
+    counted = bulk(client, do="pause", where=where, dry_run=True)
+    # Then nothing is changed
+    assert counted == {"found": 10, "is_all": True, "dry_run": True, "changed": [], "failures": []}
+    assert listed(client) == ids
+    # And when it is made, those are changed and no others
+    made = bulk(client, do="pause", where=where)
+    assert sorted(made["changed"]) == odd
+    assert sorted(listed(client, status="paused")) == odd
+    # And it can be undone by name
+    assert bulk(client, do="resume", ids=made["changed"])["found"] == 10
+    assert listed(client) == ids
+
+
+def test_a_bulk_change_has_a_limit(client: TestClient, editor: Editor) -> None:
+    fill(editor)
+    done = bulk(client, do="cancel", where={}, limit=7)
+    assert (done["found"], len(done["changed"]), done["is_all"]) == (7, 7, False)
+    assert len(listed(client)) == 13
+
+
+def test_a_bulk_change_is_about_those_that_it_applies_to(client: TestClient, scheduler: Scheduler) -> None:
+    for id in fill(scheduler.editor, 4)[:2]:
+        scheduler.become(scheduler.editor.get(id), Status.FAILED)
+    assert bulk(client, do="retry", where={})["changed"] == ["t-00", "t-01"]
+    refused = client.post("/api/bulk", json={"do": "retry", "where": {"status": ["paused"]}})
+    assert (refused.status_code, refused.json()["field"]) == (422, "status")
+
+
+def test_what_one_of_many_does_not_allow_stops_no_other(client: TestClient, editor: Editor) -> None:
+    fill(editor, 2)
+    done = bulk(client, do="cancel", ids=["t-00", "gone", "t-00", "t-01"])
+    assert done["changed"] == ["t-00", "t-01"]
+    assert [failure["id"] for failure in done["failures"]] == ["gone"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"do": "pause"},
+        {"do": "pause", "ids": ["a"], "where": {}},
+        {"do": "explode", "ids": ["a"]},
+        {"do": "pause", "where": {"odd": 1}},
+        {"do": "pause", "where": {}, "limit": 1001},
+        {"do": "pause", "ids": ["a"] * 1001},
+    ],
+)
+def test_a_bulk_change_that_cannot_be_right_is_refused(client: TestClient, body: Any) -> None:
+    assert client.post("/api/bulk", json=body).status_code == 422

@@ -1,0 +1,79 @@
+"""A browser for the tests of the page: Debian's chromium, driven by Playwright."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.page.scene import Scene, serving
+
+__all__ = ["Open"]
+
+#: Opens a page at this address, in a context of its own; the options are Playwright's.
+Open = Callable[..., Page]
+
+#: What Playwright waits for anything at most, in milliseconds: the machine may be busy.
+_PATIENCE = 20_000
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        if os.environ.get("DUEBELL_BROWSER") == "required":
+            pytest.fail("the page is tested in chromium, and there is none: apt-get install chromium")
+        pytest.skip("there is no chromium: apt-get install chromium")
+    expect.set_options(timeout=_PATIENCE)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Open]:
+    """Opens pages, and sees to it at the end that none had anything to complain of."""
+    complaints: list[str] = []
+    contexts = []
+
+    def open_page(url: str, **options: Any) -> Page:
+        given = {"locale": "en-GB", "timezone_id": "Europe/Berlin", "reduced_motion": "reduce", **options}
+        context = browser.new_context(**given)
+        contexts.append(context)
+        context.set_default_timeout(_PATIENCE)
+        page = context.new_page()
+        page.on("console", lambda message: _note(complaints, message.type, message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(url)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not complaints
+
+
+def _note(complaints: list[str], kind: str, text: str) -> None:
+    # The browser itself reports each answer that is not a success, also those that the page expects.
+    if kind in {"error", "warning"} and not text.startswith("Failed to load resource"):
+        complaints.append(f"{kind}: {text}")
+
+
+@pytest.fixture
+def scene() -> Scene:
+    """A furnished scheduler in memory."""
+    scene = Scene()
+    scene.furnish()
+    return scene
+
+
+@pytest.fixture
+def url(scene: Scene) -> Iterator[str]:
+    """Where it is served."""
+    with serving(scene.editor) as url:
+        yield url

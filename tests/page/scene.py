@@ -1,0 +1,154 @@
+"""A scheduler in memory with the wall clock, served on a port: what the browser is shown."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from duebell_editor import Editor
+from duebell_editor.http import serve, server
+from duebell_shared.backend import Backend
+from duebell_shared.instants import utc_now
+from duebell_shared.rule import Rule
+from duebell_shared.settings import Settings
+from duebell_shared.task import Failure, QueueKey, Status, Task
+from tests.page.queue import SharedStore
+from tests.shared.fake_events import FakeEvents
+from tests.support import Clock
+
+__all__ = ["Scene", "serving"]
+
+_KEEP = timedelta(days=30)
+
+_TRACEBACK = """Traceback (most recent call last):
+  File "shop/actions.py", line 41, in charge
+    gateway.charge(payload["customer"], payload["cents"])
+  File "shop/gateway.py", line 17, in charge
+    raise CardDeclined(answer.reason)
+shop.gateway.CardDeclined: the bank declined the card"""
+
+
+@dataclass
+class Scene:
+    """An editor, and what it stands on."""
+
+    store: SharedStore = field(default_factory=SharedStore)
+    events: FakeEvents = field(default_factory=lambda: FakeEvents(Clock()))
+
+    def __post_init__(self) -> None:
+        rule = Rule("duebell", self.events.client)
+        self.editor = Editor(backend=Backend.over(Settings(), self.store, rule))
+
+    def fill(self, count: int, *, within: timedelta = timedelta(days=10)) -> None:
+        """So many tasks, evenly spread over the time to come."""
+        now = utc_now()
+        first = self.editor.add("warm_up", due=within, id="the-last-one")
+        for n in range(count - 1):
+            id = f"trial-expiry:{n:06}"
+            queued = now + timedelta(hours=1) + n * within / count
+            queued = queued.replace(microsecond=0)
+            lane = self.editor._lane_of(id)
+            task = Task(
+                id=id, lane=lane, action="end_trial", due=queued, queued=queued, created_at=first.created_at
+            )
+            self.store.insert(task)
+        self.editor.add("end_trial", due=timedelta(minutes=59), id="trial-expiry:first")
+
+    def furnish(self) -> None:
+        """A queue as a shop may have it."""
+        editor, now = self.editor, utc_now()
+        for n, minutes in enumerate((7, 9, 26, 51, 55, 58, 118, 190, 230, 400, 405, 600, 820, 1000, 1300)):
+            editor.add(
+                "put_on_sale", due=timedelta(minutes=minutes), payload={"item": 40 + n}, id=f"sale-{40 + n}"
+            )
+        for n in range(30):
+            editor.add(
+                "end_trial",
+                due=timedelta(hours=20 + 9 * n),
+                payload={"customer": n},
+                id=f"trial-expiry:XYZ{n:03}",
+            )
+        report = editor.add(
+            "daily_report",
+            schedule="cron(0 9 ? * MON-FRI *)",
+            timezone="Europe/Berlin",
+            payload={"to": "team@example.org", "total": 12345678901234567890, "share": 0.10},
+            id="daily-report",
+        )
+        editor.add("sync_stock", schedule="rate(30 minutes)", id="sync-stock", missed="skip")
+        for days in (6, 5, 4, 3, 2):
+            report = self.ran(report, now - timedelta(days=days), lateness=timedelta(seconds=34 + days))
+        paused = editor.add("remind", due=timedelta(days=2), id="remind-7", payload={"user": 7})
+        editor.pause(paused.id)
+        for n in range(60):
+            ended = now - timedelta(minutes=17 + n * 23)
+            task = editor.add("send_mail", due=timedelta(days=400), id=f"mail-{n:03}", payload={"n": n})
+            if n % 11 == 3:
+                failure = Failure(
+                    type="CardDeclined", message="the bank declined the card", traceback=_TRACEBACK
+                )
+                self.ran(task, ended, failure=failure)
+            else:
+                self.ran(task, ended, lateness=timedelta(seconds=20 + n % 7 * 9))
+
+    def ran(
+        self,
+        task: Task,
+        at: datetime,
+        *,
+        lateness: timedelta = timedelta(seconds=40),
+        failure: Failure | None = None,
+    ) -> Task:
+        """The task as a run left it that ended then."""
+        due = at - lateness
+        moved = task.moved(due, now=due)
+        assert self.store.save(task, moved)
+        running = self.claimed(moved, at)
+        if failure:
+            after = running.failed(failure, now=at, retention=_KEEP)
+        else:
+            after = running.done(now=at, retention=_KEEP)
+        assert self.store.save(running, after)
+        return after
+
+    def claimed(self, task: Task, now: datetime) -> Task:
+        """The task as a run has claimed it."""
+        assert task.queued
+        key = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
+        running = self.store.claim(key, run="run-7", now=now, status=Status.SCHEDULED)
+        assert running
+        return running
+
+
+@contextmanager
+def serving(editor: Editor, **given: Any) -> Iterator[str]:
+    """The URL of the HTTP editor over this editor, on any free port, until the end of the block."""
+    servers: list[server._Server] = []
+    urls: list[str] = []
+    ready = threading.Event()
+
+    class Kept(server._Server):
+        def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+            super().__init__(config, app)
+            servers.append(self)
+            ready.set()
+
+    kept, server._Server = server._Server, Kept  # type: ignore[misc]
+    try:
+        thread = threading.Thread(
+            target=serve, args=(editor, "127.0.0.1", 0), kwargs={"started": urls.append, **given}, daemon=True
+        )
+        thread.start()
+        assert ready.wait(timeout=30)
+    finally:
+        server._Server = kept  # type: ignore[misc]
+    try:
+        yield urls[0]
+    finally:
+        servers[0].should_exit = True
+        thread.join(timeout=30)

@@ -1,0 +1,209 @@
+"""Changing things on the page, and what changes elsewhere."""
+
+import json
+from datetime import timedelta
+
+from playwright.sync_api import Page, expect
+
+from duebell_shared.instants import utc_now
+from duebell_shared.task import Status
+from tests.page.conftest import Open
+from tests.page.scene import Scene
+
+
+def show(page: Page, id: str) -> None:
+    page.get_by_role("button", name=id, exact=True).click()
+    expect(page.get_by_role("dialog", name=id)).to_be_visible()
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_a_task_is_added_and_can_be_taken_back(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    press(page, "Add a task")
+    page.get_by_label("Action").last.fill("greet")
+    press(page, "In an hour")
+    page.get_by_label("Payload").fill('{"n": 12345678901234567890, "x": 1.0}')
+    page.get_by_text("More", exact=True).click()
+    page.get_by_label("Id").last.fill("hello world/1")
+    press(page, "Add")
+    expect(page.get_by_text("hello world/1 is added")).to_be_visible()
+    expect(page.locator("#list").get_by_text("hello world/1")).to_be_visible()
+    assert scene.editor.get("hello world/1").payload == {"n": 12345678901234567890, "x": 1.0}
+    press(page, "Undo")
+    expect(page.locator("#list").get_by_text("hello world/1")).to_be_hidden()
+    assert scene.editor.get("hello world/1").status is Status.CANCELLED
+
+
+def test_a_recurring_task_is_added_with_its_meaning_said(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    press(page, "Add a task")
+    page.get_by_label("Action").last.fill("greet")
+    page.get_by_label("Recurring").check()
+    page.locator("[name=schedule]").fill("0 9 31 2 *")
+    expect(page.get_by_text("never comes in month")).to_be_visible()
+    press(page, "Weekdays at 9")
+    expect(page.get_by_text("every weekday at 09:00, Europe/Berlin")).to_be_visible()
+    expect(page.locator(".preview li")).to_have_count(5)
+    page.get_by_text("More", exact=True).click()
+    page.get_by_label("Id").last.fill("greeting")
+    page.get_by_label("Missed ones").select_option("skip")
+    press(page, "Add")
+    expect(page.locator("#list").get_by_text("greeting")).to_be_visible()
+    recurrence = scene.editor.get("greeting").recurrence
+    assert recurrence
+    assert (recurrence.missed, recurrence.schedule.timezone) == ("skip", "Europe/Berlin")
+
+
+def test_what_cannot_be_right_is_said_at_its_field(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    press(page, "Add a task")
+    press(page, "Add")
+    expect(page.get_by_role("alert").filter(has_text="The action must be 1 to 256")).to_be_visible()
+    expect(page.get_by_label("Action").last).to_be_focused()
+    page.get_by_label("Action").last.fill("greet")
+    page.get_by_label("Payload").fill("{")
+    press(page, "Add")
+    expect(page.get_by_role("alert").filter(has_text="The payload is not JSON")).to_be_visible()
+
+
+def test_a_change_to_what_was_changed_meanwhile_is_said_and_nothing_is_lost(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    # Given a task that is being edited, and that someone else changes
+    page = open_page(url)
+    show(page, "sale-45")
+    press(page, "Edit")
+    page.get_by_label("Payload").last.fill('{"item": "mine"}')
+    scene.editor.update("sale-45", payload={"item": "theirs"})
+    # When it is saved
+    press(page, "Save")
+    # Then theirs is there, until the reader decides otherwise
+    expect(page.get_by_text("Nothing of yours was written")).to_be_visible()
+    assert scene.editor.get("sale-45").payload == {"item": "theirs"}
+    press(page, "Write mine over it")
+    expect(page.get_by_text("sale-45 is changed")).to_be_visible()
+    assert scene.editor.get("sale-45").payload == {"item": "mine"}
+
+
+def test_an_edit_can_be_undone(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    before = scene.editor.get("sale-45")
+    show(page, "sale-45")
+    press(page, "Edit")
+    page.get_by_label("Payload").last.fill('{"item": 1}')
+    press(page, "Save")
+    expect(page.get_by_text("sale-45 is changed")).to_be_visible()
+    page.keyboard.press("Escape")
+    press(page, "Undo")
+    expect(page.get_by_text("Undone")).to_be_visible()
+    assert scene.editor.get("sale-45").payload == before.payload
+
+
+def test_a_task_is_cancelled_and_put_back_as_it_was(open_page: Open, url: str, scene: Scene) -> None:
+    before = scene.editor.add("x", due=timedelta(minutes=3), id="big", payload=12345678901234567890)
+    page = open_page(url)
+    show(page, "big")
+    press(page, "Cancel")
+    expect(page.get_by_text("big is cancelled")).to_be_visible()
+    assert scene.editor.get("big").status is Status.CANCELLED
+    page.keyboard.press("Escape")
+    press(page, "Undo")
+    expect(page.get_by_text("Undone")).to_be_visible()
+    after = scene.editor.get("big")
+    assert (after.status, after.due, after.payload) == (Status.SCHEDULED, before.due, before.payload)
+
+
+def test_a_recurring_task_is_cancelled_only_when_that_is_confirmed(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    page = open_page(url)
+    show(page, "daily-report")
+    press(page, "Cancel")
+    expect(page.get_by_text("It will not run again")).to_be_visible()
+    press(page, "Not now")
+    assert scene.editor.get("daily-report").status is Status.SCHEDULED
+    press(page, "Cancel")
+    press(page, "Cancel the task")
+    expect(page.get_by_text("daily-report is cancelled")).to_be_visible()
+    assert scene.editor.get("daily-report").status is Status.CANCELLED
+
+
+def test_pause_resume_move_and_run_now(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    show(page, "sale-50")
+    press(page, "Pause")
+    expect(page.get_by_role("dialog").get_by_text("paused", exact=True)).to_be_visible()
+    press(page, "Resume")
+    expect(page.get_by_role("dialog").get_by_text("scheduled", exact=True)).to_be_visible()
+    press(page, "Move")
+    page.get_by_label("Due (Europe/Berlin)").fill("2030-01-02T03:04:05")
+    page.get_by_role("dialog", name="Move sale-50").get_by_role("button", name="Move", exact=True).click()
+    expect(page.get_by_text("sale-50 is now due")).to_be_visible()
+    assert scene.editor.get("sale-50").due.isoformat() == "2030-01-02T02:04:05+00:00"
+    press(page, "Run now")
+    expect(page.get_by_text("sale-50 runs in the next minute or two")).to_be_visible()
+    assert scene.editor.get("sale-50").due <= utc_now()
+
+
+def test_many_are_changed_at_once_when_that_is_confirmed(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    page.get_by_label("Id starts with").fill("trial-")
+    expect(page.locator("#list tbody tr")).to_have_count(30)
+    page.get_by_label("Select all that are shown").check()
+    press(page, "Pause")
+    press(page, "Pause 30 tasks")
+    expect(page.get_by_text("30 tasks paused")).to_be_visible()
+    assert len(scene.editor.list(status="paused").tasks) == 31
+    press(page, "Undo")
+    expect(page.get_by_text("30 tasks resumed")).to_be_visible()
+    assert len(scene.editor.list(status="paused").tasks) == 1
+
+
+def test_what_fails_is_shown_and_retried(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    page.get_by_label("Status").select_option("Failed")
+    expect(page.locator("#list tbody tr")).to_have_count(6)
+    show(page, "mail-003")
+    page.get_by_text("Traceback", exact=True).click()
+    expect(page.get_by_text("raise CardDeclined")).to_be_visible()
+    press(page, "Retry")
+    expect(page.get_by_text("mail-003 is tried again")).to_be_visible()
+    expect(page.locator("#list tbody tr")).to_have_count(5)
+    assert scene.editor.get("mail-003").status is Status.SCHEDULED
+
+
+def test_what_changes_elsewhere_appears_by_itself(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    show(page, "sale-45")
+    # When others add a task and change the one that is looked at
+    scene.editor.add("x", due=timedelta(seconds=30), id="from-elsewhere")
+    scene.editor.update("sale-45", payload={"item": "theirs"})
+    # Then both are seen, without anything being done here
+    expect(page.get_by_role("dialog").get_by_text('"theirs"')).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#list").get_by_text("from-elsewhere")).to_be_visible()
+
+
+def test_a_rule_that_was_tampered_with_is_mended(open_page: Open, url: str, scene: Scene) -> None:
+    scene.events.rule["ScheduleExpression"] = "cron(0 0 1 1 ? 2030)"
+    page = open_page(url)
+    expect(page.get_by_text("something other than duebell changed it")).to_be_visible()
+    press(page, "Mend it")
+    expect(page.get_by_text("Healthy")).to_be_visible()
+    assert scene.editor.status().healthy
+
+
+def test_payloads_are_in_no_address(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    press(page, "Add a task")
+    page.get_by_label("Action").last.fill("greet")
+    page.get_by_label("Payload").fill(json.dumps({"card": "4111-1111"}))
+    press(page, "Add")
+    expect(page.get_by_text("is added")).to_be_visible()
+    assert asked
+    assert not any("4111" in one or "card" in one for one in [*asked, page.url])

@@ -1,0 +1,233 @@
+"""Looking at the page: what it costs, that everyone can, and what is said when there is nothing to show."""
+
+from datetime import timedelta
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from duebell_editor import AwsUnavailable
+from tests.page.conftest import Open
+from tests.page.scene import Scene, serving
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+def is_accessible(page: Page) -> None:
+    """No serious finding of axe, the contrast of colours included."""
+    found = Axe().run(page).response["violations"]
+    serious = [one for one in found if one["impact"] in {"serious", "critical"}]
+    told = [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in serious]
+    assert not told
+
+
+def fits(page: Page) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_first_look_at_a_hundred_thousand_tasks_is_five_calls_and_no_walk(open_page: Open) -> None:
+    scene = Scene()
+    scene.fill(100_000)
+    with serving(scene.editor) as url:
+        scene.store.keys_read = scene.store.walks = 0
+        page = open_page("about:blank")
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(url)
+        expect(page.locator("#list tbody tr")).to_have_count(50)
+        expect(page.locator("#chart button")).to_have_count(24)
+        expect(page.locator("#chart-note")).to_contain_text("tasks")
+        page.wait_for_timeout(1000)
+        calls = [one for one in asked if "/api/" in one]
+        assert len(calls) <= 5, calls
+        assert scene.store.walks == 0
+        # What is bounded is what a bucket may cost: 200 keys in each of 4 lanes, and the stream's first look.
+        assert scene.store.keys_read <= 24 * 4 * 200 + 4 * 200 + 500
+        # And zoomed out, where there are more, it says so, and costs no more
+        scene.store.keys_read = 0
+        page.get_by_role("button", name="Month").click()
+        expect(page.locator("#chart-note")).to_contain_text("at least 8,")
+        assert scene.store.keys_read <= 30 * 4 * 200
+        assert all(url in one for one in asked)
+
+
+def test_the_heart_says_when_the_rule_rings_and_counts_down(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    heart = page.locator("#heart")
+    expect(heart).to_contain_text("Rings in")
+    expect(heart).to_contain_text(scene.editor.status().expression)
+    expect(heart).to_contain_text("Healthy")
+    first = page.get_by_role("timer").text_content()
+    expect(page.get_by_role("timer")).not_to_have_text(str(first))
+    page.get_by_role("button", name="Ask the doctor").click()
+    expect(heart).to_contain_text("6 of the tasks failed")
+
+
+def test_times_are_the_viewers_and_utc_is_at_hand(open_page: Open, url: str, scene: Scene) -> None:
+    scene.editor.add("x", due=scene.editor.get("sale-45").due.replace(year=2030, month=7, day=1), id="summer")
+    due = scene.editor.get("summer").due
+    page = open_page(url, timezone_id="Asia/Kolkata")
+    page.goto(f"{url}#task=summer")
+    shown = page.get_by_role("dialog").locator("time").first
+    local = due + timedelta(hours=5, minutes=30)
+    expect(shown).to_contain_text(f"{local:%H:%M}")
+    title = shown.get_attribute("title") or ""
+    assert "Asia/" in title
+    assert f"{due:%Y-%m-%d %H:%M}" in title
+
+
+def test_a_bar_filters_the_list(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    expect(page.locator("#list tbody tr").first).to_be_visible()
+    everything = page.locator("#list tbody tr").count()
+    page.locator("#chart button:has(.piece)").nth(1).click()
+    expect(page.locator("#chart-note")).to_contain_text("The list below shows")
+    expect(page.locator("#list tbody tr")).not_to_have_count(everything)
+    page.get_by_role("button", name="Show all times again").click()
+    expect(page.locator("#list tbody tr")).to_have_count(everything)
+
+
+def test_what_has_been_is_shown_when_asked_for(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    expect(page.locator("#list tbody tr").first).to_be_visible()
+    assert scene.store.walks == 0
+    page.get_by_role("button", name="Past").click()
+    expect(page.locator("#chart-note")).to_contain_text("6 failed")
+    page.get_by_role("button", name="Month").click()
+    page.locator("#chart button:has(.piece.done)").last.click()
+    expect(page.get_by_label("Status")).to_have_value("done")
+    expect(page.locator("#list tbody tr").first).to_contain_text("done")
+
+
+def test_filters_by_status_action_and_id(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    rows = page.locator("#list tbody tr")
+    page.get_by_label("Action").fill("put_on_sale")
+    expect(rows).to_have_count(15)
+    page.get_by_label("Id starts with").fill("sale-5")
+    expect(rows).to_have_count(5)
+    page.get_by_label("Id starts with").fill("nope")
+    page.get_by_role("button", name="Clear the filters").click()
+    page.get_by_label("Status").select_option("Paused")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("remind-7")
+
+
+def test_everything_can_be_done_with_the_keyboard(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    expect(page.locator("#list tbody tr").first).to_be_visible()
+    # The first stop leads past what is before the tasks
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the tasks")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#tasks")).to_be_focused()
+    # From there, over the filters and the boxes, to the first task
+    for _ in range(6):
+        page.keyboard.press("Tab")
+    id = page.locator("#list tbody button.link").first
+    expect(id).to_be_focused()
+    page.keyboard.press("Enter")
+    panel = page.get_by_role("dialog")
+    expect(panel).to_be_visible()
+    # The panel keeps the focus, and gives it back
+    panel.get_by_role("button", name="Pause").focus()
+    page.keyboard.press("Enter")
+    expect(panel.get_by_text("paused", exact=True)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    # The timeline is one stop, and arrows move in it
+    first = page.locator("#chart button").first
+    first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("End")
+    expect(page.locator("#chart button").last).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Show all times again")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_everyone_can_use_it(open_page: Open, url: str, scheme: str, size: str) -> None:
+    page = open_page(url, color_scheme=scheme, **(PHONE if size == "phone" else {}))
+    expect(page.locator("#list tbody tr").first).to_be_visible()
+    is_accessible(page)
+    fits(page)
+    page.get_by_role("button", name="Ask the doctor").click()
+    page.get_by_role("button", name="Past").click()
+    expect(page.locator("#chart-note")).to_contain_text("failed")
+    page.get_by_label("Status").select_option("Failed")
+    page.get_by_label("Select mail-003").check()
+    is_accessible(page)
+    fits(page)
+    page.get_by_role("button", name="mail-003", exact=True).click()
+    expect(page.get_by_role("dialog").get_by_text("CardDeclined", exact=True)).to_be_visible()
+    is_accessible(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Add a task").click()
+    page.get_by_label("Recurring").check()
+    page.get_by_text("More", exact=True).click()
+    page.get_by_role("button", name="Daily at 9").click()
+    expect(page.locator(".preview li")).to_have_count(5)
+    is_accessible(page)
+    fits(page)
+
+
+def test_the_description_of_the_api_is_for_everyone_too(open_page: Open, url: str) -> None:
+    page = open_page(f"{url}docs")
+    expect(page.get_by_role("heading", name="Add a task")).to_be_visible()
+    is_accessible(page)
+    fits(page)
+
+
+def test_an_empty_queue_says_what_to_do(open_page: Open) -> None:
+    with serving(Scene().editor) as url:
+        page = open_page(url)
+        expect(page.get_by_text("The queue is empty.")).to_be_visible()
+        expect(page.get_by_text("Nothing to ring for")).to_be_visible()
+        expect(page.locator("#chart-note")).to_contain_text("nothing is due")
+        is_accessible(page)
+
+
+def test_when_aws_does_not_answer_that_is_said_and_tried_again(open_page: Open, scene: Scene) -> None:
+    trouble = AwsUnavailable("DynamoDB does not answer")
+    with serving(scene.editor) as url:
+        with mock.patch.object(scene.store, "read_record", side_effect=trouble):
+            page = open_page(url)
+            expect(page.get_by_role("alert")).to_contain_text("DynamoDB does not answer")
+        page.locator("#heart").get_by_role("button", name="Try again").click()
+        expect(page.locator("#list tbody tr").first).to_be_visible()
+        expect(page.get_by_role("alert")).to_be_hidden()
+
+
+def test_a_server_that_is_gone_is_noticed(open_page: Open, scene: Scene) -> None:
+    with serving(scene.editor) as url:
+        page = open_page(url)
+        expect(page.locator("#list tbody tr").first).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("is tried again")
+
+
+def test_a_token_is_asked_for_and_kept_out_of_the_address(open_page: Open, scene: Scene) -> None:
+    with serving(scene.editor, token="secret-secret-secret") as url:
+        page = open_page(url)
+        page.locator("[name=token]").fill("secret-secret-wrong!")
+        page.get_by_role("button", name="Go on").click()
+        expect(page.get_by_text("That was not it.")).to_be_visible()
+        page.locator("[name=token]").fill("secret-secret-secret")
+        page.get_by_role("button", name="Go on").click()
+        expect(page.locator("#list tbody tr").first).to_be_visible()
+        page = open_page(f"{url}#token=secret-secret-secret")
+        expect(page.locator("#list tbody tr").first).to_be_visible()
+        assert "secret" not in page.url
+
+
+def test_what_comes_from_tasks_is_never_markup(open_page: Open, scene: Scene, tmp_path: Path) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    scene.editor.add(evil, due=timedelta(minutes=1), id=evil, payload={evil: evil})
+    with serving(scene.editor) as url:
+        page = open_page(url)
+        page.on("dialog", lambda dialog: pytest.fail("a script of a task ran"))
+        page.get_by_role("button", name=evil, exact=True).click()
+        expect(page.get_by_role("dialog").get_by_text(evil).first).to_be_visible()
+        assert page.locator("img[src=x]").count() == 0

@@ -1,0 +1,41 @@
+"""The page before the embedded stack: what is added there really runs, and is seen to."""
+
+import uuid
+
+import pytest
+from playwright.sync_api import expect
+
+from duebell_editor import Editor
+from duebell_infra.local import EmbeddedStack
+from tests.e2e.support import PATIENCE
+from tests.page.conftest import Open
+from tests.page.scene import serving
+
+
+@pytest.mark.e2e
+def test_a_task_that_is_added_on_the_page_is_seen_to_run(stack: EmbeddedStack, open_page: Open) -> None:
+    id = f"page-{uuid.uuid4()}"
+    editor = Editor(stack.settings, session=stack.session)
+    with serving(editor) as url:
+        # Given a page that shows a task as it was just added
+        page = open_page(url)
+        page.get_by_role("button", name="Add a task").click()
+        page.locator("dialog [name=action]").fill("succeed")
+        page.locator("dialog [name=due]").fill("2020-01-01T00:00:00")
+        expect(page.get_by_text("so it runs at once")).to_be_visible()
+        page.locator("dialog [name=payload]").fill('{"word": "hello"}')
+        page.get_by_text("More", exact=True).click()
+        page.locator("dialog [name=id]").fill(id)
+        page.get_by_role("button", name="Add", exact=True).click()
+        page.get_by_role("button", name=id, exact=True).click()
+        panel = page.get_by_role("dialog")
+        expect(panel.get_by_text("scheduled", exact=True)).to_be_visible()
+        # Then it is seen to be done without anything being touched
+        expect(panel.get_by_text("done", exact=True)).to_be_visible(timeout=PATIENCE * 1000)
+        page.keyboard.press("Escape")
+        expect(page.locator("#list").get_by_text(id)).to_be_hidden()
+        # And it is part of what has been
+        page.get_by_label("Status").select_option("Done")
+        expect(page.locator("#list").get_by_text(id)).to_be_visible()
+        page.get_by_role("button", name="Past").click()
+        expect(page.locator("#chart-note")).to_contain_text("done")

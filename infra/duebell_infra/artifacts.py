@@ -80,6 +80,9 @@ class Artifacts:
                 "RestrictPublicBuckets": True,
             },
         )
+        self._client.put_bucket_tagging(
+            Bucket=self.bucket, Tagging={"TagSet": [{"Key": "duebell", "Value": "bundles"}]}
+        )
         self._client.put_bucket_encryption(
             Bucket=self.bucket,
             ServerSideEncryptionConfiguration={

@@ -55,6 +55,10 @@ def test_a_new_stack_is_parked_and_wired(deployer: Deployer) -> None:
     version = iam.get_policy_version(PolicyArn=policy["Arn"], VersionId=policy["DefaultVersionId"])
     statements = version["PolicyVersion"]["Document"]["Statement"]
     assert [statement["Sid"] for statement in statements] == ["Queue", "Due", "Arm"]
+    # And the bucket of the bundles can be told apart on the bill, as all the rest
+    [bucket] = deployer.session.client("s3").list_buckets()["Buckets"]
+    tags = deployer.session.client("s3").get_bucket_tagging(Bucket=bucket["Name"])["TagSet"]
+    assert tags == [{"Key": "duebell", "Value": "bundles"}]
 
 
 def test_deploying_again_changes_nothing(deployer: Deployer) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from enum import Enum
 from typing import Any, TypedDict, cast
 
 import msgspec
@@ -303,3 +304,17 @@ def test_a_task_where_the_payload_belongs_is_refused(worker: Worker) -> None:
 
     with pytest.raises(TypeError, match=r"first argument of .*act is given the payload, the task is the sec"):
         worker.action("act")(act)
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+def test_a_wrong_value_of_an_enum_is_not_repeated(editor: Editor, worker: Worker) -> None:
+    @worker.action("paint")
+    def paint(payload: dict[str, Colour]) -> None: ...
+
+    editor.add("paint", due=editor._clock(), payload={"wall": "hunter2 - at `$.x"}, id="misfit")
+    worker.run()
+    failure = cast("Failure", editor.get("misfit").failure)
+    assert failure.message == "not one of the values allowed - at `payload[...]`"

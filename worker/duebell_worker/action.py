@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import re
 import typing
 from collections.abc import Callable
 from typing import Any, Self
@@ -93,9 +94,19 @@ def _decoder(name: str, payload_type: Any) -> Callable[[str], Any]:
         try:
             return decode(text)
         except ValueError as error:  # msgspec's and json's own errors are of this kind
-            raise InvalidPayload(str(error).replace("`$.", "`payload.").replace("`$", "`payload")) from error
+            raise InvalidPayload(_without_value(str(error))) from error
 
     return decode_checked
+
+
+def _without_value(said: str) -> str:
+    """What msgspec said, for a log that is to hold nothing of a payload: it repeats an enum's wrong value."""
+    what, at, place = said.rpartition(" - at `$")
+    if at and re.match(r"Invalid (enum )?value ", what):
+        said = f"not one of the values allowed{at}{place}"
+    elif re.match(r"Invalid (enum )?value ", said):
+        said = "not one of the values allowed"
+    return said.replace("`$.", "`payload.").replace("`$", "`payload")
 
 
 def _msgspec_decoder(name: str, payload_type: Any) -> Callable[[str], Any]:

@@ -129,7 +129,7 @@ def test_with_a_token_every_request_to_the_api_needs_it(
 def test_streams_of_changes_end_with_the_server(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(editor, "127.0.0.1", monkeypatch) as url:
         stream = urllib.request.urlopen(f"{url}api/changes", timeout=30)
-        assert stream.readline() == b"event: status\n"
+        assert stream.readline() == b"event: ready\n"
     # The server has ended, and with it the stream
     assert stream.read().endswith(b": still here\n\n")
 

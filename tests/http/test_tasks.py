@@ -260,3 +260,20 @@ def test_a_length_of_time_is_a_number_of_seconds(client: TestClient) -> None:
     for wrong in ("1h", True, 1e300):
         refused = client.post("/api/tasks", json={"action": "x", "due": TOMORROW, "spread": wrong})
         assert (refused.status_code, refused.json()["field"]) == (422, "spread")
+
+
+def test_a_task_is_moved(client: TestClient, editor: Editor) -> None:
+    add(client, id="a/b")
+    moved = client.post("/api/tasks/a%2Fb/move", json={"due": "2027-01-01T00:00:00Z"})
+    assert moved.json()["due"] == "2027-01-01T00:00:00.000Z"
+    assert client.post("/api/tasks/a%2Fb/move", json={}).json()["field"] == "due"
+
+
+def test_the_doctor_looks_thoroughly_and_mends(client: TestClient, editor: Editor) -> None:
+    # Given a rule that someone else has set
+    add(client, id="a")
+    editor._backend.rule.ring_at(NOON + timedelta(days=400), within=timedelta(minutes=1))
+    # Then the doctor says so, and mends it
+    assert [one["kind"] for one in client.get("/api/doctor").json()["problems"]] == ["rule_elsewhere"]
+    assert client.post("/api/doctor").json()["healthy"]
+    assert client.get("/api/doctor").json()["problems"] == []

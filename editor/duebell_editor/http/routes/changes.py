@@ -58,9 +58,9 @@ _DESCRIPTION: Responses = {
 async def changes(
     watching: Annotated[Watching, Query()], request: Request, editor: ItsEditor
 ) -> StreamingResponse:
-    """Server-sent events: `status` (as `/api/status`, at first and when it differs), `changed` (something in
-    the stretch of the queue, or of the tasks, that is being looked at; `busy` says whether a run is at work)
-    and `problem` (AWS does not answer; it is tried again).
+    """Server-sent events: `ready` (what is changed from now on is told), `status` (as `/api/status`, at first
+    and when it differs), `changed` (something in the stretch of the queue, or of the tasks, that is being
+    looked at; `busy` says whether a run is at work) and `problem` (AWS does not answer; it is tried again).
     """
     watched = Watched(after=watching.after, before=watching.before or NEVER, ids=tuple(watching.id))
     stream = _Stream(editor, watched)
@@ -81,8 +81,12 @@ class _Stream:
         ending = request.app.state.ending
         while not ending.is_set():
             try:
-                for event in await to_thread.run_sync(self._news):
+                before, self._look = self._look, await to_thread.run_sync(look, self._editor, self._watched)
+                for event in self._seen(before, self._look):
                     yield event
+                if self._is_status_due(before, self._look):
+                    for event in await to_thread.run_sync(self._status_news):
+                        yield event
             except DuebellError as error:
                 yield _event("problem", json.dumps({"detail": str(error)}))
             yield ": still here\n\n"
@@ -90,15 +94,14 @@ class _Stream:
             while time.monotonic() < until and not ending.is_set():
                 await asyncio.sleep(_STEP)
 
-    def _news(self) -> list[str]:
-        before, self._look = self._look, look(self._editor, self._watched)
-        events: list[str] = []
-        if before != self._look and before is not None:
-            events.append(_event("changed", json.dumps({"busy": self._look.busy})))
+    def _seen(self, before: Look | None, now: Look) -> list[str]:
+        if before is None:
+            return [_event("ready", "{}")]
+        return [_event("changed", json.dumps({"busy": now.busy}))] if before != now else []
+
+    def _is_status_due(self, before: Look | None, now: Look) -> bool:
         is_stale = time.monotonic() - self._status_at > _STATUS_EVERY
-        if before is None or before.arming != self._look.arming or is_stale:
-            events += self._status_news()
-        return events
+        return before is None or before.arming != now.arming or is_stale
 
     def _status_news(self) -> list[str]:
         before, self._status = self._status, self._editor.status()

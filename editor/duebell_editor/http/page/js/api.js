@@ -16,12 +16,15 @@ if (fragment.has("token")) {
 }
 
 let askForToken = async () => null;
-export const onTokenWanted = (ask) => { askForToken = ask; };
+export const onTokenWanted = (ask) => {
+  askForToken = ask;
+};
 
 export function url(path, query = {}) {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    for (const one of [value].flat()) if (one !== undefined && one !== null && one !== "") given.append(name, one);
+    for (const one of [value].flat())
+      if (one !== undefined && one !== null && one !== "") given.append(name, one);
   }
   return given.size ? `/api/${path}?${given}` : `/api/${path}`;
 }
@@ -42,7 +45,8 @@ export async function fetchApi(method, path, { query, body, rev, signal } = {}) 
   }
   if (response.ok) return response;
   const document = await response.json().catch(() => ({}));
-  if (response.status === 401 && (await askForToken(token))) return fetchApi(method, path, { query, body, rev, signal });
+  if (response.status === 401 && (await askForToken(token)))
+    return fetchApi(method, path, { query, body, rev, signal });
   throw new Problem(response.status, document);
 }
 
@@ -65,10 +69,12 @@ function rawField(text, name) {
     if (character === '"') {
       const from = at;
       for (at += 1; text[at] !== '"'; at += 1) if (text[at] === "\\") at += 1;
-      if (depth === 1 && begin < 0 && text.slice(from, at + 1) === `"${name}"` && text[at + 1] === ":") begin = at + 2;
+      if (depth === 1 && begin < 0 && text.slice(from, at + 1) === `"${name}"` && text[at + 1] === ":")
+        begin = at + 2;
     } else if ("{[".includes(character)) depth += 1;
     else if ("}]".includes(character)) depth -= 1;
-    if (begin >= 0 && at >= begin && ((depth === 1 && character === ",") || depth === 0)) return text.slice(begin, at);
+    if (begin >= 0 && at >= begin && ((depth === 1 && character === ",") || depth === 0))
+      return text.slice(begin, at);
   }
   return "null";
 }

@@ -12,7 +12,12 @@ const VERBS = {
   pause: { name: "Pause", done: "paused", statuses: ["scheduled"], undo: "resume" },
   resume: { name: "Resume", done: "resumed", statuses: ["paused"], undo: "pause" },
   retry: { name: "Retry", done: "retried", statuses: ["failed", "expired"] },
-  cancel: { name: "Cancel", done: "cancelled", statuses: ["scheduled", "running", "paused", "failed", "expired"], danger: true },
+  cancel: {
+    name: "Cancel",
+    done: "cancelled",
+    statuses: ["scheduled", "running", "paused", "failed", "expired"],
+    danger: true,
+  },
 };
 
 const MOST = 1000;
@@ -21,22 +26,50 @@ const tasks = (count) => `${count.toLocaleString("en")} ${count === 1 ? "task" :
 let everything = false; // all that the filters let through, not only what is ticked
 
 function fits(verb) {
-  const statuses = new Set(shown.tasks.filter((task) => shown.picked.has(task.id)).map((task) => task.status));
+  const statuses = new Set(
+    shown.tasks.filter((task) => shown.picked.has(task.id)).map((task) => task.status),
+  );
   return VERBS[verb].statuses.some((status) => statuses.has(status));
 }
 
 export function showPicked() {
   const { picked, cursor } = shown;
   byId("bulk").hidden = !picked.size;
-  if (!picked.size) { everything = false; return; }
+  if (!picked.size) {
+    everything = false;
+    return;
+  }
   const isWhole = picked.size === shown.tasks.length && cursor;
   if (!isWhole) everything = false;
   refill(
     byId("bulk"),
-    h("span", { "aria-live": "polite" }, everything ? "All that fit the filters" : `${tasks(picked.size)} selected`),
-    isWhole && !everything && h("button.small", { "data-key": "bulk all", onclick: () => { everything = true; showPicked(); } }, "Select all that fit the filters"),
-    Object.keys(VERBS).filter(fits).map((verb) =>
-      h(`button.small${VERBS[verb].danger ? ".danger" : ""}`, { "data-key": `bulk ${verb}`, onclick: () => run(verb) }, VERBS[verb].name)),
+    h(
+      "span",
+      { "aria-live": "polite" },
+      everything ? "All that fit the filters" : `${tasks(picked.size)} selected`,
+    ),
+    isWhole &&
+      !everything &&
+      h(
+        "button.small",
+        {
+          "data-key": "bulk all",
+          onclick: () => {
+            everything = true;
+            showPicked();
+          },
+        },
+        "Select all that fit the filters",
+      ),
+    Object.keys(VERBS)
+      .filter(fits)
+      .map((verb) =>
+        h(
+          `button.small${VERBS[verb].danger ? ".danger" : ""}`,
+          { "data-key": `bulk ${verb}`, onclick: () => run(verb) },
+          VERBS[verb].name,
+        ),
+      ),
     h("button.small.plain", { "data-key": "bulk none", onclick: unpick }, "Clear"),
   );
 }
@@ -45,11 +78,24 @@ async function run(verb) {
   const asked = everything ? { where: where(), limit: MOST } : { ids: chosen(verb) };
   try {
     const found = await ask("POST", "bulk", { body: { do: verb, ...asked, dry_run: true } });
-    if (!found.found) { toast(`None of them can be ${VERBS[verb].done}`); return; }
+    if (!found.found) {
+      toast(`None of them can be ${VERBS[verb].done}`);
+      return;
+    }
     const { name, danger } = VERBS[verb];
-    const first = found.is_all ? "" : `the first ${found.found.toLocaleString("en")} of them; there are more. Of these, `;
+    const first = found.is_all
+      ? ""
+      : `the first ${found.found.toLocaleString("en")} of them; there are more. Of these, `;
     const text = `${first}${tasks(found.found)} will be ${VERBS[verb].done}${everything ? filterWords() : ""}.`;
-    if (!(await confirm(`${name} ${tasks(found.found)}?`, text[0].toUpperCase() + text.slice(1), `${name} ${tasks(found.found)}`, { danger }))) return;
+    if (
+      !(await confirm(
+        `${name} ${tasks(found.found)}?`,
+        text[0].toUpperCase() + text.slice(1),
+        `${name} ${tasks(found.found)}`,
+        { danger },
+      ))
+    )
+      return;
     report(verb, await ask("POST", "bulk", { body: { do: verb, ...asked } }));
     unpick();
   } catch (error) {
@@ -58,25 +104,35 @@ async function run(verb) {
   tell("refresh");
 }
 
-const chosen = (verb) => shown.tasks.filter((task) => shown.picked.has(task.id) && VERBS[verb].statuses.includes(task.status)).map((task) => task.id);
+const chosen = (verb) =>
+  shown.tasks
+    .filter((task) => shown.picked.has(task.id) && VERBS[verb].statuses.includes(task.status))
+    .map((task) => task.id);
 
 function filterWords() {
-  const said = [filters.action && `with the action ${filters.action}`, filters.prefix && `whose id starts with ${filters.prefix}`, filters.after && "in the stretch of time chosen"];
+  const said = [
+    filters.action && `with the action ${filters.action}`,
+    filters.prefix && `whose id starts with ${filters.prefix}`,
+    filters.after && "in the stretch of time chosen",
+  ];
   const given = said.filter(Boolean);
   return given.length ? `: all ${given.join(", ")}` : ": all in the list";
 }
 
 function report(verb, { changed, failures }) {
   const back = VERBS[verb].undo;
-  const undo = back && changed.length ? async () => {
-    try {
-      const undone = await ask("POST", "bulk", { body: { do: back, ids: changed } });
-      toast(`${tasks(undone.changed.length)} ${VERBS[back].done}`);
-    } catch (error) {
-      complain(error);
-    }
-    tell("refresh");
-  } : undefined;
+  const undo =
+    back && changed.length
+      ? async () => {
+          try {
+            const undone = await ask("POST", "bulk", { body: { do: back, ids: changed } });
+            toast(`${tasks(undone.changed.length)} ${VERBS[back].done}`);
+          } catch (error) {
+            complain(error);
+          }
+          tell("refresh");
+        }
+      : undefined;
   if (changed.length) toast(`${tasks(changed.length)} ${VERBS[verb].done}`, { undo });
   if (failures.length) toast(`${tasks(failures.length)} could not be: ${failures[0].detail}`, { bad: true });
 }

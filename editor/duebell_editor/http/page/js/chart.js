@@ -6,17 +6,33 @@ import { clock, full, lateness, near } from "./time.js";
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const month = new Intl.DateTimeFormat(undefined, { month: "short" });
 
-const LABEL = { minute: clock, hour: clock, day: (date) => day.format(date), month: (date) => month.format(date) };
+const LABEL = {
+  minute: clock,
+  hour: clock,
+  day: (date) => day.format(date),
+  month: (date) => month.format(date),
+};
 const EVERY = { minute: 10, hour: 4, day: 5, month: 2 };
 
 const parts = (bucket) =>
-  "count" in bucket ? { waiting: bucket.count } : { done: bucket.done, failed: bucket.failed, skipped: bucket.skipped };
+  "count" in bucket
+    ? { waiting: bucket.count }
+    : { done: bucket.done, failed: bucket.failed, skipped: bucket.skipped };
 
 function words(bucket, step) {
   const from = new Date(bucket.start);
-  const when = step === "month" ? new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" }).format(from) : step === "day" ? day.format(from) : near(from);
-  if ("count" in bucket) return `${when}: ${bucket.is_all ? "" : "at least "}${bucket.count.toLocaleString("en")} ${bucket.count === 1 ? "task" : "tasks"}`;
-  const late = bucket.lateness_median_ms === null ? "" : `, ${lateness(bucket.lateness_median_ms)} late in the middle, ${lateness(bucket.lateness_max_ms)} at most`;
+  const when =
+    step === "month"
+      ? new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" }).format(from)
+      : step === "day"
+        ? day.format(from)
+        : near(from);
+  if ("count" in bucket)
+    return `${when}: ${bucket.is_all ? "" : "at least "}${bucket.count.toLocaleString("en")} ${bucket.count === 1 ? "task" : "tasks"}`;
+  const late =
+    bucket.lateness_median_ms === null
+      ? ""
+      : `, ${lateness(bucket.lateness_median_ms)} late in the middle, ${lateness(bucket.lateness_max_ms)} at most`;
   return `${when}: ${bucket.done} done, ${bucket.failed} failed, ${bucket.skipped} skipped${late}`;
 }
 
@@ -37,8 +53,20 @@ function bar(bucket, index, most, { step, pick, after }) {
   const isLabelled = index % EVERY[step] === 0;
   return h(
     "button.column",
-    { "aria-label": label, title: `${label}\n${full(start)} – ${full(new Date(bucket.end))}`, "aria-pressed": String(bucket.start === after), "data-key": bucket.start, tabindex: index ? "-1" : "0", onclick: () => pick(bucket) },
-    total > 0 && h("span.number", { "aria-hidden": "true" }, `${total >= 1000 ? `${Math.round(total / 100) / 10}k` : total}${bucket.is_all === false ? "+" : ""}`),
+    {
+      "aria-label": label,
+      title: `${label}\n${full(start)} – ${full(new Date(bucket.end))}`,
+      "aria-pressed": String(bucket.start === after),
+      "data-key": bucket.start,
+      tabindex: index ? "-1" : "0",
+      onclick: () => pick(bucket),
+    },
+    total > 0 &&
+      h(
+        "span.number",
+        { "aria-hidden": "true" },
+        `${total >= 1000 ? `${Math.round(total / 100) / 10}k` : total}${bucket.is_all === false ? "+" : ""}`,
+      ),
     stack,
     h("span.tick", { "aria-hidden": "true" }, isLabelled ? LABEL[step](start) : ""),
   );
@@ -55,8 +83,14 @@ function moveFocus(event) {
 }
 
 export function drawBars(chart, buckets, options) {
-  const most = Math.max(1, ...buckets.map((bucket) => Object.values(parts(bucket)).reduce((sum, count) => sum + count, 0)));
-  refill(chart, buckets.map((bucket, index) => bar(bucket, index, most, options)));
+  const most = Math.max(
+    1,
+    ...buckets.map((bucket) => Object.values(parts(bucket)).reduce((sum, count) => sum + count, 0)),
+  );
+  refill(
+    chart,
+    buckets.map((bucket, index) => bar(bucket, index, most, options)),
+  );
   chart.className = options.step;
   chart.onkeydown = moveFocus;
 }

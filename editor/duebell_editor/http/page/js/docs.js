@@ -2,12 +2,21 @@
 
 import { byId, h, withCode } from "./dom.js";
 
-const words = (text = "") => text.trim().split(/\n\s*\n/).map((part) => h("p", {}, ...withCode(part)));
+const words = (text = "") =>
+  text
+    .trim()
+    .split(/\n\s*\n/)
+    .map((part) => h("p", {}, ...withCode(part)));
 
 const about = (description) => (description ? [": ", ...withCode(description)] : []);
 
 function resolve(document, schema) {
-  return schema?.$ref ? schema.$ref.slice(2).split("/").reduce((at, key) => at[key], document) : schema;
+  return schema?.$ref
+    ? schema.$ref
+        .slice(2)
+        .split("/")
+        .reduce((at, key) => at[key], document)
+    : schema;
 }
 
 function exampleOf(document, content) {
@@ -15,32 +24,64 @@ function exampleOf(document, content) {
   if (!type) return null;
   const example = given.example ?? resolve(document, given.schema)?.examples?.[0];
   if (example === undefined) return null;
-  return h("pre", { tabindex: "0", "aria-label": `Example, ${type}` }, typeof example === "string" ? example : JSON.stringify(example, null, 2));
+  return h(
+    "pre",
+    { tabindex: "0", "aria-label": `Example, ${type}` },
+    typeof example === "string" ? example : JSON.stringify(example, null, 2),
+  );
 }
 
 function parameters(given) {
   if (!given?.length) return null;
-  const items = given.map(({ name, in: where, required, description }) => h("li", {}, h("code", {}, name), ` in the ${where}${required ? "" : ", if wanted"}`, ...about(description)));
+  const items = given.map(({ name, in: where, required, description }) =>
+    h(
+      "li",
+      {},
+      h("code", {}, name),
+      ` in the ${where}${required ? "" : ", if wanted"}`,
+      ...about(description),
+    ),
+  );
   return [h("h4", {}, "Parameters"), h("ul", {}, ...items)];
 }
 
 function fieldsOf(document, body) {
   const schema = resolve(document, body?.content?.["application/json"]?.schema);
   if (!schema?.properties) return null;
-  const items = Object.entries(schema.properties).map(([name, { description }]) => h("li", {}, h("code", {}, name), schema.required?.includes(name) ? "" : ", if wanted", ...about(description)));
+  const items = Object.entries(schema.properties).map(([name, { description }]) =>
+    h(
+      "li",
+      {},
+      h("code", {}, name),
+      schema.required?.includes(name) ? "" : ", if wanted",
+      ...about(description),
+    ),
+  );
   return [h("h4", {}, "Body"), exampleOf(document, body.content), h("ul", {}, ...items)];
 }
 
 function answers(document, responses) {
   return Object.entries(responses).map(([status, { description, content }]) =>
-    h("details", {}, h("summary", {}, `${status}: ${description === "Successful Response" ? "done" : description}`), exampleOf(document, content) ?? h("p.quiet", {}, "The fields are in the OpenAPI document.")));
+    h(
+      "details",
+      {},
+      h("summary", {}, `${status}: ${description === "Successful Response" ? "done" : description}`),
+      exampleOf(document, content) ?? h("p.quiet", {}, "The fields are in the OpenAPI document."),
+    ),
+  );
 }
 
 function call(document, method, path, operation) {
   return h(
     "article",
     { id: operation.operationId },
-    h("div.call", {}, h("span.method", {}, method.toUpperCase()), h("code", {}, path), h("h3", {}, operation.summary)),
+    h(
+      "div.call",
+      {},
+      h("span.method", {}, method.toUpperCase()),
+      h("code", {}, path),
+      h("h3", {}, operation.summary),
+    ),
     ...words(operation.description),
     parameters(operation.parameters),
     fieldsOf(document, operation.requestBody),
@@ -53,7 +94,26 @@ const document_ = await (await fetch("/openapi.json")).json();
 const sections = document_.tags.map(({ name, description }) => {
   const paths = Object.entries(document_.paths).sort(([one], [other]) => one.length - other.length);
   const calls = paths.flatMap(([path, methods]) =>
-    Object.entries(methods).filter(([, one]) => one.tags?.includes(name)).map(([method, one]) => call(document_, method, path, one)));
-  return h("section", {}, h("h2", {}, name[0].toUpperCase() + name.slice(1)), h("p", {}, description), ...calls);
+    Object.entries(methods)
+      .filter(([, one]) => one.tags?.includes(name))
+      .map(([method, one]) => call(document_, method, path, one)),
+  );
+  return h(
+    "section",
+    {},
+    h("h2", {}, name[0].toUpperCase() + name.slice(1)),
+    h("p", {}, description),
+    ...calls,
+  );
 });
-byId("docs").replaceChildren(h("p", {}, document_.info.description, " Every error is a problem document (RFC 9457) with words for people in ", h("code", {}, "detail"), "."), ...sections);
+byId("docs").replaceChildren(
+  h(
+    "p",
+    {},
+    document_.info.description,
+    " Every error is a problem document (RFC 9457) with words for people in ",
+    h("code", {}, "detail"),
+    ".",
+  ),
+  ...sections,
+);

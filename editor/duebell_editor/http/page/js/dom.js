@@ -26,7 +26,8 @@ export function refill(parent, ...children) {
 }
 
 // Text in which `code` is set as such.
-export const withCode = (text) => text.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
+export const withCode = (text) =>
+  text.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
 
 export const press = (button, pressed) => button.setAttribute("aria-pressed", String(pressed));
 

@@ -16,7 +16,12 @@ export function openForm(task = null) {
   const wrong = h("p.wrong", { role: "alert" });
   const conflict = h("div.conflict", { hidden: true });
   const send = h("button.primary", { "data-key": "send" }, task ? "Save" : "Add");
-  form.append(...parts, wrong, conflict, h("div.actions", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Not now"), send));
+  form.append(
+    ...parts,
+    wrong,
+    conflict,
+    h("div.actions", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Not now"), send),
+  );
   body.append(form);
   preview(form, input);
 
@@ -41,14 +46,23 @@ export function openForm(task = null) {
 
   async function add(given) {
     const added = await ask("POST", "tasks", { body: given });
-    toast(`${added.id} is added`, { undo: async () => { await ask("DELETE", taskPath(added.id), { rev: added.rev }); toast("Undone: it is cancelled"); tell("changed", added.id); } });
+    toast(`${added.id} is added`, {
+      undo: async () => {
+        await ask("DELETE", taskPath(added.id), { rev: added.rev });
+        toast("Undone: it is cancelled");
+        tell("changed", added.id);
+      },
+    });
     tell("changed", added.id);
   }
 
   async function save(given, rev) {
     if (given === "{}") return;
     const now = await ask("PATCH", taskPath(task.id), { rev, body: given });
-    const before = can("move", task) && !task.recurrence ? `{"due":${JSON.stringify(task.due)},"action":${JSON.stringify(task.action)},"payload":${task.payloadText}}` : null;
+    const before =
+      can("move", task) && !task.recurrence
+        ? `{"due":${JSON.stringify(task.due)},"action":${JSON.stringify(task.action)},"payload":${task.payloadText}}`
+        : null;
     await edited(task, now, now.recurrence ? null : before);
   }
 
@@ -64,15 +78,35 @@ export function openForm(task = null) {
 
   function showConflict(rev) {
     conflict.replaceChildren(
-      h("p", {}, "Someone, or a run, has changed this task since you opened it. Nothing of yours was written."),
-      h("div.actions", {},
-        h("button", { type: "button", onclick: () => { dialog.close(); tell("changed", task.id); } }, "See how it is now"),
-        h("button.danger", { type: "button", onclick: () => submit(rev) }, "Write mine over it")),
+      h(
+        "p",
+        {},
+        "Someone, or a run, has changed this task since you opened it. Nothing of yours was written.",
+      ),
+      h(
+        "div.actions",
+        {},
+        h(
+          "button",
+          {
+            type: "button",
+            onclick: () => {
+              dialog.close();
+              tell("changed", task.id);
+            },
+          },
+          "See how it is now",
+        ),
+        h("button.danger", { type: "button", onclick: () => submit(rev) }, "Write mine over it"),
+      ),
     );
     conflict.hidden = false;
     conflict.querySelector("button").focus();
   }
 
-  form.addEventListener("submit", (event) => { event.preventDefault(); submit(task?.rev); });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit(task?.rev);
+  });
   (task ? input.payload : input.action).focus();
 }

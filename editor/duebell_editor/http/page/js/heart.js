@@ -9,11 +9,12 @@ import { complain, toast } from "./toast.js";
 let status = null;
 let thorough = null; // what the doctor found, until the next look
 
-const worst = () => (thorough ?? status);
+const worst = () => thorough ?? status;
 
 function headline() {
   if (!status.enabled) return ["The rule is disabled", "Nothing runs until someone enables it again."];
-  if (status.running) return ["Running now", `A run is at work on ${status.running} of ${status.lanes} lanes.`];
+  if (status.running)
+    return ["Running now", `A run is at work on ${status.running} of ${status.lanes} lanes.`];
   if (!status.rings_at) {
     return status.next_due
       ? ["Not set to ring", "A task waits, and the rule is not set for it."]
@@ -31,7 +32,13 @@ function ringing() {
     {},
     h("p.label", {}, "Rings in"),
     h("p.big", { id: "countdown", role: "timer", "aria-live": "off" }, countdown(rings - Date.now())),
-    h("p", {}, "The rule rings ", time(status.rings_at, { words: false, inside: true }), " and wakes the worker."),
+    h(
+      "p",
+      {},
+      "The rule rings ",
+      time(status.rings_at, { words: false, inside: true }),
+      " and wakes the worker.",
+    ),
   );
 }
 
@@ -43,9 +50,23 @@ function facts() {
   const last = status.last_run;
   const shown = [
     fact("Next task due", status.next_due ? time(status.next_due) : "nothing waits"),
-    last && fact("Last run", time(last.finished_at), h("small", {}, ` ${last.done} done, ${last.failed} failed, ${lateness(last.lateness_max_ms)} late at most`)),
+    last &&
+      fact(
+        "Last run",
+        time(last.finished_at),
+        h(
+          "small",
+          {},
+          ` ${last.done} done, ${last.failed} failed, ${lateness(last.lateness_max_ms)} late at most`,
+        ),
+      ),
     fact("Worker", status.running ? `at work on ${status.running} of ${status.lanes} lanes` : "asleep"),
-    fact("Rule", h("span", {}, status.rule), " ", h("code", { title: "as EventBridge has it, in UTC" }, status.expression || "unknown")),
+    fact(
+      "Rule",
+      h("span", {}, status.rule),
+      " ",
+      h("code", { title: "as EventBridge has it, in UTC" }, status.expression || "unknown"),
+    ),
   ];
   return h("dl", {}, ...shown.filter(Boolean));
 }
@@ -70,7 +91,8 @@ function finding(problem) {
     {},
     h("strong", {}, problem.what),
     h("span", {}, ...withCode(problem.way_out)),
-    problem.kind === "failed_tasks" && h("button.small", { onclick: () => tell("show", { status: "failed" }) }, "Show them"),
+    problem.kind === "failed_tasks" &&
+      h("button.small", { onclick: () => tell("show", { status: "failed" }) }, "Show them"),
     problem.mendable && h("button.small.primary", { "data-key": "mend", onclick: mend }, "Mend it"),
   );
 }
@@ -79,7 +101,9 @@ async function look() {
   try {
     thorough = await get("doctor");
     show(thorough);
-    toast(thorough.problems.length ? "The doctor found something: see above" : "The doctor found nothing wrong");
+    toast(
+      thorough.problems.length ? "The doctor found something: see above" : "The doctor found nothing wrong",
+    );
   } catch (error) {
     complain(error);
   }
@@ -133,6 +157,11 @@ export async function refreshHeart() {
 }
 
 export function startHeart() {
-  on("stream-status", (news) => { if (JSON.stringify(news) !== JSON.stringify(status)) { thorough = null; show(news); } });
+  on("stream-status", (news) => {
+    if (JSON.stringify(news) !== JSON.stringify(status)) {
+      thorough = null;
+      show(news);
+    }
+  });
   setInterval(tick, 1000);
 }

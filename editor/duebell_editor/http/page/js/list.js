@@ -15,12 +15,20 @@ let latest = 0;
 
 function empty() {
   const filtered = filters.action || filters.prefix || filters.after;
-  if (shown.cursor) return [h("p", {}, "Not found yet: the queue is long, and only a part of it was looked at.")];
-  if (filtered) return [h("p", {}, "No task fits these filters."), h("button", { onclick: clear }, "Clear the filters")];
+  if (shown.cursor)
+    return [h("p", {}, "Not found yet: the queue is long, and only a part of it was looked at.")];
+  if (filtered)
+    return [h("p", {}, "No task fits these filters."), h("button", { onclick: clear }, "Clear the filters")];
   if (filters.status) return [h("p", {}, `No task is ${filters.status}.`)];
   return [
     h("p.big", {}, "The queue is empty."),
-    h("p", {}, "Add a task here, with ", h("code", {}, "duebell add"), ", or from your service. It runs when it is due, and nothing runs before."),
+    h(
+      "p",
+      {},
+      "Add a task here, with ",
+      h("code", {}, "duebell add"),
+      ", or from your service. It runs when it is due, and nothing runs before.",
+    ),
     h("button.primary", { onclick: () => tell("add") }, "Add a task"),
   ];
 }
@@ -28,8 +36,12 @@ function empty() {
 function note() {
   if (!shown.tasks.length) return empty();
   const count = `${shown.tasks.length.toLocaleString("en")} ${shown.tasks.length === 1 ? "task" : "tasks"}`;
-  if (!shown.cursor) return [h("p.quiet", {}, isHistory() ? `${count}, the latest first.` : `${count}, all there are here.`)];
-  return [h("p.quiet", {}, `${count} so far.`), h("button", { "data-key": "more", onclick: more }, "Show more")];
+  if (!shown.cursor)
+    return [h("p.quiet", {}, isHistory() ? `${count}, the latest first.` : `${count}, all there are here.`)];
+  return [
+    h("p.quiet", {}, `${count} so far.`),
+    h("button", { "data-key": "more", onclick: more }, "Show more"),
+  ];
 }
 
 function draw() {
@@ -66,7 +78,8 @@ export function unpick() {
   drawPicked();
 }
 
-const load = (limit, cursor) => get("tasks", { ...where(), limit, cursor, brief: true, latest_first: isHistory() || null });
+const load = (limit, cursor) =>
+  get("tasks", { ...where(), limit, cursor, brief: true, latest_first: isHistory() || null });
 
 export async function refreshList() {
   const mine = (latest += 1);
@@ -80,7 +93,12 @@ export async function refreshList() {
     draw();
   } catch (error) {
     if (mine !== latest) return;
-    if (!shown.tasks.length) refill(byId("list-note"), h("p", {}, `The tasks cannot be shown: ${error.message}`), h("button", { onclick: () => tell("refresh") }, "Try again"));
+    if (!shown.tasks.length)
+      refill(
+        byId("list-note"),
+        h("p", {}, `The tasks cannot be shown: ${error.message}`),
+        h("button", { onclick: () => tell("refresh") }, "Try again"),
+      );
     throw error;
   } finally {
     if (mine === latest) byId("tasks").setAttribute("aria-busy", "false");
@@ -110,18 +128,29 @@ function showStretch() {
   const { after, before } = filters;
   refill(
     byId("stretch"),
-    after && h("button.chip", { "aria-label": "Show all times again", onclick: () => setFilters({ after: "", before: "" }) }, describeStretch(after, before), " ×"),
+    after &&
+      h(
+        "button.chip",
+        { "aria-label": "Show all times again", onclick: () => setFilters({ after: "", before: "" }) },
+        describeStretch(after, before),
+        " ×",
+      ),
   );
 }
 
 export function startList() {
   const form = byId("filters");
-  form.addEventListener("submit", (event) => { event.preventDefault(); readForm(); });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    readForm();
+  });
   form.addEventListener("change", readForm);
   form.addEventListener("input", debounce(300, readForm));
   byId("pick-all").addEventListener("change", ({ target }) => {
     for (const box of byId("list").querySelectorAll("tbody .pick input")) box.checked = target.checked;
-    for (const task of shown.tasks) if (target.checked) shown.picked.add(task.id); else shown.picked.delete(task.id);
+    for (const task of shown.tasks)
+      if (target.checked) shown.picked.add(task.id);
+      else shown.picked.delete(task.id);
     drawPicked();
   });
   let asked = JSON.stringify(filters);

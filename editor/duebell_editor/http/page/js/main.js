@@ -13,6 +13,7 @@ import { refreshTimeline, startTimeline } from "./timeline.js";
 import { askForToken } from "./token.js";
 
 const HISTORY_EVERY_MS = 15000;
+const PATIENCE_MS = 1500;
 
 function showAlert(text) {
   if (byId("alert").textContent !== text) byId("alert").textContent = text;
@@ -36,6 +37,9 @@ function changedElsewhere() {
 }
 
 onTokenWanted(askForToken);
+on("filters", () => {
+  historyAt = Date.now();
+});
 startHeart();
 startTimeline();
 startList();
@@ -43,11 +47,20 @@ on("refresh", all);
 on("changed", all);
 on("stream-changed", debounce(200, changedElsewhere));
 on("stream-problem", ({ detail }) => showAlert(`What is shown may be out of date. ${detail}`));
-on("connected", () => { if (byId("alert").textContent.startsWith("The connection")) showAlert(""); });
+on("connected", () => {
+  if (byId("alert").textContent.startsWith("The connection")) showAlert("");
+});
 on("disconnected", (why) => showAlert(`The connection is lost, and is tried again. ${why}`));
 on("add", () => openForm());
 byId("add").addEventListener("click", () => openForm());
 setInterval(tickRelative, 1000);
+// What is fetched before the stream is ready could be outdated unseen. Where it does not get ready, a proxy
+// may hold it back: then that has to do.
+const late = setTimeout(changedElsewhere, PATIENCE_MS);
+on("stream-ready", () => {
+  clearTimeout(late);
+  changedElsewhere();
+});
 follow();
 startTask();
-await refresh(refreshHeart, refreshTimeline, refreshList);
+refresh(refreshHeart);

@@ -7,12 +7,20 @@ import { move } from "./verbs.js";
 
 export function openMove(task) {
   const { dialog, body } = openDialog(`Move ${task.id}`, { kind: "form" });
-  const input = h("input", { type: "datetime-local", step: "1", name: "due", required: true, value: toLocalInput(new Date(task.due)) });
+  const input = h("input", {
+    type: "datetime-local",
+    step: "1",
+    name: "due",
+    required: true,
+    value: toLocalInput(new Date(task.due)),
+  });
   const words = h("p.quiet", { "aria-live": "polite" });
   const wrong = h("p.wrong", { role: "alert" });
   const say = () => {
     const due = new Date(input.value);
-    words.textContent = Number.isNaN(due.getTime()) ? "" : `${near(due)}, ${relative(due)}${due < Date.now() ? ": it runs at once" : ""}`;
+    words.textContent = Number.isNaN(due.getTime())
+      ? ""
+      : `${near(due)}, ${relative(due)}${due < Date.now() ? ": it runs at once" : ""}`;
   };
   const form = h(
     "form",
@@ -21,7 +29,12 @@ export function openMove(task) {
     words,
     task.recurrence && h("p.quiet", {}, "Only this occurrence is moved; the schedule goes on as it was."),
     wrong,
-    h("div.actions", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Not now"), h("button.primary", {}, "Move")),
+    h(
+      "div.actions",
+      {},
+      h("button", { type: "button", onclick: () => dialog.close() }, "Not now"),
+      h("button.primary", {}, "Move"),
+    ),
   );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

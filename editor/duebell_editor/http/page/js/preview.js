@@ -18,13 +18,24 @@ export function preview(form, input) {
   async function recurring() {
     const mine = (latest += 1);
     const schedule = input.schedule.value.trim();
-    if (!schedule) return refill(shown, h("p.quiet", {}, "Write a schedule, and what it means is said here."));
+    if (!schedule)
+      return refill(shown, h("p.quiet", {}, "Write a schedule, and what it means is said here."));
     const moment = (value) => (value ? new Date(value).toISOString() : null);
-    const body = { schedule, timezone: input.timezone.value.trim() || null, start: moment(input.start.value), end: moment(input.end.value), count: 5 };
+    const body = {
+      schedule,
+      timezone: input.timezone.value.trim() || null,
+      start: moment(input.start.value),
+      end: moment(input.end.value),
+      count: 5,
+    };
     try {
       const found = await ask("POST", "preview", { body });
       if (mine !== latest || !input.recurring.checked) return undefined;
-      return refill(shown, h("p", {}, h("strong", {}, found.words)), h("ol.times", {}, ...found.occurrences.map((due) => h("li", {}, time(due)))));
+      return refill(
+        shown,
+        h("p", {}, h("strong", {}, found.words)),
+        h("ol.times", {}, ...found.occurrences.map((due) => h("li", {}, time(due)))),
+      );
     } catch (error) {
       if (mine !== latest || !input.recurring.checked) return undefined;
       return refill(shown, h("p.wrong", {}, error.document?.reason ?? error.message));

@@ -7,15 +7,28 @@ import { lateness, time } from "./time.js";
 export const badge = (status) => h(`span.badge.${status}`, {}, status);
 
 function state(task) {
-  const late = task.lateness_ms !== null && task.status === "done" ? `${lateness(task.lateness_ms)} late` : null;
-  const attempt = task.attempt > 1 || (task.attempt && ["scheduled", "failed"].includes(task.status)) ? `attempt ${task.attempt}` : null;
+  const late =
+    task.lateness_ms !== null && task.status === "done" ? `${lateness(task.lateness_ms)} late` : null;
+  const attempt =
+    task.attempt > 1 || (task.attempt && ["scheduled", "failed"].includes(task.status))
+      ? `attempt ${task.attempt}`
+      : null;
   return [badge(task.status), (attempt || late) && h("small", {}, " ", attempt || late)];
 }
 
 export function row(task, picked, togglePick) {
-  const box = h("input", { type: "checkbox", "aria-label": `Select ${task.id}`, "data-key": `pick ${task.id}`, checked: picked.has(task.id) });
+  const box = h("input", {
+    type: "checkbox",
+    "aria-label": `Select ${task.id}`,
+    "data-key": `pick ${task.id}`,
+    checked: picked.has(task.id),
+  });
   box.addEventListener("change", () => togglePick(task.id, box.checked));
-  const open = h("button.link", { "data-key": `open ${task.id}`, onclick: () => tell("open", task.id) }, task.id);
+  const open = h(
+    "button.link",
+    { "data-key": `open ${task.id}`, onclick: () => tell("open", task.id) },
+    task.id,
+  );
   const when = task.finished_at ?? task.queued ?? task.due;
   const made = h(
     "tr",

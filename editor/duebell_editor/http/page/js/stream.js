@@ -48,7 +48,10 @@ const connect = debounce(0, async () => {
 
 export function follow() {
   on("filters", connect);
-  on("opened", (id) => { open = id; connect(); });
+  on("opened", (id) => {
+    open = id;
+    connect();
+  });
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) tell("refresh");
     connect();

@@ -15,13 +15,16 @@ import { can, doTo } from "./verbs.js";
 let open = null; // { id, panel, task }
 
 function pair(name, ...value) {
-  return value[0] === null || value[0] === undefined ? null : h("div", {}, h("dt", {}, name), h("dd", {}, ...value));
+  return value[0] === null || value[0] === undefined
+    ? null
+    : h("div", {}, h("dt", {}, name), h("dd", {}, ...value));
 }
 
 const part = (title, ...children) => h("section", {}, h("h3", {}, title), ...children);
 
 function buttons(task) {
-  const verb = (name, label, kind = "button") => can(name, task) && h(kind, { "data-key": name, onclick: () => doTo(task, name) }, label);
+  const verb = (name, label, kind = "button") =>
+    can(name, task) && h(kind, { "data-key": name, onclick: () => doTo(task, name) }, label);
   return h(
     "div.actions",
     {},
@@ -29,7 +32,12 @@ function buttons(task) {
     verb("run", "Run now", "button.primary"),
     verb("resume", "Resume", "button.primary"),
     can("edit", task) && h("button", { "data-key": "edit", onclick: () => openForm(task) }, "Edit"),
-    can("move", task) && h("button", { "data-key": "move", onclick: () => openMove(task) }, task.recurrence ? "Move this one" : "Move"),
+    can("move", task) &&
+      h(
+        "button",
+        { "data-key": "move", onclick: () => openMove(task) },
+        task.recurrence ? "Move this one" : "Move",
+      ),
     verb("pause", "Pause"),
     verb("cancel", "Cancel", "button.danger"),
   );
@@ -45,32 +53,83 @@ function when(task) {
       pair(recurrence ? "This occurrence" : "Due", time(task.due)),
       task.queued && task.queued !== task.due && pair("Looked at", time(task.queued)),
       recurrence && pair("Recurs", recurrence.words, " ", h("code", {}, recurrence.schedule.expression)),
-      recurrence && pair("Missed ones", { once: "made up for once", all: "made up for, each", skip: "skipped" }[recurrence.missed]),
+      recurrence &&
+        pair(
+          "Missed ones",
+          { once: "made up for once", all: "made up for, each", skip: "skipped" }[recurrence.missed],
+        ),
       recurrence?.max_runs && pair("Ends", `after ${recurrence.max_runs} runs; ${recurrence.runs} are over`),
       recurrence?.schedule.end && pair("Until", time(recurrence.schedule.end)),
       task.spread > 0 && pair("Spread", `up to ${lateness(task.spread * 1000)}`),
       task.expires_after && pair("Expires", `when ${lateness(task.expires_after * 1000)} late`),
     ),
-    recurrence?.upcoming.length > 0 && h("details", { open: true }, h("summary", {}, "Then"), h("ol.times", {}, ...recurrence.upcoming.map((due) => h("li", {}, time(due))))),
+    recurrence?.upcoming.length > 0 &&
+      h(
+        "details",
+        { open: true },
+        h("summary", {}, "Then"),
+        h("ol.times", {}, ...recurrence.upcoming.map((due) => h("li", {}, time(due)))),
+      ),
   );
 }
 
 function payload(task) {
   const text = pretty(task.payloadText);
-  const copy = h("button.small", { "data-key": "copy", onclick: async () => { await navigator.clipboard.writeText(text); toast("The payload is in the clipboard"); } }, "Copy");
+  const copy = h(
+    "button.small",
+    {
+      "data-key": "copy",
+      onclick: async () => {
+        await navigator.clipboard.writeText(text);
+        toast("The payload is in the clipboard");
+      },
+    },
+    "Copy",
+  );
   return part("Payload", h("pre", { tabindex: "0", "aria-label": "Payload" }, text), copy);
 }
 
 function failure({ failure: why }) {
   if (!why) return null;
-  return part("Last failure", h("p.why", {}, h("strong", {}, why.type), ` ${why.message}`), why.traceback && h("details", {}, h("summary", {}, "Traceback"), h("pre", { tabindex: "0", "aria-label": "Traceback" }, why.traceback)));
+  return part(
+    "Last failure",
+    h("p.why", {}, h("strong", {}, why.type), ` ${why.message}`),
+    why.traceback &&
+      h(
+        "details",
+        {},
+        h("summary", {}, "Traceback"),
+        h("pre", { tabindex: "0", "aria-label": "Traceback" }, why.traceback),
+      ),
+  );
 }
 
 function occurrences(task) {
   if (!task.occurrences.length) return null;
-  const rows = [...task.occurrences].reverse().map((one) =>
-    h("tr", {}, h("td", {}, time(one.due, { words: false })), h("td", {}, badge(one.result), one.extra && " extra", one.missed > 0 && ` ${one.missed} missed before`, one.failure && h("small.why", {}, one.failure)), h("td", {}, lateness(one.lateness_ms)), h("td", {}, String(one.attempts))));
-  const head = h("thead", {}, h("tr", {}, ...["Due", "Result", "Late", "Attempts"].map((name) => h("th", { scope: "col" }, name))));
+  const rows = [...task.occurrences]
+    .reverse()
+    .map((one) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, time(one.due, { words: false })),
+        h(
+          "td",
+          {},
+          badge(one.result),
+          one.extra && " extra",
+          one.missed > 0 && ` ${one.missed} missed before`,
+          one.failure && h("small.why", {}, one.failure),
+        ),
+        h("td", {}, lateness(one.lateness_ms)),
+        h("td", {}, String(one.attempts)),
+      ),
+    );
+  const head = h(
+    "thead",
+    {},
+    h("tr", {}, ...["Due", "Result", "Late", "Attempts"].map((name) => h("th", { scope: "col" }, name))),
+  );
   return part("What has been", h("table.plain", {}, head, h("tbody", {}, ...rows)));
 }
 
@@ -99,7 +158,12 @@ function show(task) {
   refill(
     body,
     h("p.lead", {}, badge(task.status), " ", h("span", {}, task.action)),
-    buttons(task), failure(task), when(task), payload(task), occurrences(task), details(task),
+    buttons(task),
+    failure(task),
+    when(task),
+    payload(task),
+    occurrences(task),
+    details(task),
   );
 }
 
@@ -111,14 +175,32 @@ async function refresh() {
     if (open?.id === id && open.task?.rev !== task.rev) show(task);
   } catch (error) {
     if (open?.id !== id) return;
-    refill(open.panel.body, h("p", {}, error.status === 404 ? "There is no such task; finished tasks are forgotten after a while." : error.message));
+    refill(
+      open.panel.body,
+      h(
+        "p",
+        {},
+        error.status === 404
+          ? "There is no such task; finished tasks are forgotten after a while."
+          : error.message,
+      ),
+    );
   }
 }
 
 export function openTask(id) {
   if (open?.id === id) return;
   open?.panel.dialog.close();
-  const panel = openDialog(id, { kind: "panel", onclose: () => { if (open?.panel === panel) { open = null; tell("opened", null); history.replaceState(null, "", "/"); } } });
+  const panel = openDialog(id, {
+    kind: "panel",
+    onclose: () => {
+      if (open?.panel === panel) {
+        open = null;
+        tell("opened", null);
+        history.replaceState(null, "", "/");
+      }
+    },
+  });
   panel.body.append(h("p.quiet", {}, "Loading…"));
   open = { id, panel, task: null };
   history.replaceState(null, "", `#task=${encodeURIComponent(id)}`);

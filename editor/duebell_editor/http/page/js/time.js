@@ -12,7 +12,14 @@ export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 export const full = (date) => dateAndTime.format(date);
 export const clock = (date) => shortTime.format(date);
 
-const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+const UNITS = [
+  ["year", 31536000],
+  ["month", 2592000],
+  ["day", 86400],
+  ["hour", 3600],
+  ["minute", 60],
+  ["second", 1],
+];
 
 export function relative(date) {
   const seconds = Math.round((date - Date.now()) / 1000);
@@ -32,11 +39,16 @@ export function near(date) {
 }
 
 // The same in the middle of a sentence.
-export const nearby = (date) => near(date).replace(/^(Today|Tomorrow|Yesterday) /, (word) => `${word.toLowerCase()} at `);
+export const nearby = (date) =>
+  near(date).replace(/^(Today|Tomorrow|Yesterday) /, (word) => `${word.toLowerCase()} at `);
 
 export function time(iso, { words = true, inside = false } = {}) {
   const date = new Date(iso);
-  const shown = h("time", { datetime: iso, title: `${full(date)} (${ZONE})\n${iso.replace("T", " ").replace(".000Z", "Z")} UTC` }, inside ? nearby(date) : near(date));
+  const shown = h(
+    "time",
+    { datetime: iso, title: `${full(date)} (${ZONE})\n${iso.replace("T", " ").replace(".000Z", "Z")} UTC` },
+    inside ? nearby(date) : near(date),
+  );
   if (words) shown.append(" ", h("small", { "data-relative": iso }, relative(date)));
   return shown;
 }
@@ -52,7 +64,11 @@ export function lateness(milliseconds) {
 // 2 h 05 min 09 s; the two or three parts that matter.
 export function countdown(milliseconds) {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
-  const [days, hours, minutes] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60];
+  const [days, hours, minutes] = [
+    Math.floor(seconds / 86400),
+    Math.floor(seconds / 3600) % 24,
+    Math.floor(seconds / 60) % 60,
+  ];
   const two = (number) => String(number).padStart(2, "0");
   if (days > 365) return `${days.toLocaleString("en")} days`;
   if (days) return `${days} d ${two(hours)} h`;

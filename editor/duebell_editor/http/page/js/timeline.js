@@ -47,13 +47,25 @@ function pick(bucket) {
   const stretch = { after: bucket.start, before: new Date(new Date(bucket.end) - 1).toISOString() };
   if (view.direction === "coming") setFilters(stretch);
   else tell("show", { ...stretch, status: bucket.failed && !bucket.done ? "failed" : "done" });
-  const zoomIn = finer && h("button.small", { onclick: () => go({ zoom: finer, start: new Date(bucket.start) }) }, `Zoom in to this ${ZOOMS[view.zoom].step}`);
-  byId("chart-note").replaceChildren(`The list below shows ${nearby(new Date(bucket.start))} to ${nearby(new Date(bucket.end))}. `, zoomIn || "");
+  const zoomIn =
+    finer &&
+    h(
+      "button.small",
+      { onclick: () => go({ zoom: finer, start: new Date(bucket.start) }) },
+      `Zoom in to this ${ZOOMS[view.zoom].step}`,
+    );
+  byId("chart-note").replaceChildren(
+    `The list below shows ${nearby(new Date(bucket.start))} to ${nearby(new Date(bucket.end))}. `,
+    zoomIn || "",
+  );
 }
 
 function say(buckets, isAll) {
   const note = byId("chart-note");
-  const total = buckets.reduce((sum, bucket) => sum + (bucket.count ?? bucket.done + bucket.failed + bucket.skipped), 0);
+  const total = buckets.reduce(
+    (sum, bucket) => sum + (bucket.count ?? bucket.done + bucket.failed + bucket.skipped),
+    0,
+  );
   const span = `${near(new Date(buckets[0].start))} – ${near(new Date(buckets.at(-1).end))}`;
   if (view.direction === "past") {
     const worst = Math.max(...buckets.map((bucket) => bucket.lateness_max_ms ?? -1));
@@ -64,10 +76,15 @@ function say(buckets, isAll) {
     return;
   }
   const more = buckets.some((bucket) => !bucket.is_all);
-  note.textContent = total ? `${span}: ${more ? "at least " : ""}${total.toLocaleString("en")} ${total === 1 ? "task" : "tasks"}.` : `${span}: nothing is due.`;
+  note.textContent = total
+    ? `${span}: ${more ? "at least " : ""}${total.toLocaleString("en")} ${total === 1 ? "task" : "tasks"}.`
+    : `${span}: nothing is due.`;
   const next = nextDue();
   if (!total && next) {
-    note.append(` The next task is due ${nearby(next)}. `, h("button.small", { onclick: () => go({ start: next }) }, "Go there"));
+    note.append(
+      ` The next task is due ${nearby(next)}. `,
+      h("button.small", { onclick: () => go({ start: next }) }, "Go there"),
+    );
   }
 }
 
@@ -77,7 +94,12 @@ async function refresh() {
   const isPast = view.direction === "past";
   byId("chart").setAttribute("aria-busy", "true");
   try {
-    const found = await get(isPast ? "history" : "timeline", { start: start().toISOString(), step, count, timezone: ZONE });
+    const found = await get(isPast ? "history" : "timeline", {
+      start: start().toISOString(),
+      step,
+      count,
+      timezone: ZONE,
+    });
     if (mine !== latest) return;
     drawBars(byId("chart"), found.buckets, { step, pick, after: filters.after });
     say(found.buckets, found.is_all);
@@ -87,8 +109,12 @@ async function refresh() {
 }
 
 function showButtons() {
-  for (const [name, value] of [["direction", view.direction], ["zoom", view.zoom]]) {
-    for (const button of document.querySelectorAll(`[data-${name}]`)) press(button, button.dataset[name] === value);
+  for (const [name, value] of [
+    ["direction", view.direction],
+    ["zoom", view.zoom],
+  ]) {
+    for (const button of document.querySelectorAll(`[data-${name}]`))
+      press(button, button.dataset[name] === value);
   }
 }
 
@@ -96,11 +122,14 @@ function go(changes) {
   Object.assign(view, changes);
   showButtons();
   byId("chart-note").textContent = view.direction === "past" ? "Reading history…" : "Counting…";
-  refresh().catch((error) => { byId("chart-note").textContent = `It cannot be shown: ${error.message}`; });
+  refresh().catch((error) => {
+    byId("chart-note").textContent = `It cannot be shown: ${error.message}`;
+  });
 }
 
 export const refreshTimeline = () => (view.direction === "coming" ? refresh() : Promise.resolve());
-export const describeStretch = (after, before) => `${near(new Date(after))} – ${near(new Date(new Date(before).getTime() + 1))}`;
+export const describeStretch = (after, before) =>
+  `${near(new Date(after))} – ${near(new Date(new Date(before).getTime() + 1))}`;
 
 export function startTimeline() {
   byId("timeline").addEventListener("click", ({ target }) => {

@@ -8,14 +8,29 @@ export function toast(text, { undo, bad = false } = {}) {
   const close = () => shown.remove();
   const shown = h(`div.toast${bad ? ".bad" : ""}`, {}, h("span", {}, text));
   if (undo) {
-    shown.append(h("button", { onclick: async (event) => { event.target.disabled = true; close(); await undo(); } }, "Undo"));
+    shown.append(
+      h(
+        "button",
+        {
+          onclick: async (event) => {
+            event.target.disabled = true;
+            close();
+            await undo();
+          },
+        },
+        "Undo",
+      ),
+    );
   }
   shown.append(h("button.plain", { "aria-label": "Close this message", onclick: close }, "×"));
   byId("toasts").append(shown);
   let timer = setTimeout(close, SHOWN_MS);
   for (const event of ["pointerenter", "focusin"]) shown.addEventListener(event, () => clearTimeout(timer));
   for (const event of ["pointerleave", "focusout"]) {
-    shown.addEventListener(event, () => { clearTimeout(timer); timer = setTimeout(close, SHOWN_MS); });
+    shown.addEventListener(event, () => {
+      clearTimeout(timer);
+      timer = setTimeout(close, SHOWN_MS);
+    });
   }
 }
 

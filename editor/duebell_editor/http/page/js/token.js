@@ -9,9 +9,26 @@ export function askForToken(tried) {
   if (sessionStorage.getItem("duebell-token") !== tried) return Promise.resolve(true); // given meanwhile
   asking ??= new Promise((resolve) => {
     let given = false;
-    const { dialog, body } = openDialog("This server wants its token", { kind: "form", onclose: () => { asking = null; resolve(given); } });
-    const input = h("input", { type: "password", name: "token", required: true, autocomplete: "current-password" });
-    const form = h("form", {}, tried && h("p.wrong", { role: "alert" }, "That was not it."), h("label", {}, "Token", input), h("div.actions", {}, h("button.primary", {}, "Go on")));
+    const { dialog, body } = openDialog("This server wants its token", {
+      kind: "form",
+      onclose: () => {
+        asking = null;
+        resolve(given);
+      },
+    });
+    const input = h("input", {
+      type: "password",
+      name: "token",
+      required: true,
+      autocomplete: "current-password",
+    });
+    const form = h(
+      "form",
+      {},
+      tried && h("p.wrong", { role: "alert" }, "That was not it."),
+      h("label", {}, "Token", input),
+      h("div.actions", {}, h("button.primary", {}, "Go on")),
+    );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       sessionStorage.setItem("duebell-token", input.value.trim());

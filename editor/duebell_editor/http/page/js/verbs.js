@@ -15,7 +15,8 @@ export const CAN = {
   move: ["scheduled", "paused", "running"],
   cancel: ["scheduled", "running", "paused", "failed", "expired"],
 };
-export const can = (verb, task) => CAN[verb].includes(task.status) && !(verb === "move" && task.status === "running" && task.recurrence);
+export const can = (verb, task) =>
+  CAN[verb].includes(task.status) && !(verb === "move" && task.status === "running" && task.recurrence);
 
 const post = (id, verb, rev, body) => ask("POST", taskPath(id, verb), { rev, body });
 
@@ -23,7 +24,10 @@ const post = (id, verb, rev, body) => ask("POST", taskPath(id, verb), { rev, bod
 const VERBS = {
   async run(task) {
     const now = await post(task.id, "run", task.rev);
-    return [`${task.id} runs in the next minute or two`, !task.recurrence && (() => post(task.id, "move", now.rev, { due: task.due }))];
+    return [
+      `${task.id} runs in the next minute or two`,
+      !task.recurrence && (() => post(task.id, "move", now.rev, { due: task.due })),
+    ];
   },
   async pause(task) {
     const now = await post(task.id, "pause", task.rev);
@@ -39,22 +43,35 @@ const VERBS = {
   },
   async cancel(task) {
     const isAgainPossible = ["scheduled", "paused"].includes(task.status) && !task.recurrence;
-    if (!isAgainPossible && !(await confirm(`Cancel ${task.id}?`, whatIsLost(task), "Cancel the task", { danger: true }))) return [];
+    if (
+      !isAgainPossible &&
+      !(await confirm(`Cancel ${task.id}?`, whatIsLost(task), "Cancel the task", { danger: true }))
+    )
+      return [];
     await ask("DELETE", taskPath(task.id), { rev: task.rev });
     return [`${task.id} is cancelled`, isAgainPossible && (() => addAgain(task))];
   },
 };
 
 function whatIsLost(task) {
-  if (task.recurrence) return "It will not run again. Its schedule ends here; what has been stays as history.";
-  if (task.status === "running") return "What runs now is not stopped, but what comes of it no longer counts.";
+  if (task.recurrence)
+    return "It will not run again. Its schedule ends here; what has been stays as history.";
+  if (task.status === "running")
+    return "What runs now is not stopped, but what comes of it no longer counts.";
   return "It will not be tried again, and stays as history.";
 }
 
 // A cancelled task is added again as it was; the payload as text, so that no number is rounded on the way.
 async function addAgain(task) {
   const { id, action, due, spread, expires_after: expiresAfter } = task;
-  const given = { id, action, due, spread: spread || undefined, expires_after: expiresAfter ?? undefined, if_exists: "replace" };
+  const given = {
+    id,
+    action,
+    due,
+    spread: spread || undefined,
+    expires_after: expiresAfter ?? undefined,
+    if_exists: "replace",
+  };
   const body = JSON.stringify(given).replace(/}$/, `,"payload":${task.payloadText}}`);
   const now = await ask("POST", "tasks", { body });
   return task.status === "paused" ? post(id, "pause", now.rev) : now;
@@ -65,7 +82,9 @@ export async function doTo(task, verb) {
     const [said, undo] = await VERBS[verb](task);
     if (said) toast(said, { undo: undo ? () => undone(task, undo) : undefined });
   } catch (error) {
-    complain(error.status === 412 ? { message: `${task.id} was changed meanwhile; this is how it is now` } : error);
+    complain(
+      error.status === 412 ? { message: `${task.id} was changed meanwhile; this is how it is now` } : error,
+    );
   }
   tell("changed", task.id);
 }
@@ -82,13 +101,16 @@ async function undone(task, undo) {
 
 export async function move(task, due) {
   const now = await post(task.id, "move", task.rev, { due });
-  toast(`${task.id} is now due ${nearby(new Date(due))}`, { undo: () => undone(task, () => post(task.id, "move", now.rev, { due: task.due })) });
+  toast(`${task.id} is now due ${nearby(new Date(due))}`, {
+    undo: () => undone(task, () => post(task.id, "move", now.rev, { due: task.due })),
+  });
   tell("changed", task.id);
 }
 
 export async function edited(task, now, before) {
   toast(`${task.id} is changed`, {
-    undo: before && (() => undone(task, () => ask("PATCH", taskPath(task.id), { rev: now.rev, body: before }))),
+    undo:
+      before && (() => undone(task, () => ask("PATCH", taskPath(task.id), { rev: now.rev, body: before }))),
   });
   tell("changed", task.id);
 }

@@ -302,7 +302,7 @@ class Run:
         if not self._lease.is_held():
             return
         claimed = self._store.claim(attempt.key, run=self._id, now=self._clock(), status=attempt.status)
-        if claimed is None:
+        if claimed is None or not self._lease.is_held():  # it may have stood still for minutes meanwhile
             return
         attempt.claimed, attempt.started = claimed, claimed.caught_up()
         task = attempt.started

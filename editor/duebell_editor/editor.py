@@ -375,10 +375,11 @@ class Editor:
         if not dues:
             return
         try:
-            self._armer.ensure(self._armer.lower(dues))
+            record = self._armer.ensure(self._armer.lower(dues))
         except (AwsError, NotArmed, NotDeployed) as error:
             what = f"task {waiting[0][2]!r} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
             raise NotArmed(f"{what} stored, but {error}") from error
+        self._backend.hasten(record)
 
 
 def _if_exists(given: str) -> IfExists:

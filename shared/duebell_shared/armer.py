@@ -35,12 +35,14 @@ class Armer:
         rule: Rule,
         *,
         lanes: int,
+        head_start: timedelta = timedelta(0),
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._store = store
         self._rule = rule
         self._lanes = lanes
+        self._head_start = head_start
         self._clock = clock
         self._sleep = sleep
 
@@ -112,6 +114,12 @@ class Armer:
             f"call ensure_armed() to try again"
         ) from failure
 
+    def call(self) -> bool:
+        """Whether whoever asks shall start a run directly: one is needed, and nobody else was told to."""
+        record = self.read()
+        called = record.called(self._clock())
+        return called != record and self._store.swap_record(record, called) is not None
+
     def verify(self) -> ArmingRecord:
         """`ensure`, after a look at the queue and at the rule itself, which someone else may have changed."""
         record = self.read()
@@ -158,7 +166,9 @@ class Armer:
         lanes = len(damaged.lanes) if damaged and damaged.lanes else self._lanes
         heads = [self._store.head(lane) for lane in range(MAX_LANES)]
         in_use = [lane + 1 for lane, head in enumerate(heads) if head != NEVER]
-        made = ArmingRecord(lanes=tuple(Lane(due=due) for due in heads[: max(lanes, *in_use, 0)]))
+        made = ArmingRecord(
+            lanes=tuple(Lane(due=due) for due in heads[: max(lanes, *in_use, 0)]), head_start=self._head_start
+        )
         return self._store.swap_record(damaged, made) or self.read()
 
 

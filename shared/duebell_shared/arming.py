@@ -11,8 +11,8 @@ follows it. Around it, in `armer.py`, the order of steps makes the promise:
 * `armed` is unknown from before a PutRule until it is confirmed, and only one process at a time may make it.
 """
 
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Self
 
 import msgspec
@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from .instants import LATEST, NEVER, ceil_to_minute
 
-__all__ = ["GRACE", "LEAD", "ArmingRecord", "Lane", "ring_minute"]
+__all__ = ["GRACE", "HEAD_START", "LEAD", "ArmingRecord", "Lane", "LastRun", "ring_minute"]
 
 #: No rule is set to ring sooner than this: a changed rule takes effect after "a short period of time", and
 #: EventBridge gives no figure. https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html
@@ -29,8 +29,19 @@ LEAD = timedelta(seconds=60)
 #: How long after its minute a ring, and the claim that follows it, may take before it counts as missed.
 GRACE = timedelta(minutes=2)
 
+#: How long before a due date the rule rings when tasks are to start to the second: it rings anywhere within
+#: its minute, after that of the rounding up to a whole one, and takes some seconds to start a run.
+HEAD_START = timedelta(seconds=130)
+
 #: Nobody holds a lane or the rule for anything like as long as this.
 _LONGEST = timedelta(hours=1)
+
+#: How long a run that was called directly may take to claim its lanes, before another one is called.
+_CALL = timedelta(seconds=10)
+
+_NOTHING = timedelta(0)
+
+_FIRST = datetime.min.replace(tzinfo=UTC)
 
 _Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
@@ -42,14 +53,31 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
     owner: str | None = None
     until: _Instant = NEVER
 
-    @property
-    def wake(self) -> datetime:
-        """When the rule must ring for this lane: at the end of the lease that holds it, else at its due."""
-        return self.until if self.owner else self.due
+    def wake(self, head_start: timedelta) -> datetime:
+        """When the rule must ring for this lane: at the end of the lease that holds it, else for its due."""
+        return self.until if self.owner else _before(self.due, head_start)
 
     def is_free(self, now: datetime) -> bool:
         """Whether a run may claim the lane: nobody holds it, or the lease has run out."""
         return self.owner is None or self.until <= now
+
+
+class LastRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of the run that gave lanes back last.
+
+    run              its id
+    ended_at         when
+    done, retried, failed, expired   how many attempts came to what
+    lateness_max_ms  the latest start, in milliseconds after it was due; None when nothing was started
+    """
+
+    run: str
+    ended_at: _Instant
+    done: int = 0
+    retried: int = 0
+    failed: int = 0
+    expired: int = 0
+    lateness_max_ms: int | None = None
 
 
 class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +87,10 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     armed          the target that the rule is confirmed to be set for; None when unknown
     rings_at       the minute it was set to ring; None at the sentinel, or when unknown
     applier        who may call PutRule, until `applier_until`
+    head_start     how long before a due date it must ring: as long as the worker, which says so here, waits
+                   for one
+    called_at      when a run was called directly that has not come yet
+    last_run       what came of the run that ended last
     rev            counts the changes
     """
 
@@ -67,12 +99,15 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     rings_at: _Instant | None = None
     applier: str | None = None
     applier_until: _Instant = NEVER
+    head_start: timedelta = _NOTHING
+    called_at: _Instant | None = None
+    last_run: LastRun | None = None
     rev: int = 0
 
     @property
     def target(self) -> datetime:
         """When the rule must ring; NEVER when the queue is empty."""
-        return min(lane.wake for lane in self.lanes)
+        return min(lane.wake(self.head_start) for lane in self.lanes)
 
     def is_settled(self, now: datetime) -> bool:
         """Whether the rule is where it must be, and has not missed its minute.
@@ -86,6 +121,21 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         rings_soonest = self.target < self.armed and self.rings_at <= _minute_for(self.target, now)
         rang_long_ago = self.rings_at + GRACE < now
         return (self.armed == self.target or rings_soonest) and not rang_long_ago
+
+    def rings_too_late(self, now: datetime) -> bool:
+        """Whether a run should be called directly, as the rule rings later than is needed for what is due.
+
+        Not for a lane that is held: its run sees to it. Nor for what is due only when that run would be over.
+        """
+        if self.called_at and self.called_at > now - _CALL:
+            return False
+        free = [lane for lane in self.lanes if lane.is_free(now)]
+        due = min((lane.until if lane.owner else lane.due for lane in free), default=NEVER)
+        if due <= now:
+            return self.rings_at is None or self.rings_at > now
+        start_by = _before(due, self.head_start)
+        is_near = bool(self.head_start) and start_by <= now + LEAD
+        return is_near and (self.rings_at is None or self.rings_at > ceil_to_minute(start_by))
 
     def is_being_applied(self, now: datetime) -> bool:
         """Whether someone may be calling PutRule at this moment."""
@@ -119,14 +169,31 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     # What a run does.
 
-    def claimed(self, owner: str, *, now: datetime, until: datetime) -> Self:
+    def claimed(
+        self,
+        owner: str,
+        *,
+        now: datetime,
+        until: datetime,
+        head_start: timedelta = _NOTHING,
+        only: Collection[int] | None = None,
+    ) -> Self:
         """All free lanes held by `owner` until then, their dues forgotten: the run will read the heads.
 
-        What rang for them will not ring again, so the rule counts as unarmed, whatever it is set to.
+        What rang for them will not ring again, so the rule counts as unarmed, whatever it is set to. From now
+        on it rings `head_start` before due dates. With `only` given, other free lanes are not claimed: each
+        of them is due then as soon as any was, for that is what `lowered` relies on.
         """
         free = [number for number, lane in enumerate(self.lanes) if lane.is_free(now)]
-        record = self._with({number: Lane(owner=owner, until=until) for number in free})
-        return replace(record, armed=None, rings_at=None) if free else self
+        mine = [number for number in free if only is None or number in only]
+        if not mine:
+            return self
+        unowned = {number: lane for number, lane in enumerate(self.lanes) if not lane.owner}
+        soonest = min((lane.due for lane in unowned.values()), default=NEVER)
+        left = {number: replace(lane, due=soonest) for number, lane in unowned.items() if number not in mine}
+        claimed = {number: Lane(owner=owner, until=until) for number in mine}
+        record = self._with({**left, **claimed})
+        return replace(record, armed=None, rings_at=None, head_start=head_start, called_at=None)
 
     def renewed(self, owner: str, *, until: datetime) -> Self:
         """The lanes that `owner` holds, held until then."""
@@ -138,10 +205,20 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         mine = self.lanes_of(owner)
         return self._with({number: replace(self.lanes[number], due=NEVER) for number in mine})
 
-    def released(self, owner: str, heads: Mapping[int, datetime]) -> Self:
-        """The lanes that `owner` holds given back, due at their head or at what was added since `cleared`."""
-        mine = self.lanes_of(owner)
-        return self._with({number: Lane(due=min(self.lanes[number].due, heads[number])) for number in mine})
+    def released(self, owner: str, heads: Mapping[int, datetime], *, run: LastRun | None = None) -> Self:
+        """The lanes of `heads` that `owner` holds given back, due at their head or what came since `cleared`.
+
+        `run` is what came of the run.
+        """
+        mine = [number for number in self.lanes_of(owner) if number in heads]
+        record = self._with({number: Lane(due=min(self.lanes[number].due, heads[number])) for number in mine})
+        return replace(record, last_run=run) if mine and run else record
+
+    # What whoever wants a run at once does.
+
+    def called(self, now: datetime) -> Self:
+        """Whoever makes this change calls a run directly, if one is needed; nobody else does then."""
+        return replace(self, called_at=now) if self.rings_too_late(now) else self
 
     # What whoever arms does.
 
@@ -190,6 +267,11 @@ def ring_minute(target: datetime, now: datetime) -> datetime | None:
     nothing that a rule can ring for.
     """
     return None if target > LATEST else _minute_for(target, now)
+
+
+def _before(due: datetime, head_start: timedelta) -> datetime:
+    """So long before `due`; never stays never, and the beginning of the calendar its beginning."""
+    return due if due == NEVER or due < _FIRST + head_start else due - head_start
 
 
 def _minute_for(target: datetime, now: datetime) -> datetime:

@@ -1,5 +1,6 @@
 """What an editor and a worker stand on: the queue, the rule, the arming between them, and the clock."""
 
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -12,7 +13,9 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, NoRegionError
 
 from .armer import Armer
-from .errors import InvalidSettings
+from .arming import ArmingRecord
+from .errors import AwsError, InvalidSettings, NotDeployed
+from .function import Function
 from .instants import utc_now
 from .rule import CALL_LIMIT, Rule
 from .settings import Settings
@@ -20,6 +23,8 @@ from .store import Store
 from .table import DynamoTable
 
 __all__ = ["Backend", "default_session"]
+
+_LOG = logging.getLogger("duebell.backend")
 
 #: Connections kept open to DynamoDB; more threads than this share them.
 _CONNECTIONS = 32
@@ -40,6 +45,9 @@ _EVENTS = Config(
     retries={"mode": "standard", "total_max_attempts": 1},
 )
 
+#: Whoever adds a task waits for this one, and the rule rings anyway.
+_LAMBDA = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 1})
+
 
 def default_session() -> boto3.Session:
     """The session that the environment gives. boto3 reads AWS_DEFAULT_REGION only; AWS_REGION counts too."""
@@ -50,7 +58,7 @@ def default_session() -> boto3.Session:
 
 @dataclass(frozen=True, kw_only=True)
 class Backend:
-    """The store, the rule and what arms it, with the clock they go by."""
+    """The store, the rule and what arms it, with the clock they go by; and the worker to call, if one may."""
 
     settings: Settings
     store: Store
@@ -58,6 +66,7 @@ class Backend:
     armer: Armer
     clock: Callable[[], datetime]
     sleep: Callable[[float], None]
+    function: Function | None = None
 
     @classmethod
     def over(
@@ -68,17 +77,47 @@ class Backend:
         *,
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
+        function: Function | None = None,
     ) -> Self:
         """A backend over this store and rule, with this clock."""
-        armer = Armer(store, rule, lanes=settings.lanes, clock=clock, sleep=sleep)
-        return cls(settings=settings, store=store, rule=rule, armer=armer, clock=clock, sleep=sleep)
+        armer = Armer(
+            store, rule, lanes=settings.lanes, head_start=settings.head_start, clock=clock, sleep=sleep
+        )
+        return cls(
+            settings=settings,
+            store=store,
+            rule=rule,
+            armer=armer,
+            clock=clock,
+            sleep=sleep,
+            function=function,
+        )
 
     def at(self, now: datetime) -> Self:
         """The same backend as if it were `now`; time goes on from there."""
         offset = now - self.clock()
         return self.over(
-            self.settings, self.store, self.rule, clock=lambda: self.clock() + offset, sleep=self.sleep
+            self.settings,
+            self.store,
+            self.rule,
+            clock=lambda: self.clock() + offset,
+            sleep=self.sleep,
+            function=self.function,
         )
+
+    def hasten(self, record: ArmingRecord) -> None:
+        """Start a run directly if the rule, as it is set, rings later than something is due.
+
+        `record` is the newest one, the rule confirmed. Without a function to invoke, or if that fails, the
+        rule rings all the same, so nothing is raised.
+        """
+        if self.function is None or not record.rings_too_late(self.clock()):
+            return
+        try:
+            if self.armer.call():
+                self.function.start()
+        except (AwsError, NotDeployed) as error:
+            _LOG.warning("no run was started directly, so the rule will do it: %s", error)
 
     @classmethod
     def connect(
@@ -103,10 +142,13 @@ class Backend:
             ) from error
         except (BotoCoreError, ValueError) as error:
             raise InvalidSettings("AWS settings", str(error)) from error
+        name = settings.function
+        function = Function(name, lambda: session.client("lambda", config=_LAMBDA)) if name else None
         return cls.over(
             settings,
             DynamoTable(settings.table, dynamodb),
             Rule(settings.rule, events, clock=clock, sleep=sleep),
             clock=clock,
             sleep=sleep,
+            function=function,
         )

@@ -3,13 +3,15 @@
 import os
 from collections.abc import Mapping
 from datetime import timedelta
+from enum import StrEnum
 from typing import Self
 
 import msgspec
 
+from .arming import HEAD_START
 from .errors import InvalidSettings
 
-__all__ = ["MAX_LANES", "Settings"]
+__all__ = ["MAX_LANES", "Precision", "Settings"]
 
 #: More lanes mean more queries for each run; 16 carry about 3,000 single adds a second, the most that the
 #: one arming record (3,000 reads a second for a key) lets through anyway.
@@ -17,6 +19,13 @@ MAX_LANES = 16
 
 #: History that is kept for longer than this would be kept by something else.
 MAX_RETENTION = timedelta(days=36500)
+
+
+class Precision(StrEnum):
+    """How near to their due date tasks start: EventBridge's minute, or the second, for which runs wait."""
+
+    MINUTE = "minute"
+    SECOND = "second"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +36,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lanes      partitions of the queue, 1 to 16; read only when the queue is first used (`DUEBELL_LANES`)
     retention  how long finished tasks are kept as history (`DUEBELL_RETENTION_DAYS`)
     metrics    whether the worker's log holds metrics for CloudWatch (`DUEBELL_METRICS`, on or off)
+    precision  how near to their due date tasks start; the worker's counts (`DUEBELL_PRECISION`)
+    function   name of the worker's Lambda, to be invoked directly when something is due sooner than the rule
+               can ring; without one, that waits for the rule (`DUEBELL_FUNCTION`)
+    max_runs   how many runs share what one cannot do in time, 1 to 16; a run that is one of them needs
+               `function` to start the others (`DUEBELL_MAX_RUNS`)
     """
 
     table: str = "duebell"
@@ -34,6 +48,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lanes: int = 4
     retention: timedelta = timedelta(days=30)
     metrics: bool = False
+    precision: Precision = Precision.MINUTE
+    function: str | None = None
+    max_runs: int = 4
 
     def __post_init__(self) -> None:
         if not self.table:
@@ -44,6 +61,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidSettings("DUEBELL_LANES", f"must be 1 to {MAX_LANES}, not {self.lanes}")
         if not timedelta(0) < self.retention <= MAX_RETENTION:
             raise InvalidSettings("DUEBELL_RETENTION_DAYS", f"must be 1 to {MAX_RETENTION.days}")
+        if not 1 <= self.max_runs <= MAX_LANES:
+            raise InvalidSettings("DUEBELL_MAX_RUNS", f"must be 1 to {MAX_LANES}, not {self.max_runs}")
+
+    @property
+    def head_start(self) -> timedelta:
+        """How long before a due date the rule rings, and the run that it starts waits for it."""
+        return HEAD_START if self.precision is Precision.SECOND else timedelta(0)
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
@@ -54,6 +78,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             lanes=_whole_number(environ, "DUEBELL_LANES", 4),
             retention=_days(environ, "DUEBELL_RETENTION_DAYS", 30),
             metrics=_switch(environ, "DUEBELL_METRICS"),
+            precision=_precision(environ, "DUEBELL_PRECISION"),
+            function=environ.get("DUEBELL_FUNCTION") or None,
+            max_runs=_whole_number(environ, "DUEBELL_MAX_RUNS", 4),
         )
 
 
@@ -72,6 +99,14 @@ def _switch(environ: Mapping[str, str], name: str) -> bool:
     if text not in {"on", "off"}:
         raise InvalidSettings(name, f"must be on or off, not {text!r}")
     return text == "on"
+
+
+def _precision(environ: Mapping[str, str], name: str) -> Precision:
+    text = environ.get(name) or Precision.MINUTE
+    try:
+        return Precision(text)
+    except ValueError:
+        raise InvalidSettings(name, f"must be {' or '.join(Precision)}, not {text!r}") from None
 
 
 def _days(environ: Mapping[str, str], name: str, default: int) -> timedelta:

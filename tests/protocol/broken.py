@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Self
+from typing import Any, Self
 
 from msgspec.structs import replace
 
@@ -41,27 +41,38 @@ class _LeaseCountsAsLook(ArmingRecord, frozen=True, kw_only=True):
     def lowered(self, dues: Mapping[int, datetime]) -> Self:
         record = self
         for number, due in dues.items():
-            if due < min(record.lanes[number].wake, record.lanes[number].due):
-                record = record._with({number: replace(record.lanes[number], due=due)})
+            lane = record.lanes[number]
+            if due < min(lane.wake(record.head_start), lane.due):
+                record = record._with({number: replace(lane, due=due)})
         return record
 
 
 class _OneLaneAtATime(ArmingRecord, frozen=True, kw_only=True):
     """A run claims only the most urgent free lane: then another lane's due says nothing of this one's."""
 
-    def claimed(self, owner: str, *, now: datetime, until: datetime) -> Self:
+    def claimed(self, owner: str, *, now: datetime, until: datetime, **_: Any) -> Self:
         free = [(lane.due, number) for number, lane in enumerate(self.lanes) if lane.is_free(now)]
         if not free:
             return self
-        _, first = min(free)
+        first = min(free)[1]
         return replace(self._with({first: Lane(owner=owner, until=until)}), armed=None, rings_at=None)
+
+
+class _TheRestKeepsItsDue(ArmingRecord, frozen=True, kw_only=True):
+    """A run that is to claim some of the free lanes leaves the others' dues as they are."""
+
+    def claimed(self, owner: str, **given: Any) -> Self:
+        claimed = super().claimed(owner, **given)
+        mine = claimed.lanes_of(owner)
+        return claimed._with({number: lane for number, lane in enumerate(self.lanes) if number not in mine})
 
 
 class _ReleaseForgets(ArmingRecord, frozen=True, kw_only=True):
     """A run releases its lanes due at what it has read, whatever was added since."""
 
-    def released(self, owner: str, heads: Mapping[int, datetime]) -> Self:
-        return self._with({number: Lane(due=heads[number]) for number in self.lanes_of(owner)})
+    def released(self, owner: str, heads: Mapping[int, datetime], **_: Any) -> Self:
+        mine = [number for number in self.lanes_of(owner) if number in heads]
+        return self._with({number: Lane(due=heads[number]) for number in mine})
 
 
 class _LateCallsCount(ArmingRecord, frozen=True, kw_only=True):
@@ -110,6 +121,7 @@ BROKEN = {
     "unknown while applying": Ingredients(record=_KnownWhileApplying),
     "a lease is no look": Ingredients(record=_LeaseCountsAsLook),
     "all free lanes claimed": Ingredients(record=_OneLaneAtATime),
+    "what is left free is due when any was": Ingredients(record=_TheRestKeepsItsDue),
     "release heeds what was added": Ingredients(record=_ReleaseForgets),
     "late calls do not count": Ingredients(record=_LateCallsCount),
     "dispute": Ingredients(record=_NoDispute),

@@ -18,6 +18,9 @@ _WATCHDOGS_DATE = (Edit(0, due=1), Edit(1, due=5), Edit(2, due=3))
 _LATE = frozenset({"late"})
 _TIMEOUT = frozenset({"timeout"})
 
+_SHARE = frozenset({"share", "crash"})
+_CALL = frozenset({"call", "crash"})
+
 CASES = (
     Case("two lanes, an add in each, three crashes", (0, 1), _ADDS, 3),
     Case("two lanes, an add in each, two crashes or stalls", (0, 1), _ADDS, 2, _CRASH_OR_STALL),
@@ -32,6 +35,9 @@ CASES = (
     Case("one lane, two adds, a PutRule long after its hold", (0, 0), _ADDS, 1, _LATE),
     Case("one lane, a move and an add, a PutRule long after its hold", (0, 0), _MOVE, 1, _LATE, {0: 5}),
     Case("one lane, two adds, a PutRule unanswered", (0, 0), (Edit(0, due=5), Edit(1, due=1)), 1, _TIMEOUT),
+    Case("two lanes, an add in each, shared, a crash", (0, 1), _ADDS, 2, _SHARE),
+    Case("two lanes, one task there, an add, shared", (0, 1), (Edit(0, due=2),), 2, _SHARE, {1: 1}),
+    Case("two lanes, an add in each, a run called, a crash", (0, 1), _ADDS, 2, _CALL),
 )
 
 #: Large: minutes each, and up to gigabytes.
@@ -40,5 +46,6 @@ DEEP = (
     Case("deep: two lanes, two adds, two faults", (0, 1), _ADDS, 2, _ALL),
     Case("deep: a move and an add, three crashes or stalls", (0, 1), _MOVE, 3, _CRASH_OR_STALL, {0: 2}),
     Case("deep: three adds, two crashes or stalls", (0, 1, 1), (*_ADDS, Edit(2, due=1)), 2, _CRASH_OR_STALL),
+    Case("deep: shared and called", (0, 1), _ADDS, 3, _SHARE | _CALL),
     Case("deep: a longer time", (0, 0), (Edit(0, due=2), Edit(1, due=1)), 2, _CRASH_OR_STALL, end=3),
 )

@@ -74,6 +74,15 @@ class Model:
             getattr(self, f"_{p.step}")(alone, p)
             if s.faults and "crash" in self.case.faults and p.step not in {"claim", "land"}:
                 self._crash(alone._replace(faults=s.faults - 1), p)
+            if s.faults and p.step == "claim" and p.lanes:
+                self._on(p.name, "is never started", alone._replace(faults=s.faults - 1))
+        self._pass(s)
+        return self._steps
+
+    def _pass(self, s: State) -> None:
+        """What happens by itself: someone calls a run, the rule rings, time passes."""
+        if s.faults and "call" in self.case.faults:
+            self._on("someone", "CALLS a run", s._replace(faults=s.faults - 1), self._run(s))
         if s.rule <= s.now:
             self._on("rule", "RINGS", s, self._run(s), rule=NEVER_AT)
         elif s.now < self.case.end:
@@ -83,7 +92,6 @@ class Model:
                 self._steps.append(
                     ("time", "passes, a process STALLS", s._replace(now=s.now + 1, faults=s.faults - 1))
                 )
-        return self._steps
 
     def _alone(self, s: State) -> int | None:
         """A process whose next step nothing else can affect, nor be affected by: no other order matters.
@@ -132,6 +140,8 @@ class Model:
             self._on(p.name, what, s, p._replace(step="ensure", put=(0, 0)))
         elif p.then == "return":
             self._on(p.name, f"{what}, settled: RETURNS", s, tasks=self._promise(s, p))
+        elif p.then == "start":
+            self._start(f"{what}, settled", s, p)
         elif p.then == "drain":
             self._on(
                 p.name, f"{what}, settled", s, p._replace(step="drain", then="", put=(0, 0), guarded=True)
@@ -143,6 +153,8 @@ class Model:
         """NotArmed is raised: an editor's call fails, a run goes on or ends in an error."""
         if p.name[0] != "W":
             self._on(p.name, f"{what}: NotArmed", s, **changes)
+        elif p.then == "start":
+            self._start(f"{what}: NotArmed, goes on", s._replace(**changes), p)  # type: ignore[arg-type]
         elif p.then == "drain":
             again = p._replace(step="drain", then="", put=(0, 0), guarded=False)
             self._on(p.name, f"{what}: NotArmed, goes on", s, again, **changes)
@@ -230,19 +242,22 @@ class Model:
 
     def _claim(self, s: State, p: Proc) -> None:
         until = s.now + LEASE
-        record = self.records.changed(s.record, t.claimed, p.name, s.now, until)
+        record = self.records.changed(s.record, t.claimed, p.name, s.now, until, p.lanes or None)
         lanes = self.records[record].lanes_of(p.name)
         if lanes:
             mine = p._replace(step="ensure", then="drain", lanes=lanes, until=until)
             self._on(p.name, f"claims {lanes}", s, mine, record=record)
         else:
-            self._on(p.name, "finds all held", s, p._replace(step="ensure", then="leave"))
+            self._on(p.name, "finds all held", s, p._replace(step="ensure", then="leave", lanes=()))
 
     def _drain(self, s: State, p: Proc) -> None:
         if s.now >= p.until - LEASE // 2:
             self._renew(s, p)
         if s.now >= p.until:
             return
+        if s.faults and "share" in self.case.faults and p.lanes[1:] and self._ingredients.clear_first:
+            sharing = p._replace(step="clear", then="share")
+            self._on(p.name, "has too much to do", s, sharing, faults=s.faults - 1)
         step = "clear" if self._ingredients.clear_first else "head"
         if s.faults and "hurry" in self.case.faults:
             self._on(p.name, "has no time left", s, p._replace(step=step, then="hurry"), faults=s.faults - 1)
@@ -268,19 +283,42 @@ class Model:
         record = self.records.changed(s.record, t.cleared, p.name)
         if self.records[record].lanes_of(p.name) != p.lanes:
             self._lose(s, p, record)
+        elif p.then == "share":
+            self._on(p.name, "clears", s, p._replace(step="share"), record=record)
         else:
             step = "head" if self._ingredients.clear_first else "release"
             self._on(p.name, "clears", s, p._replace(step=step), record=record)
 
     def _head(self, s: State, p: Proc) -> None:
         lane = p.lanes[len(p.heads)]
-        dues = (
-            due for of, (due, _) in zip(self.case.lanes, s.tasks, strict=True) if of == lane and due != DONE
-        )
-        head = min(dues, default=NEVER_AT)
+        head = self._head_of(s, lane)
         heads, last = (*p.heads, head), "release" if self._ingredients.clear_first else "clear"
         step = "head" if len(heads) < len(p.lanes) else last
         self._on(p.name, f"reads lane {lane}: {head}", s, p._replace(step=step, heads=heads))
+
+    def _head_of(self, s: State, lane: int) -> int:
+        dues = (
+            due for of, (due, _) in zip(self.case.lanes, s.tasks, strict=True) if of == lane and due != DONE
+        )
+        return min(dues, default=NEVER_AT)
+
+    def _share(self, s: State, p: Proc) -> None:
+        head = self._head_of(s, p.lanes[-1])
+        self._on(p.name, f"reads lane {p.lanes[-1]}: {head}", s, p._replace(step="hand_over", heads=(head,)))
+
+    def _hand_over(self, s: State, p: Proc) -> None:
+        lane, kept = p.lanes[-1], p.lanes[:-1]
+        record = self.records.changed(s.record, t.handed_over, p.name, lane, p.heads[0])
+        if self.records[record].lanes_of(p.name) != kept:
+            self._lose(s, p, record)
+        else:
+            given = p._replace(then="start", lanes=kept, heads=(lane,), guarded=False)
+            self._look(f"hands over lane {lane}", s, given, record=record)
+
+    def _start(self, what: str, s: State, p: Proc) -> None:
+        """Another run is started for the lane that was handed over; this one goes on."""
+        mine = p._replace(step="drain", then="", put=(0, 0), heads=(), guarded=True)
+        self._on(p.name, what, s, mine, self._run(s._replace(procs=(*s.procs, p)))._replace(lanes=p.heads))
 
     def _release(self, s: State, p: Proc) -> None:
         self._release_if(s, p, even_if_due=p.then == "hurry")

@@ -4,7 +4,17 @@ from duebell_shared.arming import ArmingRecord, ring_minute
 
 from .world import HOLD, instant
 
-__all__ = ["applying", "claimed", "cleared", "lowered", "put_done", "put_refused", "released", "renewed"]
+__all__ = [
+    "applying",
+    "claimed",
+    "cleared",
+    "handed_over",
+    "lowered",
+    "put_done",
+    "put_refused",
+    "released",
+    "renewed",
+]
 
 
 def lowered(record: ArmingRecord, lane: int, due: int) -> ArmingRecord:
@@ -12,9 +22,11 @@ def lowered(record: ArmingRecord, lane: int, due: int) -> ArmingRecord:
     return record.lowered({lane: instant(due)})
 
 
-def claimed(record: ArmingRecord, owner: str, now: int, until: int) -> ArmingRecord:
+def claimed(
+    record: ArmingRecord, owner: str, now: int, until: int, only: tuple[int, ...] | None
+) -> ArmingRecord:
     """`Lease.__init__`."""
-    return record.claimed(owner, now=instant(now), until=instant(until))
+    return record.claimed(owner, now=instant(now), until=instant(until), only=only)
 
 
 def renewed(record: ArmingRecord, owner: str, until: int) -> ArmingRecord:
@@ -34,6 +46,11 @@ def released(
     given_back = record.released(owner, {lane: instant(head) for lane, head in heads})
     is_due = any(given_back.lanes[lane].due <= instant(now) for lane, _ in heads)
     return record if is_due and not even_if_due else given_back
+
+
+def handed_over(record: ArmingRecord, owner: str, lane: int, head: int) -> ArmingRecord:
+    """`Lease.hand_over`, of one lane."""
+    return record.released(owner, {lane: instant(head)})
 
 
 def applying(record: ArmingRecord, applier: str, now: int) -> ArmingRecord:

@@ -67,7 +67,7 @@ class Proc(NamedTuple):
     step     what it does next
     then     where it goes on once the rule is settled
     due      of an editor: the date it wants
-    lanes    of a run: the lanes it holds as far as it knows
+    lanes    of a run: the lanes it holds as far as it knows; before it has claimed any, those it is for
     until    of a run: its lease's end as far as it knows
     heads    of a run: the heads it has read since `clear`
     put      the target it is about to set the rule for, and the end of its hold
@@ -131,7 +131,8 @@ class Case:
     faults  of these kinds, at most `budget` in all: "crash" of any process; "refuse", a PutRule that AWS
             refuses; "timeout", one whose answer is lost, and which may land until the hold ends; "stall", a
             process that is paused until its hold or its lease is over; "late", the same just before PutRule,
-            which then lands after the hold; "hurry", a run whose time is up
+            which then lands after the hold; "hurry", a run whose time is up; "share", a run that hands one of
+            its lanes to another, which is started for that one only; "call", a run that is started directly
     end     time stops here
     """
 

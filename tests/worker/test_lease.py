@@ -168,7 +168,7 @@ def test_lanes_that_were_lost_since_are_not_given_back(backend: Backend, clock: 
     clock.advance(LEASE)
     Lease(backend.armer, "other", clock)
     heads = dict.fromkeys(mine.lanes, NOON + timedelta(days=1))
-    assert mine.release(heads, even_if_due=False)
+    assert mine.release(heads, unless_due_within=timedelta(0)) is None
     assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
 
 
@@ -177,9 +177,9 @@ def test_lanes_are_not_given_back_with_something_due_unless_time_is_up(
 ) -> None:
     lease = Lease(backend.armer, "mine", clock)
     heads = dict.fromkeys(lease.lanes, NOON + timedelta(days=1)) | {2: NOON}
-    assert not lease.release(heads, even_if_due=False)
+    assert lease.release(heads, unless_due_within=timedelta(0)) == NOON
     assert lease.is_held()
-    assert lease.release(heads, even_if_due=True)
+    assert lease.release(heads, unless_due_within=None) is None
     assert not lease.is_held()
     record = backend.armer.read()
     assert record.target == NOON

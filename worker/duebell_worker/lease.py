@@ -1,10 +1,10 @@
 """A run's exclusive, expiring hold on lanes; its end is the run's watchdog."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 
 from duebell_shared.armer import Armer
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.arming import ArmingRecord, LastRun
 
 __all__ = ["LEASE", "Lease", "LeaseLost"]
 
@@ -17,12 +17,21 @@ class LeaseLost(Exception):
 
 
 class Lease:
-    """The lanes that one run holds. All free lanes are claimed at once, and given back at once."""
+    """The lanes that one run holds, claimed all at once."""
 
-    def __init__(self, armer: Armer, owner: str, clock: Callable[[], datetime]) -> None:
-        """Claim the lanes that are free: all, some, or none when other runs hold them.
+    def __init__(
+        self,
+        armer: Armer,
+        owner: str,
+        clock: Callable[[], datetime],
+        *,
+        only: Collection[int] | None = None,
+        head_start: timedelta = timedelta(0),
+    ) -> None:
+        """Claim the lanes that are free: all, some, or none when other runs hold them; or of `only` these.
 
-        An owner that holds lanes already, for it failed and tries again, keeps them.
+        An owner that holds lanes already, for it failed and tries again, keeps them. From now on the rule
+        rings `head_start` before due dates.
         """
         self._armer = armer
         self._owner = owner
@@ -30,7 +39,9 @@ class Lease:
         self._until = clock() + LEASE
         until = self._until
         record = armer.change(
-            lambda record: record.claimed(owner, now=clock(), until=until).renewed(owner, until=until)
+            lambda record: record.claimed(
+                owner, now=clock(), until=until, head_start=head_start, only=only
+            ).renewed(owner, until=until)
         )
         self.lanes = record.lanes_of(owner)
 
@@ -59,24 +70,49 @@ class Lease:
         """Forget the lanes' dues, so that whatever is added from now on shows in them. Raises LeaseLost."""
         self._check(self._armer.change(lambda record: record.cleared(self._owner)))
 
-    def release(self, heads: Mapping[int, datetime], *, even_if_due: bool) -> bool:
+    def next_due(self) -> datetime:
+        """When the lanes must be looked at, by what was added since `clear`. Raises LeaseLost."""
+        record = self._armer.read()
+        self._check(record)
+        return min(record.lanes[lane].due for lane in self.lanes)
+
+    def hand_over(self, heads: Mapping[int, datetime]) -> None:
+        """Give these lanes back, as in `release`, and keep the others. Raises LeaseLost, NotArmed."""
+        record = self._armer.change(lambda record: record.released(self._owner, heads))
+        self.lanes = tuple(lane for lane in self.lanes if lane not in heads)
+        self._check(record)
+        self._armer.ensure(record)
+
+    def release(
+        self,
+        heads: Mapping[int, datetime],
+        *,
+        unless_due_within: timedelta | None,
+        run: LastRun | None = None,
+    ) -> datetime | None:
         """Give the lanes back, due at these heads or at what was added since `clear`, and re-arm the rule.
 
-        Not if one of them is due already, unless told to: then False, and the lanes are still held. Lanes
-        that were lost since `clear` are left to whoever holds them. Raises NotArmed.
+        unless_due_within  not if one of them is due in so long: the lanes are still held, and what is
+                           returned is when they must be looked at
+        run                what came of the run, for the record
+
+        Lanes that were lost since `clear` are left to whoever holds them. Raises NotArmed.
         """
+        soonest = None
 
         def release(record: ArmingRecord) -> ArmingRecord:
-            released = record.released(self._owner, heads)
-            is_due = any(released.lanes[lane].due <= self._clock() for lane in self.lanes)
-            return record if is_due and not even_if_due else released
+            nonlocal soonest
+            released = record.released(self._owner, heads, run=run)
+            soonest = min(released.lanes[lane].due for lane in self.lanes)
+            is_near = unless_due_within is not None and soonest <= self._clock() + unless_due_within
+            return record if is_near else released
 
         record = self._armer.change(release)
         if record.lanes_of(self._owner):
-            return False
+            return soonest
         self._until = self._clock()
         self._armer.ensure(record)
-        return True
+        return None
 
     def _check(self, record: ArmingRecord) -> None:
         if record.lanes_of(self._owner) != self.lanes:

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
+from duebell_shared.arming import LastRun
+
 __all__ = ["Outcome", "RunReport", "Tally"]
 
 
@@ -63,10 +65,27 @@ class Tally:
         self._late_sum += lateness_ms
         self._late_max = lateness_ms if self._late_max is None else max(self._late_max, lateness_ms)
 
+    @property
+    def attempts(self) -> int:
+        """How many attempts have ended so far."""
+        return self._outcomes.total()
+
+    def last_run(self, run: str, ended_at: datetime) -> LastRun:
+        """What the arming record keeps of it."""
+        return LastRun(
+            run=run,
+            ended_at=ended_at,
+            done=self._outcomes[Outcome.DONE],
+            retried=self._outcomes[Outcome.RETRIED],
+            failed=self._outcomes[Outcome.FAILED],
+            expired=self._outcomes[Outcome.EXPIRED],
+            lateness_max_ms=self._late_max,
+        )
+
     def report(
         self, *, run: str, lanes: int, rings_at: datetime | None, stopped_early: bool, lost_lease: bool
     ) -> RunReport:
-        attempts = self._outcomes.total()
+        attempts = self.attempts
         return RunReport(
             run=run,
             lanes=lanes,

@@ -1,32 +1,37 @@
 """One run: everything that is due in the lanes it holds, then the lanes given back and the rule re-armed.
 
-The run's own thread looks into the queue, hands tasks to a bounded pool and keeps the lease; the pool's
-threads claim a task, call its action and write the outcome. Nothing is written once the lease has run out.
+The run's own thread looks into the queue, hands tasks to the pool and keeps the lease. With precision
+"second" it stays for what is due soon; with more due than it can do in time it hands lanes to further runs.
 """
 
 import heapq
 import logging
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future
 from datetime import datetime, timedelta
 from random import Random
 
+from duebell_shared.arming import LEAD
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsError, NotArmed, NotDeployed, UnreadableTask
+from duebell_shared.errors import AwsError, NotArmed, NotDeployed
+from duebell_shared.instants import NEVER
 from duebell_shared.task import QueueKey, Status, Task
 
 from .action import Action
+from .attempts import Attempts
 from .lease import Lease, LeaseLost
 from .log import emit
 from .metrics import Metrics
-from .outcome import Unfinished, after_attempt
 from .pool import Pool
-from .report import Outcome, RunReport, Tally
+from .report import RunReport
+from .sharing import Pace, shares
 
 __all__ = ["Run"]
 
 #: While actions run on, how long until the queue is looked into again for tasks that came due meanwhile.
 _LOOK_AGAIN = timedelta(seconds=5)
+
+#: While a run waits for the next due date, how often it looks whether an earlier one was added.
+_WATCH = timedelta(seconds=0.25)
 
 #: How long until what could not be claimed is tried again.
 _PASSED_OVER = timedelta(minutes=5)
@@ -36,18 +41,6 @@ _ARM_AGAIN = (1.0, 4.0)
 
 #: How long after a renewal that failed it is tried again.
 _RENEW_AGAIN = timedelta(seconds=5)
-
-
-class _Attempt:
-    """One task in the pool: what it is, what it was claimed as and is run as, and what came of it."""
-
-    def __init__(self, key: QueueKey, status: Status) -> None:
-        self.key = key
-        self.status = status
-        self.claimed: Task | None = None
-        self.started: Task | None = None
-        self.ended: Task | None = None
-        self.outcome: Outcome | None = None
 
 
 class Run:
@@ -64,31 +57,35 @@ class Run:
         random: Random,
         stop_at: datetime | None,
         leave_at: datetime | None,
+        lanes: tuple[int, ...] | None = None,
         metrics: Metrics | None = None,
     ) -> None:
-        """Tasks run in `pool`, at most `places` at a time.
+        """Tasks run in `pool`, at most `places` at a time; of the free lanes it takes `lanes`, or all.
 
         From `stop_at` on no task is started, and at `leave_at` those that still run are given up on: a failed
-        attempt, retried later.
+        attempt, retried later. Without these it does what is due, and neither waits nor shares.
         """
         self._id = id
         self._backend = backend
         self._store = backend.store
         self._clock = backend.clock
-        self._actions = actions
-        self._pool = pool
         self._places = places
-        self._random = random
         self._stop_at = stop_at
         self._leave_at = leave_at
-        self._metrics = metrics
-        self._lease = Lease(backend.armer, id, backend.clock)
+        self._head_start = backend.settings.head_start
+        self._waits = bool(self._head_start) and stop_at is not None
+        self._shares_with = backend.settings.max_runs if backend.function and stop_at else 0
+        self._lease = Lease(backend.armer, id, backend.clock, only=lanes, head_start=self._head_start)
         self._renew_at = self._lease.renew_at
-        self._tally = Tally()
-        self._under_way: dict[Future[None], _Attempt] = {}
-        self._not_claimed: list[QueueKey] = []
+        self._attempts = Attempts(
+            id, backend, actions, self._lease, pool=pool, random=random, metrics=metrics
+        )
+        self._pace = Pace(backend.clock(), 0)
+        self._shares: list[tuple[int, ...]] = []
+        self._handed_over: list[tuple[int, ...]] = []
+        self._watch_at = backend.clock()
         self._passed_over: set[QueueKey] = set()
-        self._trouble: AwsError | NotDeployed | None = None
+        self._next_due = NEVER
         self._stopped_early = False
 
     def execute(self) -> RunReport:
@@ -102,15 +99,17 @@ class Run:
             while self._lease.lanes:
                 self._run_due()
                 self._run_abandoned()
-                if self._trouble:
-                    raise self._trouble
+                if self._attempts.trouble:
+                    raise self._attempts.trouble
                 if self._release():
                     break
+                self._wait(-1, until=self._next_due)
         except LeaseLost:
             lost = True
             emit("lease_lost", level=logging.WARNING, run=self._id)
         record = self._backend.armer.ensure()
-        return self._tally.report(
+        self._backend.hasten(record)
+        return self._attempts.tally.report(
             run=self._id,
             lanes=len(self._lease.lanes),
             rings_at=record.rings_at,
@@ -140,17 +139,74 @@ class Run:
             try:
                 self._start_due()
             except (AwsError, NotDeployed) as error:
-                self._trouble = error
-            if self._wait_until_under_way(0, for_at_most=_LOOK_AGAIN):
+                self._attempts.trouble = error
+            is_all_done = self._wait(0, until=min(self._clock() + _LOOK_AGAIN, self._next_due))
+            self._hand_over()
+            if is_all_done:
                 return
 
     def _start_due(self) -> None:
+        if not self._attempts:
+            self._pace = Pace(self._clock(), self._attempts.tally.attempts)
         for key in self._due():
-            self._wait_until_under_way(self._places - 1)
+            self._wait(self._places - 1)
             if self._is_time_to_stop():
                 self._stopped_early = True
                 return
-            self._start(key, Status.SCHEDULED)
+            if self._has_too_much():
+                self._next_due = self._clock()  # look again at once, into the lanes that are left
+                return
+            self._hand_over()
+            self._attempts.start(key, Status.SCHEDULED)
+
+    def _has_too_much(self) -> bool:
+        """Whether what is due takes this run so long that others are to share it, from now on.
+
+        That takes some time to tell, and to have a function to start them, and lanes to hand over.
+        """
+        now, ended = self._clock(), self._attempts.tally.attempts
+        if not self._shares_with or self._shares or not self._pace.can_be_told(now):
+            return False
+        pace, self._pace = self._pace, Pace(now, ended)
+        try:
+            runs = min(self._shares_with - self._others(now), len(self._lease.lanes))
+            most = pace.most_counted(now, ended, runs=runs)
+            backlog = sum(self._store.count(lane, before=now, most=most) for lane in self._lease.lanes)
+        except (AwsError, NotArmed) as error:
+            emit("not_shared", level=logging.WARNING, run=self._id, error=str(error))
+            return False
+        runs = min(runs, pace.runs_needed(backlog - len(self._attempts), now, ended))
+        if runs <= 1:
+            return False
+        _, *self._shares = shares(self._lease.lanes, runs)
+        return True
+
+    def _others(self, now: datetime) -> int:
+        """How many other runs there are, with those that were started and have not come yet."""
+        lanes = self._backend.armer.read().lanes
+        owners = {lane.owner for lane in lanes if not lane.is_free(now)} - {self._id}
+        to_come = [share for share in self._handed_over if all(lanes[number].due <= now for number in share)]
+        return len(owners) + len(to_come)
+
+    def _hand_over(self) -> None:
+        """Start further runs for the shares whose lanes have nothing under way, and give them these."""
+        busy = {key.lane for key in self._attempts.under_way()}
+        ready = [share for share in self._shares if busy.isdisjoint(share)]
+        if not ready or not self._backend.function:
+            return
+        self._shares = [share for share in self._shares if share not in ready]
+        lanes = tuple(lane for share in ready for lane in share)
+        try:
+            self._lease.clear()
+            self._lease.hand_over({lane: self._store.head(lane) for lane in lanes})
+        except (AwsError, NotArmed) as error:
+            emit("not_shared", level=logging.WARNING, run=self._id, lanes=lanes, error=str(error))
+        if not set(lanes).isdisjoint(self._lease.lanes):
+            return
+        self._handed_over += ready
+        emit("shared", run=self._id, lanes=lanes, runs=len(ready))
+        for share in ready:
+            self._backend.function.start(share)
 
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, should one have killed it.
@@ -158,21 +214,30 @@ class Run:
         What cannot be claimed that way either was changed by someone else this very moment, or is nothing
         that this version can run; it is passed over for the rest of this run, and looked at again soon.
         """
-        for key in self._take_not_claimed():
+        for key in self._attempts.take_not_claimed():
+            if key.lane not in self._lease.lanes:
+                continue
             if self._is_time_to_stop():
                 self._stopped_early = True
                 return
-            self._start(key, Status.RUNNING)
-            self._wait_until_under_way(0)
-            for passed_over in self._take_not_claimed():
+            self._attempts.start(key, Status.RUNNING)
+            self._wait(0)
+            for passed_over in self._attempts.take_not_claimed():
                 emit("passed_over", level=logging.WARNING, run=self._id, id=passed_over.id)
                 self._passed_over.add(passed_over)
 
     def _release(self) -> bool:
-        """Give the lanes back, unless more has come due meanwhile and there is time for it."""
+        """Give the lanes back, unless more is due before the rule could ring, and there is time for it."""
         self._lease.clear()
         heads = {lane: self._head(lane) for lane in self._lease.lanes}
-        return self._lease.release(heads, even_if_due=self._is_time_to_stop())
+        stays_for = self._head_start + LEAD if self._waits else timedelta(0)
+        next_due = self._lease.release(
+            heads,
+            unless_due_within=None if self._is_time_to_stop() else stays_for,
+            run=self._attempts.tally.last_run(self._id, self._clock()),
+        )
+        self._next_due = next_due or NEVER
+        return next_due is None
 
     def _head(self, lane: int) -> datetime:
         """When the lane must be looked at next. What was passed over in it must not keep this run going."""
@@ -185,42 +250,58 @@ class Run:
     def _due(self) -> Iterator[QueueKey]:
         """The keys of all lanes that are due now and not under way, earliest first."""
         now = self._clock()
-        under_way = [attempt.key for attempt in self._under_way.values()]
-        for key in heapq.merge(*(self._store.queued(lane, before=now) for lane in self._lease.lanes)):
-            if key not in under_way and key not in self._not_claimed and key not in self._passed_over:
+        lanes = [lane for lane in self._lease.lanes if not any(lane in share for share in self._shares)]
+        known = {*self._attempts.under_way(), *self._attempts.not_claimed(), *self._passed_over}
+        before = now + _LOOK_AGAIN if self._waits else now
+        self._next_due = NEVER
+        for key in heapq.merge(*(self._store.queued(lane, before=before) for lane in lanes)):
+            if key.queued > now:
+                self._next_due = key.queued
+                return
+            if key not in known:
                 yield key
 
     def _is_time_to_stop(self) -> bool:
-        return self._trouble is not None or (self._stop_at is not None and self._clock() >= self._stop_at)
+        has_no_time = self._stop_at is not None and self._clock() >= self._stop_at
+        return self._attempts.trouble is not None or has_no_time
 
-    def _take_not_claimed(self) -> list[QueueKey]:
-        keys, self._not_claimed = self._not_claimed, []
-        return keys
+    def _wait(self, most: int, *, until: datetime = NEVER) -> bool:
+        """Wait until at most this many tasks are under way; False if that is not so by `until`.
 
-    def _start(self, key: QueueKey, status: Status) -> None:
-        attempt = _Attempt(key, status)
-        self._under_way[self._pool.submit(self._make, attempt)] = attempt
-
-    def _wait_until_under_way(self, most: int, *, for_at_most: timedelta | None = None) -> bool:
-        """Wait until at most this many tasks are under way; False if that takes longer than it may.
-
-        Keeps the lease meanwhile, and gives up on what still runs when it is time to leave. Raises LeaseLost.
+        Keeps the lease meanwhile, and gives up on what still runs when it is time to leave. A run that waits
+        for due dates also ends its waiting when one was added, or there is no time left. Raises LeaseLost.
         """
-        give_up = self._clock() + for_at_most if for_at_most else None
+        watches = self._waits and until != NEVER
+        until = min(until, self._stop_at) if self._stop_at and most < 0 else until
         while True:
             now = self._clock()
             if now >= self._renew_at:
                 self._renew()
-            if len(self._under_way) <= most:
+            if len(self._attempts) <= most:
                 return True
-            if self._leave_at and now >= self._leave_at:
-                self._leave_unfinished()
+            if self._attempts and self._leave_at and now >= self._leave_at:
+                self._stopped_early = True
+                self._attempts.leave()
                 return True
-            if give_up and now >= give_up:
+            if now >= until or (watches and self._is_lowered(until)):
                 return False
-            until = min(moment for moment in (self._renew_at, self._leave_at, give_up) if moment)
-            for future in self._pool.wait(self._under_way, until - now):
-                self._take_in(future)
+            moments = (self._renew_at, self._leave_at, until, self._watch_at if watches else None)
+            for task in self._attempts.wait(min(moment for moment in moments if moment) - now):
+                self._go_on_with(task)
+
+    def _is_lowered(self, until: datetime) -> bool:
+        """Whether a task was added that is due before then. Raises LeaseLost."""
+        if self._clock() < self._watch_at:
+            return False
+        self._watch_at = self._clock() + _WATCH
+        try:
+            if self._lease.next_due() >= until:
+                return False
+            self._lease.clear()
+        except (AwsError, NotArmed) as error:
+            emit("not_watched", level=logging.WARNING, run=self._id, error=str(error))
+            return False
+        return True
 
     def _renew(self) -> None:
         try:
@@ -233,102 +314,8 @@ class Run:
         else:
             self._renew_at = self._lease.renew_at
 
-    def _take_in(self, future: Future[None]) -> None:
-        """Count and log what came of an attempt; trouble with AWS ends the run once all has ended."""
-        attempt = self._under_way.pop(future)
-        try:
-            future.result()
-        except UnreadableTask as error:
-            emit("unreadable", level=logging.ERROR, run=self._id, id=attempt.key.id, error=str(error))
-        except (AwsError, NotDeployed) as error:
-            self._trouble = error
-            emit("unrecorded", level=logging.ERROR, run=self._id, id=attempt.key.id, error=str(error))
-        except Exception as error:  # noqa: BLE001 (a bug of ours; it is not to take the other tasks with it)
-            emit("unrecorded", level=logging.ERROR, run=self._id, id=attempt.key.id, error=repr(error))
-        if attempt.outcome:
-            self._count(attempt)
-            if attempt.outcome is not Outcome.SUPERSEDED:
-                self._go_on_with(attempt.ended)
-        elif not self._lease.is_held():
-            raise LeaseLost
-        elif self._trouble is None:
-            self._not_claimed.append(attempt.key)
-
-    def _go_on_with(self, task: Task | None) -> None:
+    def _go_on_with(self, task: Task) -> None:
         """Start the task's next occurrence if it is due already."""
-        if task and task.queued and task.queued <= self._clock() and not self._is_time_to_stop():
-            self._start(QueueKey(queued=task.queued, id=task.id, lane=task.lane), Status.SCHEDULED)
-
-    def _count(self, attempt: _Attempt) -> None:
-        before, after = attempt.started, attempt.ended
-        if before is None or after is None or attempt.outcome is None:  # given up on before it was claimed
-            return
-        lateness = before.lateness_ms or 0
-        failure = after.failure if attempt.outcome in {Outcome.RETRIED, Outcome.FAILED} else None
-        self._tally.count(attempt.outcome, lateness)
-        if self._metrics:
-            self._metrics.count(before.action, attempt.outcome, lateness, self._clock())
-        emit(
-            "task",
-            level=logging.WARNING if attempt.outcome is Outcome.FAILED else logging.INFO,
-            run=self._id,
-            id=before.id,
-            action=before.action,
-            attempt=before.attempt,
-            outcome=attempt.outcome,
-            lateness_ms=lateness,
-            next_attempt=after.queued if attempt.outcome is Outcome.RETRIED else None,
-            next_due=after.due if before.recurrence and after.queued else None,
-            missed_runs=before.missed_runs or None,
-            failure=failure.type if failure else None,
-            message=failure.message if failure else None,
-        )
-
-    def _leave_unfinished(self) -> None:
-        """Record what still runs as failed attempts: the process is about to be frozen or ended."""
-        self._stopped_early = True
-        for future in [future for future in self._under_way if future.done()]:
-            self._take_in(future)
-        for attempt in self._under_way.values():
-            if attempt.started:
-                self._end(attempt, Unfinished())
-                self._count(attempt)
-        self._under_way.clear()
-
-    # In the pool's threads.
-
-    def _make(self, attempt: _Attempt) -> None:
-        """Claim the task, call its action, write the outcome."""
-        if not self._lease.is_held():
-            return
-        claimed = self._store.claim(attempt.key, run=self._id, now=self._clock(), status=attempt.status)
-        if claimed is None or not self._lease.is_held():  # it may have stood still for minutes meanwhile
-            return
-        attempt.claimed, attempt.started = claimed, claimed.caught_up()
-        task = attempt.started
-        action = self._actions.get(task.action)
-        error: BaseException | None = None
-        if action and task.attempt <= action.attempts and not task.is_too_late:
-            try:
-                action(task)
-            except BaseException as raised:  # noqa: BLE001 (whatever an action raises, it fails alone)
-                error = raised
-        self._end(attempt, error)
-
-    def _end(self, attempt: _Attempt, error: BaseException | None) -> None:
-        """Write what came of the attempt, unless the task was changed meanwhile, or the lease is lost."""
-        claimed, started = attempt.claimed, attempt.started
-        if claimed is None or started is None:
-            return
-        ended, outcome = after_attempt(
-            started,
-            error,
-            self._actions,
-            now=self._clock(),
-            retention=self._backend.settings.retention,
-            random=self._random,
-        )
-        if not self._lease.is_held():
-            return
-        is_ours = self._store.save(claimed, ended)
-        attempt.ended, attempt.outcome = ended, outcome if is_ours else Outcome.SUPERSEDED
+        if task.queued and task.queued <= self._clock() and not self._is_time_to_stop() and not self._shares:
+            key = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
+            self._attempts.start(key, Status.SCHEDULED)

@@ -13,6 +13,7 @@ import msgspec
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, AwsUnavailable, NotArmed
+from duebell_shared.function import lanes_in
 from duebell_shared.settings import Settings
 
 from .action import Action
@@ -109,14 +110,15 @@ class Worker:
         """Run everything that is due, and re-arm the rule. Returns what was done.
 
         now        run as if it were this time
-        time_left  stop in good time before this is over; what is left then is for the next run
+        time_left  stop in good time before this is over; what is left then is for the next run. Meanwhile,
+                   wait for what is due soon if the precision is "second", and share what is too much
 
         Raises AwsError, NotArmed and NotDeployed; what could not be run then is run when the lease ends.
         """
         return self._run(uuid.uuid4().hex, self.backend if now is None else self.backend.at(now), time_left)
 
     def handler(self, event: object, context: LambdaContext) -> dict[str, Any]:
-        """The Lambda handler: one run within the invocation's time. What the event is does not matter.
+        """The Lambda handler: one run within the invocation's time, of the lanes that the event says, or all.
 
         What fails for want of AWS is tried again: the ring that started this does not come twice, and Lambda
         invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end.
@@ -125,7 +127,7 @@ class Worker:
         for pause in _PAUSES:
             left = timedelta(milliseconds=context.get_remaining_time_in_millis())
             try:
-                report = self._run(id, self.backend, left)
+                report = self._run(id, self.backend, left, lanes_in(event))
             except (AwsUnavailable, NotArmed) as error:
                 if timedelta(milliseconds=context.get_remaining_time_in_millis()) < 2 * _RESERVE or not pause:
                     raise
@@ -136,7 +138,9 @@ class Worker:
         answer: dict[str, Any] = msgspec.to_builtins(report)
         return answer
 
-    def _run(self, id: str, backend: Backend, time_left: timedelta | None) -> RunReport:
+    def _run(
+        self, id: str, backend: Backend, time_left: timedelta | None, lanes: tuple[int, ...] | None = None
+    ) -> RunReport:
         leave_at = stop_at = None
         if time_left is not None:
             reserve = min(_RESERVE, time_left / 5)
@@ -155,6 +159,7 @@ class Worker:
                 random=Random(random()),
                 stop_at=stop_at,
                 leave_at=leave_at,
+                lanes=lanes,
                 metrics=metrics,
             ).execute()
         finally:

@@ -1,0 +1,54 @@
+"""The worker's Lambda, invoked directly: for what is due sooner than the rule can ring."""
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+
+__all__ = ["Function", "lanes_in"]
+
+_LOG = logging.getLogger("duebell.function")
+
+
+class Function:
+    """The Lambda of this name. `connect` makes its client, when it is first needed: that takes time."""
+
+    def __init__(self, name: str, connect: Callable[[], "LambdaClient"]) -> None:
+        self.name = name
+        self._connect = connect
+        self._client: LambdaClient | None = None
+        self._lock = threading.Lock()
+
+    def start(self, lanes: Sequence[int] | None = None) -> bool:
+        """Start a run, which goes on by itself: for these lanes, or for all that are free.
+
+        False if it could not be started. That is logged, and no more: the rule rings all the same.
+        """
+        event = {"duebell": {} if lanes is None else {"lanes": list(lanes)}}
+        try:
+            self._connected().invoke(
+                FunctionName=self.name, InvocationType="Event", Payload=json.dumps(event).encode()
+            )
+        except (BotoCoreError, ClientError) as error:
+            _LOG.warning("the function %r could not be invoked, so the rule will do it: %s", self.name, error)
+            return False
+        return True
+
+    def _connected(self) -> "LambdaClient":
+        with self._lock:
+            self._client = self._client or self._connect()
+            return self._client
+
+
+def lanes_in(event: object) -> tuple[int, ...] | None:
+    """The lanes that an invocation by `start` is for; None for all, and for the event of a ring."""
+    ours = event.get("duebell") if isinstance(event, dict) else None
+    lanes = ours.get("lanes") if isinstance(ours, dict) else None
+    is_given = isinstance(lanes, list) and all(isinstance(lane, int) for lane in lanes)
+    return tuple(lanes) if is_given and lanes else None

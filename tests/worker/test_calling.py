@@ -1,0 +1,162 @@
+"""Direct calls of the worker: for what is due sooner than the rule rings, and for what a run has to leave."""
+
+from datetime import timedelta
+
+import boto3
+import pytest
+
+from duebell_editor import Editor
+from duebell_infra.testing import InlinePool
+from duebell_shared.backend import Backend
+from duebell_shared.settings import Precision, Settings
+from duebell_worker import Worker
+from duebell_worker.lease import Lease
+from tests.support import NOON, Calls, Clock
+from tests.worker.called import Called
+from tests.worker.stage import Stage
+
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+
+#: What a run is started with that takes all lanes that are free.
+ALL: dict[str, object] = {"duebell": {}}
+
+
+@pytest.fixture
+def called() -> Called:
+    return Called()
+
+
+@pytest.fixture(params=[Precision.MINUTE, Precision.SECOND])
+def precision(request: pytest.FixtureRequest) -> Precision:
+    return Precision(request.param)
+
+
+@pytest.fixture
+def backend(
+    session: boto3.Session, calls: Calls, clock: Clock, called: Called, precision: Precision
+) -> Backend:
+    settings = Settings(precision=precision, max_runs=1)
+    return called.by(Backend.connect(settings, session, clock=clock, sleep=clock.sleep))
+
+
+@pytest.fixture
+def editor(backend: Backend) -> Editor:
+    return Editor(backend=backend)
+
+
+@pytest.mark.parametrize("due", [timedelta(0), timedelta(minutes=-10)])
+def test_what_is_due_at_once_has_the_worker_called(editor: Editor, called: Called, due: timedelta) -> None:
+    editor.add("act", due=due)
+    assert called.events == [ALL]
+
+
+@pytest.mark.parametrize("by", ["retry", "run_now", "move", "resume"])
+def test_so_has_what_becomes_due_at_once(
+    editor: Editor, backend: Backend, called: Called, clock: Clock, by: str
+) -> None:
+    editor.add("act", schedule="rate(1 hour)", id="again")
+    editor.add("no such action", due=timedelta(hours=1), id="once")
+    if by == "retry":
+        clock.advance(timedelta(hours=1))
+        Worker(backend=backend, pool=lambda _: InlinePool()).run()
+    elif by == "resume":
+        editor.pause("once")
+        clock.advance(timedelta(hours=2))
+    called.events.clear()
+    match by:
+        case "run_now":
+            editor.run_now("again")
+        case "move":
+            editor.move("once", due=timedelta(0))
+        case _:
+            getattr(editor, by)("once")
+    assert called.events == [ALL]
+
+
+def test_a_burst_of_adds_calls_once(editor: Editor, called: Called, clock: Clock) -> None:
+    for _ in range(20):
+        editor.add("act", due=timedelta(0))
+        clock.advance(timedelta(milliseconds=50))
+    assert called.events == [ALL]
+
+
+def test_a_run_that_does_not_come_is_called_again_after_a_while(
+    editor: Editor, called: Called, clock: Clock
+) -> None:
+    editor.add("act", due=timedelta(0))
+    clock.advance(11 * SECOND)
+    editor.add("act", due=timedelta(0))
+    assert called.events == [ALL, ALL]
+
+
+def test_the_next_one_is_called_once_a_run_has_come(editor: Editor, backend: Backend, called: Called) -> None:
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda: None)
+    editor.add("act", due=timedelta(0))
+    worker.run()
+    editor.add("act", due=timedelta(0))
+    assert called.events == [ALL, ALL]
+
+
+def test_what_a_live_run_sees_to_calls_nobody(
+    editor: Editor, backend: Backend, called: Called, clock: Clock
+) -> None:
+    Lease(backend.armer, "run", clock)
+    editor.add("act", due=timedelta(0))
+    assert called.events == []
+
+
+def test_a_call_that_fails_loses_nothing(
+    editor: Editor, called: Called, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    called.refuses = True
+    editor.add("act", due=timedelta(0))
+    rings_at = editor.status().rings_at
+    assert rings_at
+    assert clock.now + MINUTE <= rings_at <= clock.now + 2 * MINUTE
+    assert "could not be invoked, so the rule will do it" in caplog.text
+
+
+def test_what_is_due_later_calls_nobody(editor: Editor, called: Called) -> None:
+    editor.add("act", due=timedelta(minutes=10))
+    assert called.events == []
+
+
+@pytest.mark.parametrize(
+    ("precision", "expected"), [(Precision.MINUTE, []), (Precision.SECOND, [ALL])], indirect=["precision"]
+)
+def test_what_is_due_soon_has_a_worker_called_that_waits_for_it(
+    editor: Editor, called: Called, expected: list[object]
+) -> None:
+    editor.add("act", due=timedelta(seconds=40))
+    assert called.events == expected
+
+
+def test_without_a_function_nobody_is_called(session: boto3.Session, clock: Clock, called: Called) -> None:
+    editor = Editor(backend=Backend.connect(Settings(), session, clock=clock, sleep=clock.sleep))
+    editor.add("act", due=timedelta(0))
+    assert called.events == []
+
+
+def test_a_run_whose_time_is_up_calls_its_successor(
+    editor: Editor, backend: Backend, called: Called, stage: Stage
+) -> None:
+    worker = Worker(backend=backend, pool=stage, concurrency=1)
+    worker.action("act")(lambda: stage.sleep(40))
+    editor.add_many({"action": "act", "due": NOON} for _ in range(10))
+    called.events.clear()
+    report = worker.run(time_left=5 * MINUTE)
+    assert (report.done, report.stopped_early) == (7, True)
+    assert called.events == [ALL]
+
+
+def test_a_run_that_did_everything_calls_nobody(
+    editor: Editor, backend: Backend, called: Called, stage: Stage
+) -> None:
+    worker = Worker(backend=backend, pool=stage)
+    worker.action("act")(lambda: None)
+    editor.add_many({"action": "act", "due": NOON} for _ in range(10))
+    editor.add("act", due=timedelta(minutes=10))
+    called.events.clear()
+    assert worker.run(time_left=5 * MINUTE).done == 10
+    assert called.events == []

@@ -1,0 +1,203 @@
+"""More is due than one run can do in time: it hands lanes to further runs, and loses nothing."""
+
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_infra.testing import MemoryStore
+from duebell_infra.testing.bell import Bell
+from duebell_shared.backend import Backend
+from duebell_shared.rule import Rule
+from duebell_shared.settings import Settings
+from duebell_worker import Status, Worker
+from duebell_worker.lease import Lease
+from duebell_worker.sharing import Pace, shares
+from tests.support import NOON, Clock
+from tests.worker.called import Called
+from tests.worker.stage import Stage
+
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+
+
+@pytest.fixture
+def called() -> Called:
+    return Called()
+
+
+def scheduler(clock: Clock, called: Called, *, most: int = 4) -> Backend:
+    """A scheduler in memory: these tests make many calls."""
+    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
+    settings = Settings(lanes=4, max_runs=most)
+    return called.by(Backend.over(settings, MemoryStore(), rule, clock=clock, sleep=clock.sleep))
+
+
+@pytest.fixture
+def backend(clock: Clock, called: Called) -> Backend:
+    return scheduler(clock, called)
+
+
+@pytest.fixture
+def editor(backend: Backend) -> Editor:
+    return Editor(backend=backend)
+
+
+def slow(backend: Backend, stage: Stage, seconds: float = 1) -> Worker:
+    """A worker that does one task at a time, each in so many seconds."""
+    worker = Worker(backend=backend, pool=stage, concurrency=1)
+    worker.action("act")(lambda: stage.sleep(seconds))
+    return worker
+
+
+def add(editor: Editor, count: int) -> None:
+    editor.add_many({"action": "act", "due": NOON, "id": f"task-{number}"} for number in range(count))
+
+
+def handed_over(called: Called) -> list[list[int]]:
+    return [event["duebell"]["lanes"] for event in called.events if event["duebell"]]
+
+
+def test_what_one_run_cannot_do_in_time_is_shared(
+    editor: Editor, backend: Backend, called: Called, stage: Stage
+) -> None:
+    # Given two minutes' worth of work
+    add(editor, 120)
+    # When a run takes it up
+    report = slow(backend, stage).run(time_left=10 * MINUTE)
+    # Then it keeps one lane, and three more runs are started for the others
+    assert report.lanes == 1
+    assert handed_over(called) == [[1], [2], [3]]
+    record = backend.armer.read()
+    assert record.lanes_of(report.run) == ()
+    # And if none of them ever comes, the rule rings for what is left
+    left = editor.list(limit=1000).tasks
+    assert {task.lane for task in left} == {1, 2, 3}
+    assert len(left) + report.done == 120
+    assert report.rings_at
+    assert backend.clock() < report.rings_at <= backend.clock() + 2 * MINUTE
+
+
+def test_each_run_takes_the_lanes_it_was_given_and_all_is_done(
+    editor: Editor, backend: Backend, called: Called, stage: Stage
+) -> None:
+    add(editor, 120)
+    slow(backend, stage).run(time_left=10 * MINUTE)
+    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 600_000)
+    for event in [event for event in called.events if event["duebell"]]:
+        answer = slow(backend, stage).handler(event, cast("Any", context))
+        assert answer["lanes"] == 1
+    assert editor.list().tasks == ()
+    assert len(editor.list(status=Status.DONE, limit=1000).tasks) == 120
+
+
+def test_an_event_of_someone_elses_is_for_all_lanes(backend: Backend, stage: Stage) -> None:
+    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 600_000)
+    events: list[object] = [
+        None,
+        {},
+        [],
+        {"duebell": 1},
+        {"duebell": {"lanes": "all"}},
+        {"duebell": {"lanes": []}},
+    ]
+    for event in events:
+        assert slow(backend, stage).handler(event, cast("Any", context))["lanes"] == 4
+
+
+def test_work_for_a_minute_is_shared_by_two(
+    editor: Editor, backend: Backend, called: Called, stage: Stage
+) -> None:
+    add(editor, 60)
+    slow(backend, stage).run(time_left=10 * MINUTE)
+    assert handed_over(called) == [[1, 3]]
+
+
+def test_what_one_run_can_do_in_time_it_does(
+    editor: Editor, backend: Backend, called: Called, stage: Stage
+) -> None:
+    add(editor, 30)
+    report = slow(backend, stage).run(time_left=10 * MINUTE)
+    assert (report.lanes, report.done, handed_over(called)) == (4, 30, [])
+
+
+@pytest.mark.parametrize(("most", "expected"), [(1, []), (2, [[1, 3]]), (3, [[1], [2]])])
+def test_there_are_never_more_runs_than_the_setting_says(
+    clock: Clock, called: Called, stage: Stage, most: int, expected: list[list[int]]
+) -> None:
+    backend = scheduler(clock, called, most=most)
+    add(Editor(backend=backend), 120)
+    slow(backend, stage).run(time_left=10 * MINUTE)
+    assert handed_over(called) == expected
+
+
+def test_runs_that_are_there_already_count(
+    editor: Editor, backend: Backend, called: Called, clock: Clock, stage: Stage
+) -> None:
+    add(editor, 240)
+    for lane in (0, 1):
+        Lease(backend.armer, f"other-{lane}", clock, only=[lane])
+    worker = slow(backend, stage, seconds=3)
+    worker.run(time_left=90 * SECOND)
+    assert handed_over(called) == [[3]]
+
+
+def test_a_lane_with_a_task_under_way_is_handed_over_when_that_has_ended(
+    editor: Editor, backend: Backend, called: Called, clock: Clock, stage: Stage
+) -> None:
+    # Given one task that takes long, among many that do not
+    worker = Worker(backend=backend, pool=stage, concurrency=2)
+    worker.action("act")(lambda: stage.sleep(1))
+    worker.action("long")(lambda: stage.sleep(60))
+    add(editor, 400)
+    long = next(f"long-{n}" for n in range(99) if editor._lane_of(f"long-{n}") == 2)
+    editor.add("long", due=NOON - SECOND, id=long)
+    clock.advance(SECOND)
+    attempts = []
+    worker.action("seen")(lambda: attempts.append(1))
+    # When it is shared
+    worker.run(time_left=10 * MINUTE)
+    # Then its lane is handed over last, and it is done once
+    assert handed_over(called)[-1] == [2]
+    assert (editor.get(long).status, editor.get(long).attempt) == (Status.DONE, 1)
+
+
+def test_lanes_that_could_not_be_handed_over_are_kept(
+    editor: Editor, backend: Backend, called: Called, stage: Stage
+) -> None:
+    called.refuses = True
+    add(editor, 120)
+    report = slow(backend, stage).run(time_left=10 * MINUTE)
+    assert report.rings_at
+    assert len(editor.list(limit=1000).tasks) + report.done == 120
+
+
+def test_a_run_by_hand_shares_nothing(editor: Editor, backend: Backend, called: Called, stage: Stage) -> None:
+    add(editor, 120)
+    assert slow(backend, stage).run().done == 120
+    assert handed_over(called) == []
+
+
+# The arithmetic.
+
+
+def test_the_pace_tells_how_many_runs_it_takes() -> None:
+    pace = Pace(NOON, 100)
+    assert not pace.can_be_told(NOON + 4.9 * SECOND)
+    now = NOON + 5 * SECOND
+    assert pace.can_be_told(now)
+    # Ten a second: three hundred in time
+    assert pace.runs_needed(300, now, 150) == 1
+    assert pace.runs_needed(301, now, 150) == 2
+    assert pace.runs_needed(0, now, 150) == 0
+    assert pace.most_counted(now, 150, runs=4) == 1201
+
+
+def test_a_run_that_has_ended_nothing_yet_counts_as_having_ended_one() -> None:
+    assert Pace(NOON, 0).runs_needed(60, NOON + 5 * SECOND, 0) == 10
+
+
+def test_lanes_are_dealt_out_evenly() -> None:
+    assert shares((0, 1, 2, 3, 4), 2) == [(0, 2, 4), (1, 3)]
+    assert shares((3, 5), 4) == [(3,), (5,)]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from duebell_shared.backend import default_session
+from duebell_shared.settings import Precision
 
 from .bundle import build
 from .dependencies import IN_RUNTIME
@@ -55,13 +56,21 @@ def local(
         ),
     ] = None,
     requirements: Requirements = None,
+    precision: Annotated[Precision, typer.Option(help="How near to their due date tasks start.")] = (
+        Precision.MINUTE
+    ),
 ) -> None:
     """Run the whole stack on this machine, with the HTTP editor; no AWS account is needed."""
     # Not at the top: it needs locks and signals that only Unix has, and the other commands run anywhere.
     from .serving import LocalService, serve  # noqa: PLC0415
 
     service = LocalService(
-        state=state, port=port, editor_port=editor_port, actions=actions, requirements=requirements
+        state=state,
+        port=port,
+        editor_port=editor_port,
+        actions=actions,
+        requirements=requirements,
+        precision=precision,
     )
     serve(service, say=typer.echo)
 
@@ -121,6 +130,9 @@ def deploy(
     lanes: Annotated[int | None, typer.Option(help="Partitions of the queue; for a new queue only.")] = None,
     retention_days: Annotated[int | None, typer.Option(help="How long finished tasks are kept.")] = None,
     log_retention_days: Annotated[int | None, typer.Option(help="How long the worker's log is kept.")] = None,
+    precision: Annotated[
+        Precision | None, typer.Option(help="How near to their due date tasks start. [minute, or as before]")
+    ] = None,
     env: Annotated[
         list[str] | None,
         typer.Option("--env", metavar="NAME=VALUE", help="For your actions; all of them, if any is given."),
@@ -137,6 +149,7 @@ def deploy(
         "Lanes": lanes,
         "RetentionDays": retention_days,
         "LogRetentionDays": log_retention_days,
+        "Precision": precision,
         "Environment": json.dumps(pairs("--env", env)) if env else None,
         **pairs("--parameter", parameter or []),
     }
@@ -153,7 +166,7 @@ def deploy(
     settings = deploy_stack(session, deployment, say=typer.echo, progress=typer.echo)
     typer.echo(
         f"what editors need in their environment: AWS_DEFAULT_REGION={session.region_name} "
-        f"DUEBELL_TABLE={settings.table} DUEBELL_RULE={settings.rule}"
+        f"DUEBELL_TABLE={settings.table} DUEBELL_RULE={settings.rule} DUEBELL_FUNCTION={settings.function}"
     )
     outputs = Stack(session.client("cloudformation"), name, progress=typer.echo).outputs()
     typer.echo(f"what their roles need: the policy {outputs['EditorPolicyArn']}")

@@ -9,8 +9,9 @@ from pathlib import Path
 import boto3
 
 from duebell_editor import Editor
+from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError
-from duebell_shared.settings import Settings
+from duebell_shared.settings import Precision, Settings
 
 from .artifacts import Artifacts
 from .aws import aws_calls
@@ -85,7 +86,8 @@ def deploy(
     if not before:
         parameters["ExistingTable"] = "yes" if is_there(session, name) else "no"
     settings = _settings(name, parameters)
-    editor = Editor(settings, session=session)
+    backend = Backend.connect(settings, session)
+    editor = Editor(backend=backend)
     try:
         # The tags are always the same: others on the stack are others on the rule, which CloudFormation would
         # write anew for them.
@@ -95,6 +97,7 @@ def deploy(
             with suppress(DuebellError):
                 editor.ensure_armed()
         raise
+    backend.armer.change(lambda record: record.ringing_ahead(settings.head_start))
     editor.ensure_armed()
     say(f"stack {name}: {outcome}")
     return settings
@@ -133,4 +136,6 @@ def _settings(name: str, parameters: Mapping[str, str]) -> Settings:
         rule=name,
         lanes=int(parameters.get("Lanes", default.lanes)),
         retention=timedelta(days=int(days)) if days else default.retention,
+        precision=Precision(parameters.get("Precision", default.precision)),
+        function=name,
     )

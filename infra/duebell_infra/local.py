@@ -86,7 +86,12 @@ class EmbeddedStack:
     @property
     def environment(self) -> dict[str, str]:
         """What another process needs in its environment to use this stack."""
-        named = {"DUEBELL_TABLE": self.settings.table, "DUEBELL_RULE": self.settings.rule}
+        settings = self.settings
+        named = {
+            "DUEBELL_TABLE": settings.table,
+            "DUEBELL_RULE": settings.rule,
+            "DUEBELL_FUNCTION": settings.function or "",
+        }
         return {**embedded_environment(self.endpoint_url), **named}
 
     @property

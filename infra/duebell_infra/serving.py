@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from duebell_editor import Editor
+from duebell_shared.settings import Precision
 
 from .ending import Ended, ended_by_signal
 from .errors import EmbeddedStackFailed
@@ -33,6 +34,7 @@ class LocalService:
     editor_port: int
     actions: str | None
     requirements: Path | None = None
+    precision: Precision = Precision.MINUTE
 
 
 def serve(service: LocalService, *, say: Callable[[str], None]) -> None:
@@ -43,7 +45,11 @@ def serve(service: LocalService, *, say: Callable[[str], None]) -> None:
 
     refuse_taken(service.editor_port, option="--editor-port")
     stack = EmbeddedStack(
-        service.state, port=service.port, actions=service.actions, requirements=service.requirements
+        service.state,
+        port=service.port,
+        actions=service.actions,
+        requirements=service.requirements,
+        parameters={"Precision": service.precision},
     )
     watch = _Watch(stack, say)
     try:

@@ -6,9 +6,10 @@ locals {
   tags = { duebell = var.name }
 
   # Spelled out, so that a policy does not wait for what it is about.
-  place = "${data.aws_region.here.name}:${data.aws_caller_identity.here.account_id}"
-  table = "arn:${data.aws_partition.here.partition}:dynamodb:${local.place}:table/${var.name}"
-  rule  = "arn:${data.aws_partition.here.partition}:events:${local.place}:rule/${var.name}"
+  place  = "${data.aws_region.here.name}:${data.aws_caller_identity.here.account_id}"
+  table  = "arn:${data.aws_partition.here.partition}:dynamodb:${local.place}:table/${var.name}"
+  worker = "arn:${data.aws_partition.here.partition}:lambda:${local.place}:function:${var.name}"
+  rule   = "arn:${data.aws_partition.here.partition}:events:${local.place}:rule/${var.name}"
 
   lost_rings = "${var.name}-lost-rings"
 }
@@ -35,6 +36,11 @@ data "aws_iam_policy_document" "editor" {
     sid       = "Arm"
     actions   = ["events:DescribeRule", "events:ListTargetsByRule", "events:PutRule"]
     resources = [local.rule]
+  }
+  statement {
+    sid       = "Call"
+    actions   = ["lambda:InvokeFunction"]
+    resources = [local.worker]
   }
   dynamic "statement" {
     for_each = var.kms_key_arn == "" ? [] : [var.kms_key_arn]

@@ -59,6 +59,26 @@ variable "timeout" {
   default     = 300
 }
 
+variable "precision" {
+  description = "How near to their due date tasks start. To the second, the worker waits for what is due soon."
+  type        = string
+  default     = "minute"
+  validation {
+    condition     = contains(["minute", "second"], var.precision)
+    error_message = "minute or second."
+  }
+}
+
+variable "max_runs" {
+  description = "How many runs share what one cannot do in time. At most one for each lane."
+  type        = number
+  default     = 4
+  validation {
+    condition     = var.max_runs >= 1 && var.max_runs <= 16
+    error_message = "1 to 16."
+  }
+}
+
 variable "log_retention_days" {
   description = "How many days the worker's log is kept."
   type        = number

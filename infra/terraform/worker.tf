@@ -32,16 +32,27 @@ resource "aws_lambda_function" "worker" {
       DUEBELL_LANES          = tostring(var.lanes)
       DUEBELL_RETENTION_DAYS = tostring(var.retention_days)
       DUEBELL_METRICS        = var.metrics ? "on" : "off"
+      DUEBELL_PRECISION      = var.precision
+      DUEBELL_MAX_RUNS       = tostring(var.max_runs)
+      DUEBELL_FUNCTION       = var.name
       DUEBELL_ENVIRONMENT    = jsonencode(var.environment)
     }
   }
 }
 
+# A run whose time is up starts its successor, and so on for as long as there is something to do: after some sixteen of
+# these Lambda would take them for a loop that nobody wants, and stop the next.
+resource "aws_lambda_function_recursion_config" "worker" {
+  function_name  = aws_lambda_function.worker.function_name
+  recursive_loop = "Allow"
+}
+
 # Whatever an apply did to the rule, the worker sets it right: it is invoked after every apply that changed the rule
-# or what it wakes, and puts the rule where the queue needs it. Tasks that are due by then run in it.
+# or what it wakes, for no lane of the queue, and puts the rule where the queue needs it. For tasks that are due by
+# then it starts a run.
 resource "aws_lambda_invocation" "arm" {
   function_name = aws_lambda_function.worker.function_name
-  input         = "{}"
+  input         = jsonencode({ duebell = { lanes = [] } })
 
   lifecycle {
     replace_triggered_by = [

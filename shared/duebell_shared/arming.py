@@ -175,14 +175,13 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         *,
         now: datetime,
         until: datetime,
-        head_start: timedelta = _NOTHING,
         only: Collection[int] | None = None,
     ) -> Self:
         """All free lanes held by `owner` until then, their dues forgotten: the run will read the heads.
 
-        What rang for them will not ring again, so the rule counts as unarmed, whatever it is set to. From now
-        on it rings `head_start` before due dates. With `only` given, other free lanes are not claimed: each
-        of them is due then as soon as any was, for that is what `lowered` relies on.
+        What rang for them will not ring again, so the rule counts as unarmed, whatever it is set to. With
+        `only` given, other free lanes are not claimed: each of them is due then as soon as any was, for that
+        is what `lowered` relies on.
         """
         free = [number for number, lane in enumerate(self.lanes) if lane.is_free(now)]
         mine = [number for number in free if only is None or number in only]
@@ -193,7 +192,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         left = {number: replace(lane, due=soonest) for number, lane in unowned.items() if number not in mine}
         claimed = {number: Lane(owner=owner, until=until) for number in mine}
         record = self._with({**left, **claimed})
-        return replace(record, armed=None, rings_at=None, head_start=head_start, called_at=None)
+        return replace(record, armed=None, rings_at=None, called_at=None)
 
     def renewed(self, owner: str, *, until: datetime) -> Self:
         """The lanes that `owner` holds, held until then."""
@@ -221,6 +220,10 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, called_at=now) if self.rings_too_late(now) else self
 
     # What whoever arms does.
+
+    def ringing_ahead(self, head_start: timedelta) -> Self:
+        """The rule rings so long before due dates from now on: as long as the worker waits for them."""
+        return replace(self, head_start=head_start)
 
     def applying(self, applier: str, *, until: datetime) -> Self:
         """`applier` alone may call PutRule until then; where the rule stands is unknown meanwhile."""

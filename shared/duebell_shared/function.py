@@ -47,8 +47,12 @@ class Function:
 
 
 def lanes_in(event: object) -> tuple[int, ...] | None:
-    """The lanes that an invocation by `start` is for; None for all, and for the event of a ring."""
+    """The lanes that an invocation is for, as `start` says it; None for all, and for the event of a ring.
+
+    One for no lane only sees to it that the rule is set.
+    """
     ours = event.get("duebell") if isinstance(event, dict) else None
     lanes = ours.get("lanes") if isinstance(ours, dict) else None
-    is_given = isinstance(lanes, list) and all(isinstance(lane, int) for lane in lanes)
-    return tuple(lanes) if is_given and lanes else None
+    if not isinstance(lanes, list) or not all(isinstance(lane, int) for lane in lanes):
+        return None
+    return tuple(lanes)

@@ -14,6 +14,9 @@ __all__ = ["ACCOUNT", "Guarded", "Statements", "granted", "statements_of"]
 ACCOUNT = "123456789012"
 VALUES = {"Name": "duebell", "AWS::Partition": "aws", "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
 
+#: Most operations are allowed by an action of the same name.
+NAMED_OTHERWISE = {"lambda:Invoke": "lambda:InvokeFunction"}
+
 Statements = list[dict[str, Any]]
 
 
@@ -43,7 +46,7 @@ class Guarded:
 
     def _check(self, params: dict[str, Any], model: Any, **_: Any) -> None:
         service = model.service_model.signing_name
-        action = f"{service}:{model.name}"
+        action = NAMED_OTHERWISE.get(f"{service}:{model.name}", f"{service}:{model.name}")
         for resource in _resources(service, params):
             if (action, resource) not in self._granted:
                 error = {"Error": {"Code": "AccessDeniedException", "Message": f"{action} on {resource}"}}
@@ -57,6 +60,8 @@ def _resources(service: str, params: dict[str, Any]) -> Iterator[str]:
         for table in [params["TableName"]] if "TableName" in params else params.get("RequestItems", ["*"]):
             index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
             yield f"{here}:table/{table}{index}"
+    elif service == "lambda":
+        yield f"{here}:function:{params.get('FunctionName')}"
     elif service == "events":
         yield f"{here}:rule/{params.get('Rule') or params.get('Name')}"
     else:

@@ -18,6 +18,9 @@ from tests.support import Clock
 
 HOUR = timedelta(hours=1)
 
+#: All that may be turned on.
+SETTINGS = Settings(metrics=True, function="duebell")
+
 #: What the worker's role is used for by Lambda itself, not by our code.
 BY_LAMBDA = {"logs:CreateLogStream", "logs:PutLogEvents", "sqs:SendMessage"}
 
@@ -62,7 +65,7 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
 
 
 def guarded_editor(guarded: Guarded, clock: Clock) -> Editor:
-    return Editor(backend=Backend.connect(Settings(), guarded.session, clock=clock, sleep=clock.sleep))
+    return Editor(backend=Backend.connect(SETTINGS, guarded.session, clock=clock, sleep=clock.sleep))
 
 
 def test_an_editor_may_do_all_it_does_and_no_more(resources: Any, backend: Backend, clock: Clock) -> None:
@@ -83,7 +86,7 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
 ) -> None:
     allowed = statements_of(resources["Role"]["Properties"]["Policies"][0]["PolicyDocument"])
     guarded = Guarded(allowed)
-    connected = Backend.connect(Settings(metrics=True), guarded.session, clock=clock, sleep=clock.sleep)
+    connected = Backend.connect(SETTINGS, guarded.session, clock=clock, sleep=clock.sleep)
     worker = Worker(backend=connected)
 
     # An action may use the editor, to add tasks that follow.
@@ -105,7 +108,7 @@ DENIED = {
     "another target": ("events", "put_targets", {"Rule": "duebell", "Targets": []}),
     "disabling the rule": ("events", "disable_rule", {"Name": "duebell"}),
     "the rule's deletion": ("events", "delete_rule", {"Name": "duebell"}),
-    "invoking the worker": ("lambda", "invoke", {"FunctionName": "duebell"}),
+    "invoking another function": ("lambda", "invoke", {"FunctionName": "other"}),
     "its code": ("lambda", "update_function_code", {"FunctionName": "duebell"}),
     "reading the worker's log": ("logs", "filter_log_events", {"logGroupName": "/aws/lambda/duebell"}),
     "deploying": ("cloudformation", "describe_stacks", {"StackName": "duebell"}),

@@ -19,10 +19,12 @@ def test_the_permissions_are_for_the_same(template: Any, module: Any) -> None:
     partition, place = "${data.aws_partition.here.partition}", "${local.place}"
     assert module["locals"]["table"] == f"arn:{partition}:dynamodb:{place}:table/${{var.name}}"
     assert module["locals"]["rule"] == f"arn:{partition}:events:{place}:rule/${{var.name}}"
+    assert module["locals"]["worker"] == f"arn:{partition}:lambda:{place}:function:${{var.name}}"
     here = f"{REGION}:{ACCOUNT}"
     means = {
         "${local.table}": f"arn:aws:dynamodb:{here}:table/duebell",
         "${local.table}/index/due-index": f"arn:aws:dynamodb:{here}:table/duebell/index/due-index",
+        "${local.worker}": f"arn:aws:lambda:{here}:function:duebell",
         "${local.rule}": f"arn:aws:events:{here}:rule/duebell",
         "${aws_cloudwatch_log_group.worker.arn}:*": "the ARN of Log",  # CloudFormation's ends with it
         "${aws_sqs_queue.failed_runs.arn}": "the ARN of FailedRuns",

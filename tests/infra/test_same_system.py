@@ -28,6 +28,7 @@ UNTAGGABLE = {
     "aws_iam_role_policy",
     "aws_iam_role_policy_attachment",
     "aws_lambda_function_event_invoke_config",
+    "aws_lambda_function_recursion_config",
     "aws_lambda_invocation",
     "aws_lambda_permission",
 }
@@ -88,6 +89,8 @@ def test_the_rule_and_its_retries(template: Any, module: Any) -> None:
 def test_the_worker_and_its_retries(template: Any, module: Any) -> None:
     ours, theirs = properties(template, "Function"), module["resource"]["aws_lambda_function"]["worker"]
     assert ours["Handler"] == theirs["handler"]
+    loop = module["resource"]["aws_lambda_function_recursion_config"]["worker"]
+    assert ours["RecursiveLoop"] == loop["recursive_loop"]
     assert set(ours["Environment"]["Variables"]) == set(theirs["environment"][0]["variables"])
     retries = properties(template, "Retries")
     config = module["resource"]["aws_lambda_function_event_invoke_config"]["worker"]

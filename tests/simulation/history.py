@@ -16,12 +16,13 @@ import msgspec
 
 from duebell_editor import AwsError, DuebellError, Editor, NotArmed, Status, Task, TaskConflict
 from duebell_shared.backend import Backend
+from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
 from duebell_shared.rule import SENTINEL, Rule, minute_of
-from duebell_shared.settings import Settings
+from duebell_shared.settings import Precision, Settings
 from duebell_worker import Retry, Worker
 
-from .services import Aws, EventsClient, Faults, StoreOverNetwork
+from .services import Aws, EventsClient, Faults, LambdaClient, StoreOverNetwork
 from .world import Process, SimulatedPool, World
 
 __all__ = ["History"]
@@ -60,15 +61,30 @@ class Start(msgspec.Struct, frozen=True):
 class History:
     """A history from its seed. `run` plays it, `problems` says what promise it broke."""
 
-    def __init__(self, seed: int, faults: Faults, *, actions: Collection[str] = tuple(LIMITS)) -> None:
+    def __init__(
+        self,
+        seed: int,
+        faults: Faults,
+        *,
+        actions: Collection[str] = tuple(LIMITS),
+        settings: Settings | None = None,
+        delivery: float = 20.0,
+    ) -> None:
+        """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds."""
         self.seed = seed
         self.faults = faults
         self.actions = tuple(actions)
+        self.delivery = delivery
         self.world = World(seed)
         self.random = Random(seed + 1)
         random.seed(seed + 2)  # the jitter of the code under test
-        self.aws = Aws(self.world, faults, self._rung)
-        self.lanes = self.random.choice([1, 2, 4])
+        self.aws = Aws(self.world, faults, self._invoked)
+        self.settings = settings or Settings(
+            lanes=self.random.choice([1, 2, 4]),
+            precision=self.random.choice(list(Precision)),
+            function=self.random.choice([None, "worker"]),
+            max_runs=self.random.choice([1, 2, 4]),
+        )
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
         self.invocations = 0
@@ -112,9 +128,11 @@ class History:
             self._add(editor, id, Known(due=self._due(now), action=self.random.choice(self.actions)))
         elif what == "many":
             due = self._due(now)
-            for each in range(self.random.randint(2, 8)):
+            # More slow ones than a run has places for make their neighbours late, and have runs share them.
+            action = self.random.choice(["quick", "slow"]) if self.faults.any else "quick"
+            for each in range(self.random.randint(2, 16)):
                 # add_many writes in threads of its own; to everyone else it is the same one by one.
-                self._add(editor, f"{id}.{each}", Known(due=due, action="quick"))
+                self._add(editor, f"{id}.{each}", Known(due=due, action=action))
         else:
             chosen = self.random.choice(mine)
             self._change(editor, what, chosen, self._due(now))
@@ -164,11 +182,11 @@ class History:
 
     # The worker, as Lambda invokes it.
 
-    def _rung(self) -> None:
-        delay = self.random.choice([0.1, 1.0, self.random.uniform(0, 20)])
-        self.world.after(delay, lambda: self._invoke(0))
+    def _invoked(self, event: object) -> None:
+        delay = self.random.choice([0.1, 1.0, self.random.uniform(0, self.delivery)])
+        self.world.after(delay, lambda: self._invoke(event, 0))
 
-    def _invoke(self, tries: int) -> None:
+    def _invoke(self, event: object, tries: int) -> None:
         self.invocations += 1
         if self.invocations > 400:
             raise AssertionError(f"seed {self.seed}: the rule rings and rings")
@@ -179,7 +197,7 @@ class History:
         def again() -> None:
             if tries < LAMBDA_RETRIES:
                 self.world.after(
-                    60 * (tries + 1) * self.random.uniform(1, 1.2), lambda: self._invoke(tries + 1)
+                    60 * (tries + 1) * self.random.uniform(1, 1.2), lambda: self._invoke(event, tries + 1)
                 )
 
         if tries == 0 and self.random.random() < self.faults.drop:
@@ -188,7 +206,7 @@ class History:
 
         def main() -> None:
             try:
-                self._run_worker(process, ends_at=self.world.now + timedelta(seconds=LAMBDA_LIMIT))
+                self._run_worker(process, event, ends_at=self.world.now + timedelta(seconds=LAMBDA_LIMIT))
                 self.last_healed = self.world.now
             except (AwsError, NotArmed):
                 process.kill()
@@ -199,12 +217,12 @@ class History:
         def ended(process: Process) -> bool:
             return getattr(process, "has_ended", False)
 
-    def _run_worker(self, process: Process, *, ends_at: datetime) -> None:
+    def _run_worker(self, process: Process, event: object, *, ends_at: datetime) -> None:
         worker = Worker(backend=self._backend(process), concurrency=4, pool=lambda _: SimulatedPool(process))
         for name, attempts in LIMITS.items():
             worker.action(name, attempts=attempts)(self._action(name, process))
         left = lambda: max(int((ends_at - self.world.now).total_seconds() * 1000), 0)  # noqa: E731
-        worker.handler(None, cast("Any", SimpleNamespace(get_remaining_time_in_millis=left)))
+        worker.handler(event, cast("Any", SimpleNamespace(get_remaining_time_in_millis=left)))
         process.has_ended = True  # type: ignore[attr-defined]
 
     def _action(self, name: str, process: Process) -> Callable[[Any, Task], None]:
@@ -237,12 +255,15 @@ class History:
 
     def _backend(self, process: Process) -> Backend:
         client = cast("Any", EventsClient(self.aws, process))
+        name = self.settings.function
+        connect = lambda: cast("Any", LambdaClient(self.aws, process))  # noqa: E731
         return Backend.over(
-            Settings(lanes=self.lanes),
+            self.settings,
             StoreOverNetwork(self.aws, process),
             Rule("duebell", client, clock=process.clock, sleep=process.sleep),
             clock=process.clock,
             sleep=process.sleep,
+            function=Function(name, connect) if name else None,
         )
 
     def _skew(self) -> float:
@@ -272,14 +293,18 @@ class History:
             *self._rule_is_wrong(),
         ]
 
-    def lateness(self) -> list[float]:
-        """How late the first attempts were, in seconds, counted from when the task was acknowledged."""
+    def lateness(self, *, known_for: float = 0) -> list[float]:
+        """How late the first attempts were, in seconds, counted from when the task was acknowledged.
+
+        known_for  only of tasks that were acknowledged so many seconds before they were due
+        """
         first: dict[str, float] = {}
         for start in self.starts:
             known = self.known.get(start.id)
             if known and known.acknowledged_at and start.attempt == 1 and start.due == known.due:
                 late = (start.at - max(start.due, known.acknowledged_at)).total_seconds()
-                first.setdefault(start.id, late)
+                if not known_for or (known.due - known.acknowledged_at).total_seconds() >= known_for:
+                    first.setdefault(start.id, late)
         return list(first.values())
 
     def _unfinished(self, task: Task) -> str:

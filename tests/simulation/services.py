@@ -1,5 +1,6 @@
 """AWS as it is, in the simulated world: slow, failing, at least once, and never quite on the second."""
 
+import json
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime, timedelta
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from duebell_shared.task import QueueKey, Status, Task
 
 from .world import Process, World
 
-__all__ = ["Aws", "Faults", "StoreOverNetwork"]
+__all__ = ["Aws", "EventsClient", "Faults", "LambdaClient", "StoreOverNetwork"]
 
 _T = TypeVar("_T")
 
@@ -46,8 +47,8 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
 class Aws:
     """The table, the rule, and what rings; one for all processes of a world."""
 
-    def __init__(self, world: World, faults: Faults, ring: Callable[[], None]) -> None:
-        """`ring` is called when the rule's target is to be invoked."""
+    def __init__(self, world: World, faults: Faults, invoke: Callable[[object], None]) -> None:
+        """`invoke` is called when the worker is to be invoked, with the event."""
         self.world = world
         self.faults = faults
         self.store = MemoryStore()
@@ -56,7 +57,7 @@ class Aws:
         self.crashes = 0
         self.trace: list[str] = []
         self._settings = 0
-        self._ring = ring
+        self._invoke = invoke
         self._quiet_from = world.now + timedelta(seconds=faults.seconds)
 
     def call(
@@ -104,9 +105,13 @@ class Aws:
 
     def _ring_if(self, setting: int) -> None:
         if setting == self._settings or self.world.random.random() < 0.1:
-            self._ring()
-            if self.world.random.random() < self.faults.duplicate:
-                self.world.after(self.world.random.uniform(0, 30), self._ring)
+            self.invoke(None)
+
+    def invoke(self, event: object) -> None:
+        """An asynchronous invocation: it comes once, and sometimes twice."""
+        self._invoke(event)
+        if self.world.random.random() < self.faults.duplicate:
+            self.world.after(self.world.random.uniform(0, 30), lambda: self._invoke(event))
 
     def _draw(self, process: Process) -> str:
         if self.world.now >= self._quiet_from:
@@ -149,6 +154,26 @@ class EventsClient:
             return self._aws.call(self._process, what, effect, time_out=4, refusal=busy)
         except TimeoutError:
             raise ReadTimeoutError(endpoint_url="simulated") from None
+
+
+class LambdaClient:
+    """What `Function` uses of boto3's Lambda client, as one process has it."""
+
+    def __init__(self, aws: Aws, process: Process) -> None:
+        self._aws = aws
+        self._process = process
+
+    def invoke(self, *, Payload: bytes, **_: Any) -> dict[str, Any]:  # noqa: N803 (as boto3 has it)
+        throttled = ClientError({"Error": {"Code": "TooManyRequestsException"}}, "Invoke")
+        event = json.loads(Payload)
+        what = f"Invoke {Payload.decode()}"
+        try:
+            self._aws.call(
+                self._process, what, lambda: self._aws.invoke(event), time_out=3, refusal=throttled
+            )
+        except TimeoutError:
+            raise ReadTimeoutError(endpoint_url="simulated") from None
+        return {}
 
 
 class StoreOverNetwork:

@@ -7,6 +7,7 @@ from random import SystemRandom
 import pytest
 
 from duebell_shared.arming import LEAD
+from duebell_shared.settings import Precision, Settings
 from tests.simulation.history import History
 from tests.simulation.services import Faults
 from tests.simulation.weather import CALM, ROUGH
@@ -15,6 +16,10 @@ FRESH = SystemRandom().randrange(2**40)
 
 #: What the simulation adds to the bound: the longest that a ring takes to the Lambda, and slack for calls.
 DELIVERY = timedelta(seconds=25)
+
+#: Seconds: a quick delivery; a run's claim and its watchdog; and until the last of sixteen tasks of one moment
+#: is started, of up to half a second each on four places.
+DELIVERED, ARMED, PROMPT = 5.0, 2.0, 2.5
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +54,19 @@ def test_when_nothing_goes_wrong_tasks_are_late_by_the_documented_bound_at_most(
         history = History(seed, CALM, actions=harmless).run()
         assert not history.problems()
         assert max(history.lateness(), default=0) <= bound, f"seed {seed}"
+
+
+def test_to_the_second_means_that_when_nothing_goes_wrong() -> None:
+    # Given calls and rings that take a few seconds until the worker runs, and actions that take none
+    settings = Settings(precision=Precision.SECOND, function="worker")
+    for seed in range(200):
+        history = History(seed, CALM, actions=("quick",), settings=settings, delivery=DELIVERED)
+        problems = history.run().problems()
+        assert not problems
+        # What was known before starts as soon as the run has looked into each lane and claimed it.
+        assert max(history.lateness(known_for=DELIVERED + ARMED), default=0) <= PROMPT, f"seed {seed}"
+        # What is due at once waits for the call to reach the worker.
+        assert max(history.lateness(), default=0) <= DELIVERED + ARMED + PROMPT, f"seed {seed}"
 
 
 def test_a_seed_replays_to_the_last_call() -> None:

@@ -100,7 +100,6 @@ def test_an_event_of_someone_elses_is_for_all_lanes(backend: Backend, stage: Sta
         [],
         {"duebell": 1},
         {"duebell": {"lanes": "all"}},
-        {"duebell": {"lanes": []}},
     ]
     for event in events:
         assert slow(backend, stage).handler(event, cast("Any", context))["lanes"] == 4

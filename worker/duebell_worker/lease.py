@@ -39,9 +39,11 @@ class Lease:
         self._until = clock() + LEASE
         until = self._until
         record = armer.change(
-            lambda record: record.claimed(
-                owner, now=clock(), until=until, head_start=head_start, only=only
-            ).renewed(owner, until=until)
+            lambda record: (
+                record.ringing_ahead(head_start)
+                .claimed(owner, now=clock(), until=until, only=only)
+                .renewed(owner, until=until)
+            )
         )
         self.lanes = record.lanes_of(owner)
 

@@ -11,6 +11,9 @@ from tests.e2e.deployer import LATER, Deployer
 
 pytestmark = pytest.mark.e2e
 
+#: Soon, and not so soon that the worker is called for it at once.
+SOON = timedelta(seconds=5)
+
 VERSION = """
 from duebell_worker import Abort, Worker
 
@@ -35,17 +38,17 @@ def versions(tmp_path: Path) -> list[Path]:
 
 def test_there_and_back(deployer: Deployer, versions: list[Path]) -> None:
     first, second = versions
-    # Given tasks that wait, one of them due by now
+    # Given tasks that wait, one of them due when the rule rings next
     editor = deployer.deploy(folder=first, actions="versioned:worker")
     editor.add("which", due=LATER, id="later")
-    editor.add("which", due=timedelta(0), id="across the upgrade")
+    editor.add("which", due=SOON, id="across the upgrade")
 
     # When the code is upgraded, what was added before is run by the new one
     deployer.deploy(folder=second, actions="versioned:worker")
     assert deployer.why_failed(editor, "across the upgrade") == "version 2"
 
     # And when it is rolled back, by the old one again
-    editor.add("which", due=timedelta(0), id="across the way back")
+    editor.add("which", due=SOON, id="across the way back")
     deployer.deploy(folder=first, actions="versioned:worker")
     assert deployer.why_failed(editor, "across the way back") == "version 1"
 
@@ -60,7 +63,7 @@ def test_code_that_cannot_be_imported_loses_nothing(deployer: Deployer, versions
     editor = deployer.deploy(folder=first, actions="versioned:worker")
     (second / "versioned.py").write_text("raise RuntimeError('broken')\nworker = None\n")
     editor.add("which", due=LATER, id="later")
-    editor.add("which", due=timedelta(0), id="held up")
+    editor.add("which", due=SOON, id="held up")
     deployer.deploy(folder=second, actions="versioned:worker")
     with pytest.raises(AssertionError, match="broken"):
         deployer.run()

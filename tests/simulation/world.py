@@ -41,6 +41,10 @@ class World:
         """Have this happen so many seconds from now."""
         self.at(self.now + timedelta(seconds=seconds), what)
 
+    def thread(self, what: Callable[[], None]) -> Callable[[], object]:
+        """A thread that does this once it is switched to; at its end it gives way, and to nobody else."""
+        return greenlet(what, parent=self._hub).switch
+
     def park(self) -> None:
         """Give way until someone switches back."""
         self._hub.switch()
@@ -87,7 +91,7 @@ class Process:
 
     def spawn(self, what: Callable[[], None]) -> None:
         """Run something as another thread of this process."""
-        self.world.after(0, greenlet(what).switch)
+        self.world.after(0, self.world.thread(what))
 
     def kill(self) -> None:
         """kill -9."""

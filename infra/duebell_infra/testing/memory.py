@@ -1,7 +1,9 @@
 """The queue in memory: the same contract as the DynamoDB table, and it passes the same tests."""
 
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
 from collections.abc import Collection, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -11,6 +13,8 @@ from duebell_shared.task import QueueKey, Status, Task
 
 __all__ = ["MemoryStore"]
 
+_FIRST = datetime.min.replace(tzinfo=UTC)
+
 
 class MemoryStore:
     """Tasks and the arming record in dictionaries; each verb is one atomic step."""
@@ -18,6 +22,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self.tasks: dict[tuple[int, str], Task] = {}
         self.record: ArmingRecord | None = None
+        self._queues: defaultdict[int, list[QueueKey]] = defaultdict(list)  # by lane, in order
 
     def read_record(self) -> ArmingRecord | None:
         return self.record
@@ -34,14 +39,14 @@ class MemoryStore:
         has_expired = there and there.expires_at and there.expires_at <= task.created_at
         if there and not has_expired:
             return False
-        self.tasks[task.lane, task.id] = task
+        self._put(task)
         return True
 
     def save(self, old: Task, new: Task) -> bool:
         there = self.tasks.get((old.lane, old.id))
         if there is None or there.rev != old.rev:
             return there == new
-        self.tasks[old.lane, old.id] = new
+        self._put(new)
         return True
 
     def get(self, lane: int, id: str) -> Task | None:
@@ -64,13 +69,13 @@ class MemoryStore:
             run=run,
             lateness_ms=round((now - key.queued).total_seconds() * 1000),
         )
-        self.tasks[key.lane, key.id] = claimed
+        self._put(claimed)
         return claimed
 
     def queued(
         self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
     ) -> Iterator[QueueKey]:
-        yield from self._keys(lane, after or datetime.min.replace(tzinfo=NEVER.tzinfo), before)
+        yield from self._keys(lane, after or _FIRST, before)
 
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
         for (its_lane, _), task in sorted(self.tasks.items()):
@@ -79,13 +84,29 @@ class MemoryStore:
                 yield task
 
     def count(self, lane: int, *, before: datetime = NEVER, most: int) -> int:
-        return min(most, len(self._keys(lane, datetime.min.replace(tzinfo=NEVER.tzinfo), before)))
+        return min(most, len(self._keys(lane, _FIRST, before)))
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
-        keys = self._keys(lane, datetime.min.replace(tzinfo=NEVER.tzinfo), NEVER)
-        return next((key.queued for key in keys if key not in skipping), NEVER)
+        return next((key.queued for key in self._queues[lane] if key not in skipping), NEVER)
 
     def _keys(self, lane: int, after: datetime, before: datetime) -> list[QueueKey]:
-        queued = (task for task in self.tasks.values() if task.lane == lane and task.queued)
-        keys = (QueueKey(queued=task.queued, id=task.id, lane=lane) for task in queued if task.queued)
-        return sorted(key for key in keys if after <= key.queued <= before)
+        queue = self._queues[lane]
+        first = bisect_left(queue, after, key=_queued)
+        return queue[first : bisect_right(queue, before, lo=first, key=_queued)]
+
+    def _put(self, task: Task) -> None:
+        queue = self._queues[task.lane]
+        before, key = _key(self.tasks.get((task.lane, task.id))), _key(task)
+        self.tasks[task.lane, task.id] = task
+        if before != key and before:
+            del queue[bisect_left(queue, before)]
+        if before != key and key:
+            insort(queue, key)
+
+
+def _key(task: Task | None) -> QueueKey | None:
+    return QueueKey(queued=task.queued, id=task.id, lane=task.lane) if task and task.queued else None
+
+
+def _queued(key: QueueKey) -> datetime:
+    return key.queued

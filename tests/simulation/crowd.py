@@ -1,0 +1,153 @@
+"""Many tasks due at once: DynamoDB as fast as it promises to be, and Lambdas that take a moment to start.
+
+Each call takes five milliseconds, and each lane takes so many write units a second, and no more.
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-key-design.html
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterator
+from datetime import datetime, timedelta
+from itertools import islice
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from duebell_infra.testing import MemoryStore
+from duebell_infra.testing.bell import Bell
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.backend import Backend
+from duebell_shared.function import Function
+from duebell_shared.instants import NEVER
+from duebell_shared.new_task import new_task
+from duebell_shared.rule import Rule
+from duebell_shared.settings import Settings
+from duebell_shared.task import QueueKey, Status, Task, lane_of
+from duebell_worker import Worker
+
+from .world import Process, SimulatedPool, World
+
+__all__ = ["Crowd"]
+
+_T = TypeVar("_T")
+
+#: Seconds that a call takes, and write units a second for each value of the partition key, index included.
+_CALL, _WRITES = 0.005, 1_000
+
+#: Write units of a claim (the item) and of an outcome (the item, and its place in the index deleted).
+_CLAIM, _OUTCOME = 1, 2
+
+_PAGE = 200
+
+#: Seconds until an invocation runs, and for how long it may.
+_START, _LIMIT = 0.5, 300.0
+
+
+class Crowd:
+    """So many tasks due now, in so many lanes, and at most so many runs that share them."""
+
+    def __init__(self, tasks: int, *, lanes: int, runs: int) -> None:
+        self.world = World(1)
+        self.settings = Settings(lanes=lanes, max_runs=runs, function="worker")
+        self.store = MemoryStore()
+        self.bell = Bell()
+        self.starts: list[tuple[datetime, str]] = []
+        self.reports: list[dict[str, Any]] = []
+        self.free_at = [self.world.now] * lanes
+        self.most_at_once = self._at_once = self._invocations = 0
+        for number in range(tasks):
+            task = new_task(
+                id=f"task-{number}", action="act", due=self.world.now, payload=None, now=self.world.now
+            )
+            self.store.insert(msgspec.structs.replace(task, lane=lane_of(task.id, lanes)))
+
+    def run(self) -> None:
+        """The rule rings once, and what comes of it comes to its end."""
+        self.invoke(None)
+        self.world.run_until(self.world.now + timedelta(seconds=2 * _LIMIT))
+
+    def invoke(self, event: object) -> None:
+        self._invocations += 1
+        process = Process(self.world, f"run-{self._invocations}")
+        self.world.after(_START, lambda: process.start(lambda: self._work(process, event)))
+
+    def _work(self, process: Process, event: object) -> None:
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        ends_at = self.world.now + timedelta(seconds=_LIMIT)
+        clock = process.clock
+        backend = Backend.over(
+            self.settings,
+            _SteadyStore(self, process),
+            Rule("duebell", self.bell.client, clock=clock, sleep=process.sleep),
+            clock=clock,
+            sleep=process.sleep,
+            function=Function("worker", lambda: cast("Any", self._lambda())),
+        )
+        worker = Worker(backend=backend, pool=lambda _: SimulatedPool(process))
+        worker.action("act")(lambda _, task: self.starts.append((self.world.now, task.id)))
+        left = lambda: max(int((ends_at - self.world.now).total_seconds() * 1000), 0)  # noqa: E731
+        context = SimpleNamespace(get_remaining_time_in_millis=left)
+        self.reports.append(worker.handler(event, cast("Any", context)))
+        self._at_once -= 1
+
+    def _lambda(self) -> SimpleNamespace:
+        return SimpleNamespace(invoke=lambda **given: self.invoke(json.loads(given["Payload"])))
+
+
+class _SteadyStore:
+    """The store as one process has it: every call takes its time, and waits for its lane's capacity."""
+
+    def __init__(self, crowd: Crowd, process: Process) -> None:
+        self._crowd = crowd
+        self._store = crowd.store
+        self._process = process
+
+    def read_record(self) -> ArmingRecord | None:
+        return self._call(self._store.read_record)
+
+    def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
+        return self._call(lambda: self._store.swap_record(old, new))
+
+    def insert(self, task: Task) -> bool:
+        return self._call(lambda: self._store.insert(task))
+
+    def save(self, old: Task, new: Task) -> bool:
+        return self._call(lambda: self._store.save(old, new), lane=old.lane, units=_OUTCOME)
+
+    def get(self, lane: int, id: str) -> Task | None:
+        return self._call(lambda: self._store.get(lane, id))
+
+    def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
+        return self._call(lambda: self._store.get_many(keys))
+
+    def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
+        return self._call(
+            lambda: self._store.claim(key, run=run, now=now, status=status), lane=key.lane, units=_CLAIM
+        )
+
+    def queued(
+        self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
+    ) -> Iterator[QueueKey]:
+        keys = self._store.queued(lane, after=after, before=before)
+        while page := self._call(lambda: list(islice(keys, _PAGE))):
+            yield from page
+
+    def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
+        yield from self._call(lambda: list(self._store.unqueued(lane, statuses, now=now)))
+
+    def count(self, lane: int, *, before: datetime = NEVER, most: int) -> int:
+        return self._call(lambda: self._store.count(lane, before=before, most=most))
+
+    def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
+        return self._call(lambda: self._store.head(lane, skipping=skipping))
+
+    def _call(self, effect: Callable[[], _T], *, lane: int = 0, units: int = 0) -> _T:
+        """The effect comes at the end; before that, the lane's capacity is waited for."""
+        now = self._crowd.world.now
+        free_at = max(self._crowd.free_at[lane], now) + timedelta(seconds=units / _WRITES)
+        if units:
+            self._crowd.free_at[lane] = free_at
+        waits = (free_at - now).total_seconds() if units else 0.0
+        self._process.sleep(max(_CALL, waits))
+        return effect()

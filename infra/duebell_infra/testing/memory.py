@@ -1,7 +1,7 @@
 """The queue in memory: the same contract as the DynamoDB table, and it passes the same tests."""
 
 from collections.abc import Collection, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -10,6 +10,9 @@ from duebell_shared.instants import NEVER, to_utc
 from duebell_shared.task import QueueKey, Status, Task
 
 __all__ = ["MemoryStore"]
+
+
+_FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 class MemoryStore:
@@ -70,7 +73,7 @@ class MemoryStore:
     def queued(
         self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
     ) -> Iterator[QueueKey]:
-        yield from self._keys(lane, after or datetime.min.replace(tzinfo=NEVER.tzinfo), before)
+        yield from self._keys(lane, after or _FIRST, before)
 
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
         for (its_lane, _), task in sorted(self.tasks.items()):
@@ -78,11 +81,11 @@ class MemoryStore:
             if its_lane == lane and task.status in statuses and is_kept:
                 yield task
 
-    def count(self, lane: int, *, before: datetime = NEVER, most: int) -> int:
-        return min(most, len(self._keys(lane, datetime.min.replace(tzinfo=NEVER.tzinfo), before)))
+    def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
+        return min(most, len(self._keys(lane, after or _FIRST, before)))
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
-        keys = self._keys(lane, datetime.min.replace(tzinfo=NEVER.tzinfo), NEVER)
+        keys = self._keys(lane, _FIRST, NEVER)
         return next((key.queued for key in keys if key not in skipping), NEVER)
 
     def _keys(self, lane: int, after: datetime, before: datetime) -> list[QueueKey]:

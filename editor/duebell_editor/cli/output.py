@@ -23,8 +23,8 @@ from .text import local, plain, relative, when
 
 __all__ = [
     "console",
+    "print_change",
     "print_json",
-    "show_change",
     "show_diagnosis",
     "show_preview",
     "show_status",
@@ -71,8 +71,11 @@ def print_json(document: Mapping[str, Any]) -> None:
     print(json.dumps(document, default=render))
 
 
-def show_change(task: Task, now: datetime) -> None:
-    """One line that says what a task is now."""
+def print_change(task: Task, now: datetime, *, as_json: bool) -> None:
+    """What a task is now: in one line for people, or all of it."""
+    if as_json:
+        print_json(task_json(task))
+        return
     line = Text.assemble(task.id, ": ", _status(task.status), f", {task.action} due {when(task.due, now)}")
     console().print(line, soft_wrap=True)
 

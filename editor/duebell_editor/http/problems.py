@@ -10,7 +10,6 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from duebell_editor.expecting import TaskChanged
 from duebell_shared.errors import (
     AwsRefused,
     AwsUnavailable,
@@ -18,6 +17,7 @@ from duebell_shared.errors import (
     InvalidInput,
     NotArmed,
     NotDeployed,
+    TaskChanged,
     TaskConflict,
     TaskExists,
     TaskNotFound,
@@ -75,7 +75,7 @@ def _deliberate(request: Request, error: Exception) -> Response:
         case InvalidInput():
             extra = {"field": error.field, "reason": error.reason}
         case TaskChanged():
-            extra = {"id": error.task.id, "rev": error.task.rev}
+            extra = {"id": error.id, "rev": error.rev}
         case TaskNotFound() | TaskExists():
             extra = {"id": error.id}
         case NotArmed():

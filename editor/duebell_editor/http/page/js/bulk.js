@@ -17,6 +17,7 @@ const VERBS = {
     done: "cancelled",
     statuses: ["scheduled", "running", "paused", "failed", "expired"],
     danger: true,
+    after: " They stay as history, and this cannot be undone.",
   },
 };
 
@@ -82,11 +83,11 @@ async function run(verb) {
       toast(`None of them can be ${VERBS[verb].done}`);
       return;
     }
-    const { name, danger } = VERBS[verb];
+    const { name, danger, after = "" } = VERBS[verb];
     const first = found.is_all
       ? ""
       : `the first ${found.found.toLocaleString("en")} of them; there are more. Of these, `;
-    const text = `${first}${tasks(found.found)} will be ${VERBS[verb].done}${everything ? filterWords() : ""}.`;
+    const text = `${first}${tasks(found.found)} will be ${VERBS[verb].done}${everything ? filterWords() : ""}.${after}`;
     if (
       !(await confirm(
         `${name} ${tasks(found.found)}?`,

@@ -232,7 +232,8 @@ class Editor:
 
         What is not given stays as it is, and None means what it means for `add`: `end=None` is no end,
         `payload=None` an empty object. Another schedule comes with its own time zone, start and end. It
-        holds from now on: an occurrence of the old one that was not tried yet gives way to its first.
+        holds from now on: an occurrence of the old one that was not tried yet gives way to its first, unless
+        the new one has it too.
         A failed task can be given another payload or action, to be retried then.
         Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """

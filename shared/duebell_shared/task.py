@@ -209,11 +209,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def rescheduled(self, recurrence: Recurrence, *, now: datetime) -> Self:
         """With another schedule, or other rules for it, from now on.
 
-        An occurrence of the old schedule that was not tried yet gives way to the new one's first. One that
-        is to be retried, was moved or is extra stays.
+        An occurrence of the old schedule that was not tried yet gives way to the new one's first, unless it
+        is one of its too. One that is to be retried, was moved or is extra stays.
         """
         self._only("reschedule", Status.SCHEDULED, Status.PAUSED)
-        recurrence = replace(recurrence, next_due=recurrence.schedule.first(now))
+        recurrence = recurrence.instead_of(self.recurrence, self.due, now)
         if self.recurrence and self.recurrence.turn is not Turn.IN_LINE:
             recurrence = recurrence.put_aside(self._seat(self.queued or self._delayed(self.due)))
         seated = self._next(recurrence=recurrence, expires_after=None)._seated()

@@ -7,6 +7,7 @@ import pytest
 
 from duebell_editor import Editor, InvalidTask, Task, TaskChanged
 from tests.editor.memory import Scheduler
+from tests.support import NOON
 
 
 @pytest.fixture
@@ -78,3 +79,31 @@ def test_a_limit_that_is_taken_away_is_gone(editor: Editor) -> None:
         editor.update("r", expires_after=timedelta(hours=1))
     with pytest.raises(InvalidTask, match="schedule: cannot be taken away"):
         editor.update("r", schedule=None)  # type: ignore[arg-type]
+
+
+def test_an_occurrence_that_waits_is_not_lost_when_only_the_rules_change(editor: Editor) -> None:
+    # Given an occurrence that is due, and looked at some time later
+    task = editor.add("x", schedule="rate(1 hour)", start=NOON, spread=timedelta(minutes=50), id="r")
+    assert task.queued
+    assert task.due < task.queued
+    # When anything but the expression changes
+    for change in ({"max_runs": 9}, {"missed": "skip"}, {"end": NOON + timedelta(days=9)}, {"spread": None}):
+        changed = editor.update("r", **change)
+        # Then it is still the one to come
+        assert changed.due == task.due
+        assert changed.recurrence
+        assert changed.recurrence.next_due == task.due + timedelta(hours=1)
+
+
+def test_a_moved_occurrence_does_not_come_twice_when_the_rules_change(editor: Editor) -> None:
+    task = editor.add("x", schedule="0 9 * * *", id="r")
+    moved = editor.move("r", due=timedelta(hours=1))
+    changed = editor.update("r", max_runs=9)
+    assert (changed.due, changed.queued) == (moved.due, moved.queued)
+    assert changed.recurrence
+    assert changed.recurrence.next_due == task.due + timedelta(days=1)
+
+
+def test_another_schedule_begins_with_its_own_first(editor: Editor) -> None:
+    editor.add("x", schedule="0 9 * * *", id="r")
+    assert editor.update("r", schedule="30 9 * * *").due == NOON + timedelta(hours=21, minutes=30)

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor import Occurrence, Recurrence, Schedule, SchedulerStatus
+from duebell_editor import Missed, Occurrence, Recurrence, Schedule, SchedulerStatus
 from duebell_shared.instants import render
 from duebell_shared.task import Status, Task
 
@@ -43,6 +43,12 @@ _STYLES = {
     Status.FAILED: "red",
     Status.CANCELLED: "dim",
     Status.EXPIRED: "yellow",
+}
+
+_MISSED = {
+    Missed.ONCE: "are made up for once",
+    Missed.ALL: "are made up for, each",
+    Missed.SKIP: "are skipped",
 }
 
 #: When nobody looks, a line is as long as it is: what is cut or wrapped cannot be searched or copied.
@@ -133,6 +139,10 @@ def show_task(task: Task, now: datetime) -> None:
         "forgotten": when(task.expires_at, now),
         "payload": Text(plain(json.dumps(task.payload, ensure_ascii=False, indent=2))),
     }
+    if task.spread:
+        rows["spread"] = f"up to {task.spread}"
+    if task.expires_after is not None:
+        rows["expires"] = f"when {task.expires_after} late"
     if task.recurrence:
         rows.update(_recurrence(task.recurrence, now))
     if task.failure:
@@ -180,10 +190,11 @@ def show_diagnosis(status: SchedulerStatus) -> None:
 def _recurrence(recurrence: Recurrence, now: datetime) -> dict[str, str | Text]:
     limit = f" of {recurrence.max_runs}" if recurrence.max_runs else ""
     failures = recurrence.consecutive_failures
+    before = f"; {recurrence.missed_runs} before this one" if recurrence.missed_runs else ""
     return {
         "schedule": Text(f"{recurrence.schedule.describe()}  {recurrence.schedule.expression}"),
         "after this": when(recurrence.next_due, now),
-        "missed": f"{recurrence.missed}; {recurrence.missed_runs} before this one",
+        "missed ones": _MISSED[recurrence.missed] + before,
         "runs": f"{recurrence.runs}{limit}" + (f", the last {failures} failed" if failures else ""),
         "waiting aside": str(len(recurrence.aside)),
     }

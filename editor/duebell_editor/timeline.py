@@ -6,7 +6,6 @@ the queue is. Where tasks are few, one page of keys covers many buckets; where t
 and sends no keys.
 """
 
-import bisect
 import itertools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -96,23 +95,23 @@ def _borders(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[da
 
 
 def _count_lane(store: Store, lane: int, borders: Sequence[datetime]) -> list[int]:
-    """Tasks of the lane in each bucket, counted up to _COUNTED."""
+    """Tasks of the lane in each bucket, counted up to _COUNTED: what is beyond that is skipped, not read."""
     counts = [0] * (len(borders) - 1)
     is_crowded = False
     at = 0
     while at < len(counts):
-        if not is_crowded:
-            keys = store.queued(lane, after=borders[at], before=borders[-1] - _MILLISECOND)
-            page = list(itertools.islice(keys, _COUNTED))
-            of_page = [bisect.bisect_right(borders, key.queued) - 1 for key in page]
-            for bucket in of_page:
-                counts[bucket] += 1
-            if len(page) < _COUNTED:
+        if is_crowded:  # after one bucket that holds more than a page, the next most likely does too
+            end = borders[at + 1] - _MILLISECOND
+            counts[at] = store.count(lane, after=borders[at], before=end, most=_COUNTED)
+        else:
+            for key in store.queued(lane, after=borders[at], before=borders[-1] - _MILLISECOND):
+                while key.queued >= borders[at + 1]:
+                    at += 1
+                counts[at] += 1
+                if counts[at] == _COUNTED:
+                    break
+            else:
                 return counts
-            at = of_page[-1]  # where the page ends; the buckets before are complete
-        # After a crowded bucket a page would most likely not reach beyond the next one either.
-        end = borders[at + 1] - _MILLISECOND
-        counts[at] = store.count(lane, after=borders[at], before=end, most=_COUNTED)
         is_crowded = counts[at] == _COUNTED
         at += 1
     return counts

@@ -270,6 +270,17 @@ def test_an_address_that_others_reach_takes_a_token(duebell: Duebell, host: str)
     assert "DUEBELL_EDITOR_TOKEN" in err
 
 
+def test_a_list_can_be_of_ids_with_one_beginning_and_of_the_latest(duebell: Duebell, editor: Editor) -> None:
+    for id in ("a-1", "a-2", "b-1"):
+        duebell("add", "x", "--in", "1h", "--id", id)
+    assert [task["id"] for task in lines(duebell("list", "--prefix", "a-", "--json").out)] == ["a-1", "a-2"]
+    for id in ("b-1", "a-1"):
+        duebell("cancel", id)
+    listed = duebell("list", "--status", "cancelled", "--latest-first", "--limit", "1", "--json")
+    assert [task["id"] for task in lines(listed.out)] == ["b-1"]  # of one moment, the last id first
+    assert "--cursor" in listed.err
+
+
 def test_an_id_that_is_taken_is_told_with_the_options_there_are(duebell: Duebell) -> None:
     duebell("add", "x", "--in", "1h", "--id", "a")
     status, _, err = duebell("add", "x", "--in", "1h", "--id", "a")

@@ -127,7 +127,9 @@ def _refused(request: Request, error: Exception) -> Response:
     """What the framework refuses: no such path, no such method, a body that cannot be read."""
     if not isinstance(error, HTTPException):
         return _unexpected(request, error)
-    return problem(error.status_code, str(error.detail), headers=error.headers)
+    is_nowhere = error.status_code == HTTPStatus.NOT_FOUND
+    detail = "there is nothing here; /docs says what there is" if is_nowhere else str(error.detail)
+    return problem(error.status_code, detail, headers=error.headers)
 
 
 def _unexpected(request: Request, error: Exception) -> Response:

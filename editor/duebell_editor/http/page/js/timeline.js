@@ -115,6 +115,9 @@ async function refresh() {
     drawBars(byId("chart"), found.buckets, { step, pick, after: filters.after });
     seen = [found.buckets, found.is_all];
     say(...seen);
+  } catch (error) {
+    if (mine === latest && !seen) byId("chart-note").textContent = `It cannot be shown: ${error.message}`;
+    throw error;
   } finally {
     if (mine === latest) byId("chart").setAttribute("aria-busy", "false");
   }

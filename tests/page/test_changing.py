@@ -167,6 +167,16 @@ def test_a_recurring_task_is_cancelled_only_when_that_is_confirmed(
     assert scene.editor.get("daily-report").status is Status.CANCELLED
 
 
+def test_the_keyboards_place_is_not_lost_when_a_button_is_gone(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    show(page, "sale-50")
+    page.get_by_role("button", name="Pause", exact=True).press("Enter")
+    # Pause gives way to Resume, which the next key reaches
+    expect(page.get_by_role("button", name="Resume", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").get_by_text("scheduled", exact=True)).to_be_visible()
+
+
 def test_pause_resume_move_and_run_now(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
     show(page, "sale-50")

@@ -10,8 +10,9 @@ from duebell_shared.errors import DuebellError, InvalidQuery
 from duebell_shared.task import Status, Task
 
 from .editor import Editor
-from .listing import _decode
-from .searching import Search, search
+from .filtering import Filter
+from .listing import search
+from .reading import Queue
 
 __all__ = ["MAX_BULK", "BulkFailure", "BulkReport", "Verb", "change_all", "eligible", "find_all"]
 
@@ -68,16 +69,15 @@ def eligible(verb: Verb, asked: Iterable[Status]) -> frozenset[Status]:
     return wanted & can
 
 
-def find_all(editor: Editor, wanted: Search, *, limit: int) -> tuple[tuple[str, ...], bool]:
-    """The ids of at most `limit` tasks that are found, and whether these are all."""
+def find_all(queue: Queue, which: Filter) -> tuple[tuple[str, ...], bool]:
+    """The ids of those that are found, at most as many as the filter's limit, and whether these are all."""
     ids: list[str] = []
-    page = search(editor, wanted)
+    page = search(queue, which)
     while True:
         ids += [task.id for task in page.tasks]
-        if len(ids) >= limit or page.cursor is None:
-            return tuple(ids[:limit]), len(ids) <= limit and page.cursor is None
-        which = msgspec.structs.replace(wanted.which, start=_decode(page.cursor))
-        page = search(editor, msgspec.structs.replace(wanted, which=which))
+        if len(ids) >= which.limit or page.cursor is None:
+            return tuple(ids[: which.limit]), len(ids) <= which.limit and page.cursor is None
+        page = search(queue, which.following(page.cursor))
 
 
 def change_all(editor: Editor, verb: Verb, ids: Iterable[str]) -> BulkReport:

@@ -9,8 +9,7 @@ import msgspec
 from duebell_shared.instants import NEVER
 from duebell_shared.task import QueueKey
 
-from .editor import Editor
-from .inside import inside
+from .reading import Queue
 
 __all__ = ["Look", "Watched", "look"]
 
@@ -41,14 +40,13 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     revs: tuple[int | None, ...]
 
 
-def look(editor: Editor, watched: Watched) -> Look:
+def look(queue: Queue, watched: Watched) -> Look:
     """One read for the arming record, one for each lane, one for each task."""
-    its = inside(editor)
-    record, now = its.read_record(), its.clock()
+    record, now = queue.record(), queue.clock()
     stretches = (
-        its.store.queued(lane, after=watched.after, before=watched.before) for lane in range(its.lanes)
+        queue.store.queued(lane, after=watched.after, before=watched.before) for lane in range(queue.lanes)
     )
-    tasks = (editor._stored(id, now) for id in watched.ids)  # noqa: SLF001 - part of the editor
+    tasks = (queue.get(id, now=now) for id in watched.ids)
     return Look(
         arming=record.rev,
         busy=any(not lane.is_free(now) for lane in record.lanes),

@@ -3,19 +3,18 @@
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from enum import StrEnum
-from functools import cached_property
 from typing import Any, Literal, Self
 
 import boto3
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AwsError,
-    InvalidTask,
     NotArmed,
     NotDeployed,
+    TaskChanged,
     TaskConflict,
     TaskExists,
     TaskNotFound,
@@ -24,13 +23,17 @@ from duebell_shared.given import check_name
 from duebell_shared.new_task import new_task
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
-from duebell_shared.task import Status, Task, lane_of
+from duebell_shared.task import Status, Task
 
-from .listing import Page, list_tasks, make_filter
+from .filtering import make_filter
+from .listing import Page, list_tasks
 from .many import AddReport, NewTask, check_all, write_all
-from .recurring import Recurring, changed_recurrence, new_recurrence
+from .reading import Queue
+from .recurring import new_recurrence
 from .status import SchedulerStatus, read_status
+from .taken import IfExists, check_if_exists
 from .transfer import ImportReport, export_tasks, read_chunks, write_chunk
+from .updating import Update
 
 __all__ = ["Editor", "IfExists"]
 
@@ -38,19 +41,14 @@ __all__ = ["Editor", "IfExists"]
 _TRIES = 5
 
 
-class IfExists(StrEnum):
-    """What `add` does when there is a task with this id already, waiting or as history."""
-
-    FAIL = "fail"
-    KEEP = "keep"
-    REPLACE = "replace"
-
-
 class Editor:
     """Adds tasks and changes them. Thread-safe; make one and keep it.
 
     Every method may raise AwsRefused, AwsUnavailable and NotDeployed. Those that set a time return only when
     the rule is confirmed to ring for it; they raise NotArmed when the change is stored and that is not so.
+
+    Those that change one task take the `rev` that it had when it was read: if it was changed since, by
+    whomever, they change nothing and raise TaskChanged.
     """
 
     def __init__(
@@ -65,6 +63,7 @@ class Editor:
         `backend` stands in for both, for tests with a clock of their own.
         """
         self._backend = backend or Backend.connect(settings or Settings.from_env(), session)
+        self.queue = Queue(self._backend)
         self._store = self._backend.store
         self._armer = self._backend.armer
         self._clock = self._backend.clock
@@ -94,8 +93,8 @@ class Editor:
         """Add a task: run `action` with `payload` at `due`, or by a `schedule`. Returns it as stored.
 
         action         name of an action of the worker, 1 to 256 printable characters
-        due            an aware datetime, or a timedelta from now; what is past runs at once (the first minute
-                       that a rule can safely ring in)
+        due            an aware datetime, or a timedelta from now; what is past, or a negative timedelta, runs
+                       at once (the first minute that a rule can safely ring in)
         schedule       instead of due: `rate(2 hours)`, `cron(0 9 ? * MON-FRI *)` as AWS writes it, five cron
                        fields as everyone else does, or `at(2026-12-31T09:00:00)`
         timezone       the schedule's, an IANA name; UTC if not given
@@ -106,13 +105,14 @@ class Editor:
         spread         run it up to so long after it is due, always the same for the same id, so that many
                        tasks of one time do not all run at once; at most a day
         expires_after  do not run it when that cannot be started within so much of its due date
-        payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB
+        payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB. A set is
+                       refused, unless its field in such a type says that it is one
         id             1 to 256 printable characters; generated if not given
         if_exists      with a task of this id there: fail (TaskExists), keep that one, or replace it
 
         Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, NotArmed.
         """
-        if_exists = _if_exists(if_exists)
+        if_exists = check_if_exists(if_exists)
         given = NewTask(
             action=action,
             due=due,
@@ -146,7 +146,7 @@ class Editor:
         are stored. `progress` is told how many are done. Raises NotArmed, with the report as its `report`,
         when they are stored and the rule could not be confirmed.
         """
-        if_exists = _if_exists(if_exists)
+        if_exists = check_if_exists(if_exists)
         checked = [self._placed(task) for task in check_all(tasks, self._check)]
         stored, failures = write_all(checked, lambda task: self._write(task, if_exists), progress)
         report = AddReport(added=tuple(task.id for task in stored), failures=failures)
@@ -159,7 +159,7 @@ class Editor:
 
     def get(self, id: str) -> Task:
         """The task with this id: one read, strongly consistent. Raises TaskNotFound."""
-        task = self._stored(check_name("id", id), self._clock())
+        task = self.queue.get(check_name("id", id))
         if task is None:
             raise TaskNotFound(id)
         return task
@@ -169,8 +169,10 @@ class Editor:
         *,
         status: Status | str | Iterable[Status | str] | None = None,
         action: str | None = None,
+        prefix: str = "",
         after: datetime | None = None,
         before: datetime | None = None,
+        latest_first: bool = False,
         limit: int = 100,
         cursor: str | None = None,
     ) -> Page:
@@ -179,101 +181,113 @@ class Editor:
         status         one or several; what is in the queue (scheduled and running) if not given. Paused and
                        finished tasks are not in the queue's index, so asking for them reads all of history
         action         of this action only
+        prefix         whose ids start with this only
         after, before  within these, both included
+        latest_first   what ended last comes first, and is bounded by when it ended; for tasks that have left
+                       the queue, with others among them it means nothing
         limit          at most this many, 1 to 1,000
         cursor         the last page's, for the next
 
         Raises InvalidQuery.
         """
         which = make_filter(
-            status=status, action=action, after=after, before=before, limit=limit, cursor=cursor
+            status=status,
+            action=action,
+            prefix=prefix,
+            after=after,
+            before=before,
+            latest_first=latest_first,
+            limit=limit,
+            cursor=cursor,
         )
-        return list_tasks(self._store, self._lanes, which, now=self._clock())
+        return list_tasks(self.queue, which)
 
-    def move(self, id: str, *, due: datetime | timedelta) -> Task:
+    def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
         """Another due date for a task that is scheduled, paused or running, with all attempts to come.
 
         A running attempt is not stopped, but its outcome no longer applies. Of a recurring task this moves
         the one occurrence that it stands at, as long as that does not run, and leaves the others alone.
         Raises TaskNotFound, TaskConflict, InvalidTask, NotArmed.
         """
-        return self._change(id, lambda task: task.moved(due, now=self._clock()))
+        return self._change(id, lambda task: task.moved(due, now=self._clock()), rev)
 
     def update(
         self,
         id: str,
         *,
-        payload: object = None,
-        action: str | None = None,
-        due: datetime | timedelta | None = None,
-        schedule: str | None = None,
-        timezone: str | None = None,
-        start: datetime | None = None,
-        end: datetime | None = None,
-        missed: Missed | Literal["once", "all", "skip"] | None = None,
-        max_runs: int | None = None,
+        payload: object = UNSET,
+        action: str | UnsetType = UNSET,
+        due: datetime | timedelta | UnsetType = UNSET,
+        schedule: str | UnsetType = UNSET,
+        timezone: str | UnsetType | None = UNSET,
+        start: datetime | UnsetType | None = UNSET,
+        end: datetime | UnsetType | None = UNSET,
+        missed: Missed | Literal["once", "all", "skip"] | UnsetType | None = UNSET,
+        max_runs: int | UnsetType | None = UNSET,
+        spread: timedelta | UnsetType | None = UNSET,
+        expires_after: timedelta | UnsetType | None = UNSET,
+        rev: int | None = None,
     ) -> Task:
         """Change a task that is scheduled or paused, in one step; the arguments are those of `add`.
 
-        What is None stays as it is, but another schedule comes with its own time zone, start and end. It
-        holds from now on: an occurrence of the old one that was not tried yet gives way to its first.
+        What is not given stays as it is, and None means what it means for `add`: `end=None` is no end,
+        `payload=None` an empty object. Another schedule comes with its own time zone, start and end. It
+        holds from now on: an occurrence of the old one that was not tried yet gives way to its first, unless
+        the new one has it too.
         A failed task can be given another payload or action, to be retried then.
         Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """
-        recurring = Recurring(
-            schedule=schedule, timezone=timezone, start=start, end=end, missed=missed, max_runs=max_runs
+        update = Update(
+            payload=payload,
+            action=action,
+            due=due,
+            schedule=schedule,
+            timezone=timezone,
+            start=start,
+            end=end,
+            missed=missed,
+            max_runs=max_runs,
+            spread=spread,
+            expires_after=expires_after,
         )
-        if payload is None and action is None and due is None and not recurring.says_something:
-            raise InvalidTask("change", "is empty: give a payload, an action, a due date or a schedule")
-        if due is not None and recurring.says_something:
-            raise InvalidTask("due", "goes without a schedule: move the occurrence, then update the schedule")
+        update.check()
+        return self._change(id, lambda task: update.of(task, now=self._clock()), rev)
 
-        def change(task: Task) -> Task:
-            now = self._clock()
-            updated = task.updated(payload=payload, action=action)
-            if due is not None:
-                updated = updated.moved(due, now=now)
-            if recurring.says_something:
-                updated = updated.rescheduled(changed_recurrence(task, recurring, now), now=now)
-            return updated
-
-        return self._change(id, change)
-
-    def cancel(self, id: str) -> Task:
+    def cancel(self, id: str, *, rev: int | None = None) -> Task:
         """Never run this task; it is kept as history. A failed task too, which settles it.
 
         A running attempt is not stopped, but its outcome no longer applies.
         Raises TaskNotFound, TaskConflict.
         """
         retention = self._backend.settings.retention
-        return self._change(id, lambda task: task.cancelled(now=self._clock(), retention=retention))
+        return self._change(id, lambda task: task.cancelled(now=self._clock(), retention=retention), rev)
 
-    def pause(self, id: str) -> Task:
+    def pause(self, id: str, *, rev: int | None = None) -> Task:
         """Take a scheduled task out of the queue until it is resumed. Raises TaskNotFound, TaskConflict."""
-        return self._change(id, Task.paused)
+        return self._change(id, Task.paused, rev)
 
-    def resume(self, id: str) -> Task:
+    def resume(self, id: str, *, rev: int | None = None) -> Task:
         """Put a paused task back; it runs at once if its due date has passed.
 
         Of a recurring task's occurrences that passed meanwhile, its policy on missed ones disposes.
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
-        return self._change(id, lambda task: task.resumed(now=self._clock()))
+        return self._change(id, lambda task: task.resumed(now=self._clock()), rev)
 
-    def run_now(self, id: str) -> Task:
+    def run_now(self, id: str, *, rev: int | None = None) -> Task:
         """Run a recurring task once more, now, beside its schedule, which goes on undisturbed.
 
         A scheduled task that runs once is run now instead of when it is due.
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
-        return self._change(id, lambda task: task.run_extra(now=self._clock()))
+        return self._change(id, lambda task: task.run_extra(now=self._clock()), rev)
 
-    def retry(self, id: str) -> Task:
+    def retry(self, id: str, *, rev: int | None = None) -> Task:
         """Run a failed or expired task again, now, with all attempts to come.
 
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
-        return self._change(id, lambda task: task.retried(now=self._clock()))
+        return self._change(id, lambda task: task.retried(now=self._clock()), rev)
 
     def status(self, *, thorough: bool = False) -> SchedulerStatus:
         """How the scheduler stands, and what is wrong with it, if anything.
@@ -291,7 +305,7 @@ class Editor:
 
     def export_tasks(self) -> Iterator[bytes]:
         """Every task as a line of JSON, history included, read as it is consumed: for `import_tasks`."""
-        return export_tasks(self._store, self._lanes, self._clock())
+        return export_tasks(self.queue)
 
     def import_tasks(
         self, lines: Iterable[bytes | str], *, progress: Callable[[int], None] = lambda _: None
@@ -304,7 +318,7 @@ class Editor:
         """
         done = 0
         report = ImportReport(written=0, there=0)
-        for chunk in read_chunks(lines, self._lanes):
+        for chunk in read_chunks(lines, self.queue.lanes):
             part, waiting = write_chunk(chunk, self._store.insert)
             self._arm(waiting)
             report = report + part
@@ -312,17 +326,9 @@ class Editor:
             progress(done)
         return report
 
-    @cached_property
-    def _lanes(self) -> int:
-        """The queue's own number of lanes, which never changes: read once."""
-        return len(self._armer.read().lanes)
-
-    def _lane_of(self, id: str) -> int:
-        return lane_of(id, self._lanes)
-
     def _placed(self, task: Task) -> Task:
         """The task in its lane. Only when all is checked: the first look for the lanes makes the record."""
-        return msgspec.structs.replace(task, lane=self._lane_of(task.id))
+        return msgspec.structs.replace(task, lane=self.queue.lane_of(task.id))
 
     def _check(self, given: NewTask) -> Task:
         now = self._clock()
@@ -337,18 +343,13 @@ class Editor:
             expires_after=given.expires_after,
         )
 
-    def _stored(self, id: str, now: datetime) -> Task | None:
-        """The task with this id; history that has expired by now counts as deleted, whether it is or not."""
-        task = self._store.get(self._lane_of(id), id)
-        return None if task and task.expires_at and task.expires_at <= now else task
-
     def _write(self, task: Task, if_exists: IfExists) -> Task:
         for _ in range(_TRIES):
             if self._store.insert(task):
                 return task
             if if_exists is IfExists.FAIL:
                 raise TaskExists(task.id)
-            there = self._stored(task.id, task.created_at)
+            there = self.queue.get(task.id, now=task.created_at)
             if there and if_exists is IfExists.KEEP:
                 return there
             if there:
@@ -357,9 +358,12 @@ class Editor:
                     return replacement
         raise _kept_changing(task.id)
 
-    def _change(self, id: str, change: Callable[[Task], Task]) -> Task:
+    def _change(self, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
+        """Read, change and write on condition of the rev that was read: `rev`, if one is expected."""
         for _ in range(_TRIES):
             task = self.get(id)
+            if rev is not None and task.rev != rev:
+                raise TaskChanged(id, expected=rev, rev=task.rev)
             changed = change(task)
             if self._store.save(task, changed):
                 self._arm([changed] if changed.queued != task.queued else [])
@@ -380,13 +384,6 @@ class Editor:
             what = f"task {waiting[0][2]!r} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
             raise NotArmed(f"{what} stored, but {error}") from error
         self._backend.hasten(record)
-
-
-def _if_exists(given: str) -> IfExists:
-    try:
-        return IfExists(given)
-    except ValueError:
-        raise InvalidTask("if_exists", f"must be 'fail', 'keep' or 'replace', not {given!r}") from None
 
 
 def _kept_changing(id: str) -> TaskConflict:

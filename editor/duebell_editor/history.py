@@ -13,10 +13,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from duebell_shared.recurrence import Result
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.task import Status, Task
 
-from .editor import Editor
-from .inside import Inside, inside
+from .reading import Queue
 from .timeline import Step, edges
 
 __all__ = ["Ended", "History", "history"]
@@ -26,8 +25,6 @@ _READ = 5_000
 
 #: Tasks of the queue whose past occurrences count too: recurring ones most often stand near its head.
 _RECURRING = 500
-
-_BATCH = 100
 
 _RESULTS = {Status.DONE: Result.DONE, Status.FAILED: Result.FAILED, Status.EXPIRED: Result.SKIPPED}
 
@@ -57,15 +54,14 @@ class _End(msgspec.Struct, frozen=True):
     lateness_ms: int | None
 
 
-def history(editor: Editor, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> History:
+def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> History:
     """So many buckets from the step that `start` is in. Cancelled tasks did not run and are left out.
 
     Raises InvalidQuery.
     """
-    its = inside(editor)
     borders = edges(start, step, count, zone)
-    finished = [_finished(its, lane) for lane in range(its.lanes)]
-    waiting = _waiting(its)
+    finished = [_finished(queue, lane) for lane in range(queue.lanes)]
+    waiting = list(queue.tasks(itertools.islice(queue.keys(), _RECURRING)))
     buckets: list[list[_End]] = [[] for _ in borders[1:]]
     for end in itertools.chain.from_iterable(map(_ends, itertools.chain(waiting, *finished))):
         if borders[0] <= end.at < borders[-1]:
@@ -79,21 +75,9 @@ def history(editor: Editor, start: datetime, step: Step, count: int, *, zone: Zo
     )
 
 
-def _finished(its: Inside, lane: int) -> list[Task]:
-    tasks = its.store.unqueued(lane, {*_RESULTS, Status.PAUSED}, now=its.clock())
+def _finished(queue: Queue, lane: int) -> list[Task]:
+    tasks = queue.store.unqueued(lane, {*_RESULTS, Status.PAUSED}, now=queue.clock())
     return list(itertools.islice(tasks, _READ))
-
-
-def _waiting(its: Inside) -> list[Task]:
-    each = (its.store.queued(lane) for lane in range(its.lanes))
-    keys: list[QueueKey] = []
-    for lane in each:
-        keys += itertools.islice(lane, _RECURRING // its.lanes)
-    tasks: list[Task] = []
-    while keys:
-        tasks += its.store.get_many(keys[:_BATCH]).values()
-        keys = keys[_BATCH:]
-    return tasks
 
 
 def _ends(task: Task) -> Iterator[_End]:

@@ -4,33 +4,20 @@ What waits or runs stands in the index, so a page of it costs what it shows. Pau
 left the index: they are found by reading their lanes through, and a page of them costs what history holds.
 """
 
-import base64
-import binascii
 import heapq
 import itertools
-from collections.abc import Collection, Iterable, Iterator
-from datetime import UTC, datetime
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from duebell_shared.errors import InvalidQuery
-from duebell_shared.instants import NEVER, to_utc
-from duebell_shared.store import Store
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.task import Status, Task
 
-__all__ = ["Filter", "Page", "list_tasks", "make_filter"]
+from .filtering import QUEUED, Filter, Place, place_from
+from .reading import BATCH, Queue
 
-MAX_LIMIT = 1000
+__all__ = ["Page", "Patience", "list_tasks", "search"]
 
-_QUEUED = frozenset({Status.SCHEDULED, Status.RUNNING})
-
-#: Tasks fetched at a time from their keys: DynamoDB's limit for one BatchGetItem.
-_BATCH = 100
-
-
-#: Before every other instant.
-_FIRST = datetime.min.replace(tzinfo=UTC)
+_OTHERS = frozenset(Status) - QUEUED
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,128 +27,72 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
-class Place(NamedTuple):
-    """Where a page ended: the time listed by, and the id."""
+class Patience(NamedTuple):
+    """How many keys of the queue are looked at for one page, and how many tasks are read in full."""
 
-    at: Annotated[datetime, msgspec.Meta(tz=True)]
-    id: str
-
-
-class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which tasks to list, checked."""
-
-    statuses: frozenset[Status]
-    action: str | None
-    after: datetime
-    before: datetime
-    limit: int
-    start: Place | None
+    keys: int
+    tasks: int
 
 
-def make_filter(
-    *,
-    status: Status | str | Iterable[Status | str] | None,
-    action: str | None,
-    after: datetime | None,
-    before: datetime | None,
-    limit: int,
-    cursor: str | None,
-) -> Filter:
-    """The filter that these arguments mean. Raises InvalidQuery with the field and the reason."""
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidQuery("limit", f"must be 1 to {MAX_LIMIT}, not {limit}")
-    return Filter(
-        statuses=_statuses(status),
-        action=action,
-        after=_FIRST if after is None else to_utc(_aware("after", after)),
-        before=NEVER if before is None else _floor(_aware("before", before)),
-        limit=limit,
-        start=None if cursor is None else _decode(cursor),
-    )
+#: What someone who waits for an answer may want to wait for.
+_PATIENCE = Patience(keys=5_000, tasks=1_000)
 
 
-def list_tasks(store: Store, lanes: int, which: Filter, *, now: datetime) -> Page:
-    """The page of tasks that the filter asks for."""
-    waiting = _waiting(store, lanes, which) if which.statuses & _QUEUED else iter(())
-    others = _others(store, lanes, which, now) if which.statuses - _QUEUED else iter(())
-    found = list(itertools.islice(heapq.merge(waiting, others, key=_place), which.limit + 1))
-    tasks = tuple(found[: which.limit])
-    return Page(tasks=tasks, cursor=_encode(_place(tasks[-1])) if found[which.limit :] else None)
+def list_tasks(queue: Queue, which: Filter, *, patience: Patience | None = None) -> Page:
+    """The page of tasks that the filter asks for: full, unless these are the last.
+
+    With `patience`, what is rare in a long queue is not looked for to its end: a page may then hold fewer
+    tasks than were asked for, or none, and its cursor goes on where it stopped.
+    """
+    pages = []
+    if which.statuses & QUEUED:
+        pages.append(_in_queue(queue, which.only(QUEUED), patience))
+    if which.statuses & _OTHERS:
+        pages.append(_in_history(queue, which.only(_OTHERS)))
+    return pages[0] if len(pages) == 1 else _merged(which, pages)
 
 
-def _place(task: Task) -> Place:
-    """Tasks are listed by when they are next looked at, and those that are not any more by their due date."""
-    return Place(task.due if task.queued is None else task.queued, task.id)
+def search(queue: Queue, which: Filter) -> Page:
+    """The same for someone who waits for the answer: within seconds, however long the queue is."""
+    return list_tasks(queue, which, patience=_PATIENCE)
 
 
-def _is_wanted(task: Task, which: Filter) -> bool:
-    has_action = which.action is None or task.action == which.action
-    is_in_time = which.after <= _place(task).at <= which.before
-    is_still_to_come = which.start is None or _place(task) > which.start
-    return task.status in which.statuses and has_action and is_in_time and is_still_to_come
+def _in_queue(queue: Queue, which: Filter, patience: Patience | None) -> Page:
+    begin = max(which.after, which.start.at) if which.start else which.after
+    every = queue.keys(after=begin, before=which.before)
+    keys = (key for key in every if which.is_to_come(Place(key.queued, key.id)))
+    found: list[Task] = []
+    seen = read = 0
+    while batch := list(itertools.islice(keys, min(which.limit + 1, BATCH))):
+        named = [key for key in batch if key.id.startswith(which.prefix)]
+        found += (task for task in queue.tasks(named) if which.wants(task))
+        if len(found) > which.limit:
+            break
+        seen, read = seen + len(batch), read + len(named)
+        if patience and (seen >= patience.keys or read >= patience.tasks):
+            is_all = next(keys, None) is None
+            end = Place(batch[-1].queued, batch[-1].id)
+            return Page(tasks=tuple(found), cursor=None if is_all else str(end))
+    return _page(which, found)
 
 
-def _waiting(store: Store, lanes: int, which: Filter) -> Iterator[Task]:
-    after = max(which.after, which.start.at) if which.start else which.after
-    keys = heapq.merge(*(store.queued(lane, after=after, before=which.before) for lane in range(lanes)))
-    # Tasks of the same moment come in any order from a lane; sorted by id, a page can start between them.
-    in_order = (key for _, same in itertools.groupby(keys, lambda key: key.queued) for key in sorted(same))
-    to_come = (key for key in in_order if which.start is None or Place(key.queued, key.id) > which.start)
-    for batch in _batched(to_come, min(which.limit + 1, _BATCH)):
-        tasks = store.get_many(batch)
-        for key in batch:
-            task = tasks.get(key.id)
-            if task and task.queued == key.queued and _is_wanted(task, which):
-                yield task
+def _in_history(queue: Queue, which: Filter) -> Page:
+    wanted = (task for task in queue.unqueued(which.statuses) if which.wants(task))
+    first = heapq.nlargest if which.latest_first else heapq.nsmallest
+    return _page(which, first(which.limit + 1, wanted, key=which.place_of))
 
 
-def _others(store: Store, lanes: int, which: Filter, now: datetime) -> Iterator[Task]:
-    statuses = which.statuses - _QUEUED
-    tasks = itertools.chain.from_iterable(store.unqueued(lane, statuses, now=now) for lane in range(lanes))
-    wanted = (task for task in tasks if _is_wanted(task, which))
-    return iter(heapq.nsmallest(which.limit + 1, wanted, key=_place))
+def _merged(which: Filter, pages: list[Page]) -> Page:
+    """What is in the queue and what has left it, as far as both were looked at."""
+    tasks = sorted((task for page in pages for task in page.tasks), key=which.place_of)
+    ends = [place_from(page.cursor) for page in pages if page.cursor]
+    if not ends:
+        return _page(which, tasks)
+    page = _page(which, [task for task in tasks if which.place_of(task) <= min(ends)])
+    return page if page.cursor else msgspec.structs.replace(page, cursor=str(min(ends)))
 
 
-def _batched(keys: Iterable[QueueKey], size: int) -> Iterator[Collection[QueueKey]]:
-    iterator = iter(keys)
-    while batch := list(itertools.islice(iterator, size)):
-        yield batch
-
-
-def _statuses(status: Status | str | Iterable[Status | str] | None) -> frozenset[Status]:
-    if status is None:
-        return _QUEUED
-    try:
-        return frozenset(map(Status, [status] if isinstance(status, str) else status))
-    except ValueError as error:
-        raise InvalidQuery("status", f"{error}; it is one of {', '.join(Status)}") from None
-
-
-def _aware(field: str, instant: object) -> datetime:
-    """`instant` in UTC; what lies beyond the ends of the calendar there, as they are."""
-    if not isinstance(instant, datetime) or instant.utcoffset() is None:
-        raise InvalidQuery(field, f"must be a datetime with a time zone, not {instant!r}")
-    try:
-        return min(instant.astimezone(UTC), NEVER)
-    except OverflowError:
-        return _FIRST if instant.year == 1 else NEVER
-
-
-def _floor(instant: datetime) -> datetime:
-    """In whole milliseconds, as tasks are, and nothing after `instant`."""
-    return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
-
-
-def _encode(place: Place) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode()
-
-
-def _decode(cursor: str) -> Place:
-    wrong = InvalidQuery("cursor", "is not one that a listing gave: start again without it")
-    try:
-        place = msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=Place)
-    except (ValueError, binascii.Error, msgspec.MsgspecError):
-        raise wrong from None
-    if place.at > NEVER:
-        raise wrong
-    return place
+def _page(which: Filter, tasks: list[Task]) -> Page:
+    shown = tuple(tasks[: which.limit])
+    is_all = len(tasks) <= which.limit
+    return Page(tasks=shown, cursor=None if is_all else str(which.place_of(shown[-1])))

@@ -1,9 +1,10 @@
 """What users say of a task's recurrence, checked and made into a Recurrence."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask
@@ -14,35 +15,44 @@ from duebell_shared.task import Task
 
 __all__ = ["Recurring", "changed_recurrence", "new_recurrence"]
 
+_T = TypeVar("_T")
+
 
 class Recurring(msgspec.Struct, frozen=True, kw_only=True):
-    """When and how a task recurs, as `Editor.add` and `Editor.update` are given it. None: not said."""
+    """When and how a task recurs, as `Editor.add` and `Editor.update` are given it.
 
-    schedule: str | None = None
-    timezone: str | None = None
-    start: datetime | None = None
-    end: datetime | None = None
-    missed: Missed | str | None = None
-    max_runs: int | None = None
+    UNSET: not said, so that it stays as it is. None: none, or what is usual.
+    """
+
+    schedule: str | UnsetType | None = UNSET
+    timezone: str | UnsetType | None = UNSET
+    start: datetime | UnsetType | None = UNSET
+    end: datetime | UnsetType | None = UNSET
+    missed: Missed | str | UnsetType | None = UNSET
+    max_runs: int | UnsetType | None = UNSET
 
     @property
     def says_something(self) -> bool:
         """Whether anything is said at all."""
-        return any(value is not None for value in msgspec.structs.astuple(self))
+        return any(value is not UNSET for value in msgspec.structs.astuple(self))
 
     @property
     def says_when(self) -> bool:
         """Whether it says something of the schedule itself."""
-        return any(value is not None for value in (self.schedule, self.timezone, self.start, self.end))
+        return any(value is not UNSET for value in (self.schedule, self.timezone, self.start, self.end))
 
 
 def new_recurrence(given: Recurring, now: datetime) -> Recurrence | None:
     """The recurrence of a new task; None if it runs once. Raises InvalidSchedule, InvalidTask."""
-    if given.schedule is None:
+    if not given.schedule and given.schedule != "":
         _needs_a_schedule(given)
         return None
     schedule = make_schedule(
-        given.schedule, timezone=given.timezone, start=given.start, end=given.end, now=now
+        given.schedule,
+        timezone=given.timezone or None,
+        start=given.start or None,
+        end=given.end or None,
+        now=now,
     )
     return Recurrence(schedule=schedule, next_due=schedule.first(now), **_rules(given))
 
@@ -60,23 +70,27 @@ def changed_recurrence(task: Task, given: Recurring, now: datetime) -> Recurrenc
         return made
     schedule = there.schedule
     if given.says_when:
-        is_new = given.schedule is not None
+        is_new = given.schedule is not UNSET
         schedule = make_schedule(
-            schedule.expression if given.schedule is None else given.schedule,
-            timezone=given.timezone or (None if is_new else schedule.timezone),
-            start=given.start or (None if is_new else schedule.start),
-            end=given.end or (None if is_new else schedule.end),
+            given.schedule or schedule.expression,
+            timezone=_said(given.timezone, None if is_new else schedule.timezone),
+            start=_said(given.start, None if is_new else schedule.start),
+            end=_said(given.end, None if is_new else schedule.end),
             now=now,
         )
     return replace(there, schedule=schedule, **_rules(given))
 
 
+def _said(given: _T | UnsetType, otherwise: _T) -> _T:
+    return otherwise if given is UNSET else given
+
+
 def _rules(given: Recurring) -> dict[str, Any]:
     rules: dict[str, Any] = {}
-    if given.missed is not None:
-        rules["missed"] = _missed(given.missed)
-    if given.max_runs is not None:
-        rules["max_runs"] = check_whole_number("max_runs", given.max_runs)
+    if given.missed is not UNSET:
+        rules["missed"] = Missed.ONCE if given.missed is None else _missed(given.missed)
+    if given.max_runs is not UNSET:
+        rules["max_runs"] = None if given.max_runs is None else check_whole_number("max_runs", given.max_runs)
     return rules
 
 
@@ -89,5 +103,5 @@ def _missed(given: str) -> Missed:
 
 def _needs_a_schedule(given: Recurring) -> None:
     for field in given.__struct_fields__:
-        if getattr(given, field) is not None:
+        if getattr(given, field) not in (None, UNSET):
             raise InvalidTask(field, "goes with a schedule, and none is given")

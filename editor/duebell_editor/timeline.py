@@ -1,8 +1,9 @@
 """How many tasks are to come, by minute, hour, day or month, without walking the queue.
 
-The index knows order, not numbers, so counting means reading keys. A bucket with more tasks than a page of
-keys is not read to its end: it holds "at least so many". What a timeline costs is thus bounded by how many
-buckets it has, however long the queue is, and where tasks are few one page of keys covers many buckets.
+The index knows order, not numbers, so counting means reading keys, up to so many in each bucket: one with
+more holds "at least so many". What a timeline costs is thus bounded by how many buckets it has, however long
+the queue is. Where tasks are few, one page of keys covers many buckets; where they are many, DynamoDB counts
+and sends no keys.
 """
 
 import itertools
@@ -18,14 +19,13 @@ from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import NEVER, to_utc
 from duebell_shared.store import Store
 
-from .editor import Editor
-from .inside import inside
+from .reading import Queue
 
 __all__ = ["MAX_BUCKETS", "Bucket", "Step", "edges", "timeline"]
 
 MAX_BUCKETS = 100
 
-#: Keys of one lane that are counted in one bucket; the store reads this many at a time.
+#: Tasks of one lane that are counted in one bucket; and keys that the store reads at a time.
 _COUNTED = 200
 
 _MILLISECOND = timedelta(milliseconds=1)
@@ -49,17 +49,14 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     is_all: bool = True
 
 
-def timeline(
-    editor: Editor, start: datetime, step: Step, count: int, *, zone: ZoneInfo
-) -> tuple[Bucket, ...]:
+def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> tuple[Bucket, ...]:
     """So many buckets from the step that `start` is in. What is overdue counts where it was due.
 
     Raises InvalidQuery.
     """
-    store, lanes, _, _ = inside(editor)
     borders = edges(start, step, count, zone)
-    with ThreadPoolExecutor(lanes, thread_name_prefix="duebell-timeline") as pool:
-        by_lane = list(pool.map(lambda lane: _count_lane(store, lane, borders), range(lanes)))
+    with ThreadPoolExecutor(queue.lanes, thread_name_prefix="duebell-timeline") as pool:
+        by_lane = list(pool.map(lambda lane: _count_lane(queue.store, lane, borders), range(queue.lanes)))
     return tuple(
         Bucket(start=begin, end=end, count=sum(counts), is_all=all(n < _COUNTED for n in counts))
         for (begin, end), counts in zip(itertools.pairwise(borders), zip(*by_lane, strict=True), strict=True)
@@ -100,16 +97,21 @@ def _borders(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[da
 def _count_lane(store: Store, lane: int, borders: Sequence[datetime]) -> list[int]:
     """Tasks of the lane in each bucket, counted up to _COUNTED: what is beyond that is skipped, not read."""
     counts = [0] * (len(borders) - 1)
+    is_crowded = False
     at = 0
     while at < len(counts):
-        keys = store.queued(lane, after=borders[at], before=borders[-1] - _MILLISECOND)
-        for key in keys:
-            while key.queued >= borders[at + 1]:
-                at += 1
-            counts[at] += 1
-            if counts[at] == _COUNTED:
-                break
+        if is_crowded:  # after one bucket that holds more than a page, the next most likely does too
+            end = borders[at + 1] - _MILLISECOND
+            counts[at] = store.count(lane, after=borders[at], before=end, most=_COUNTED)
         else:
-            return counts
+            for key in store.queued(lane, after=borders[at], before=borders[-1] - _MILLISECOND):
+                while key.queued >= borders[at + 1]:
+                    at += 1
+                counts[at] += 1
+                if counts[at] == _COUNTED:
+                    break
+            else:
+                return counts
+        is_crowded = counts[at] == _COUNTED
         at += 1
     return counts

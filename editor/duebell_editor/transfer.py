@@ -2,27 +2,23 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
 
 import msgspec
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask
 from duebell_shared.given import check_name
-from duebell_shared.store import Store
-from duebell_shared.task import Status, Task, lane_of
+from duebell_shared.lanes import lane_of
+from duebell_shared.task import Status, Task
 
+from .filtering import QUEUED
 from .many import AddFailure, write_all
+from .reading import BATCH, Queue
 
 __all__ = ["ImportReport", "export_tasks", "read_chunks", "write_chunk"]
 
-#: Tasks fetched at a time from their keys: DynamoDB's limit for one BatchGetItem.
-_BATCH = 100
-
 #: Tasks written side by side before the next lines are read.
 _CHUNK = 1_000
-
-_QUEUED = {Status.SCHEDULED, Status.RUNNING}
 
 
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,16 +36,17 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def export_tasks(store: Store, lanes: int, now: datetime) -> Iterator[bytes]:
+def export_tasks(queue: Queue) -> Iterator[bytes]:
     """Each task as one line of JSON, history that has not expired included; read as it is consumed.
 
     What changes meanwhile may be in it as it was or as it is: stop editors and the rule for an exact copy.
     """
-    for lane in range(lanes):
-        keys = store.queued(lane)
-        while batch := list(itertools.islice(keys, _BATCH)):
-            yield from map(msgspec.json.encode, store.get_many(batch).values())
-        yield from map(msgspec.json.encode, store.unqueued(lane, set(Status) - _QUEUED, now=now))
+    for lane in range(queue.lanes):
+        keys = queue.store.queued(lane)
+        while batch := list(itertools.islice(keys, BATCH)):
+            yield from map(msgspec.json.encode, queue.store.get_many(batch).values())
+        others = queue.store.unqueued(lane, set(Status) - QUEUED, now=queue.clock())
+        yield from map(msgspec.json.encode, others)
 
 
 def read_chunks(lines: Iterable[bytes | str], lanes: int) -> Iterator[list[Task]]:

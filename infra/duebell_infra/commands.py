@@ -39,7 +39,11 @@ Processor = Annotated[
     Architecture | None, typer.Option("--architecture", help="Lambda's processor. [arm64, or as before]")
 ]
 Name = Annotated[
-    str, typer.Option(metavar="NAME", help="Names the stack, the table, the rule and the worker.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Names the stack, the table, the rule and the worker: 3 to 30 letters, digits and hyphens.",
+    ),
 ]
 
 

@@ -17,6 +17,7 @@ from .artifacts import Artifacts
 from .aws import aws_calls
 from .bundle import build
 from .errors import DeployFailed
+from .naming import check_scheduler_name
 from .queue_table import is_there
 from .stack import Outcome, Stack
 from .target import Architecture, Place, Target
@@ -29,7 +30,7 @@ __all__ = ["Deployment", "deploy"]
 class Deployment:
     """What to deploy. What is None stays as it was deployed last, or is the template's default.
 
-    name          names the stack, the table, the rule and the worker
+    name          names the stack, the table, the rule and the worker; 3 to 30 letters, digits and hyphens
     actions       `module:attribute` of the Worker to bundle; None: a worker that knows no action
     requirements  a requirements file with what the actions need
     folder        where the actions are looked for first; None: the current folder
@@ -65,7 +66,7 @@ def deploy(
     Deploying what is deployed already changes nothing, and an armed rule stays as it is whatever else
     changes. Raises DeployFailed, BundleFailed and what `Editor.ensure_armed` raises.
     """
-    name = deployment.name
+    name = check_scheduler_name(deployment.name)
     with aws_calls("AWS cannot be used"):
         account = session.client("sts").get_caller_identity()["Account"]
         stack = Stack(session.client("cloudformation"), name, progress=progress)

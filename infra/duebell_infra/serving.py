@@ -43,6 +43,11 @@ def serve(service: LocalService, *, say: Callable[[str], None]) -> None:
         raise EmbeddedStackFailed("the HTTP editor needs FastAPI and uvicorn: pip install 'duebell[local]'")
     from duebell_editor.http import serve as serve_editor  # noqa: PLC0415
 
+    if service.port == service.editor_port:
+        raise EmbeddedStackFailed(
+            f"the stack and the HTTP editor cannot both have port {service.port}: choose another with --port "
+            f"or --editor-port"
+        )
     refuse_taken(service.editor_port, option="--editor-port")
     stack = EmbeddedStack(
         service.state,

@@ -3,8 +3,8 @@ variable "name" {
   type        = string
   default     = "duebell"
   validation {
-    condition     = can(regex("^[a-zA-Z0-9_-]{3,40}$", var.name))
-    error_message = "3 to 40 letters, digits, hyphens and underscores."
+    condition     = can(regex("^[a-zA-Z][a-zA-Z0-9-]{2,29}$", var.name))
+    error_message = "3 to 30 letters, digits and hyphens, and a letter first."
   }
 }
 

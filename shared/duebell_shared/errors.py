@@ -9,6 +9,7 @@ DuebellError
 ├── TaskNotFound            no task with this id
 ├── TaskExists              the id is taken
 ├── TaskConflict            the task's status, or a concurrent change, does not allow this
+│   └── TaskChanged         it is not at the rev that was expected any more
 ├── UnreadableTask          an item of the table is none that this version can read
 ├── NotArmed                the task is stored; the rule could not be confirmed
 ├── NotDeployed             the table or the rule is not there
@@ -29,6 +30,7 @@ __all__ = [
     "InvalidTask",
     "NotArmed",
     "NotDeployed",
+    "TaskChanged",
     "TaskConflict",
     "TaskExists",
     "TaskNotFound",
@@ -89,6 +91,16 @@ class TaskExists(DuebellError):
 
 class TaskConflict(DuebellError):
     """The task's status does not allow this change, or it kept changing meanwhile."""
+
+
+class TaskChanged(TaskConflict):
+    """The task was changed since it was read, and is at `rev` now. Nothing was written."""
+
+    def __init__(self, id: str, *, expected: int, rev: int) -> None:
+        super().__init__(f"task {id!r} was changed meanwhile, to rev {rev} from {expected}: look at it again")
+        self.id = id
+        self.expected = expected
+        self.rev = rev
 
 
 class UnreadableTask(DuebellError):

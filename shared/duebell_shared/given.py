@@ -5,9 +5,12 @@ from datetime import UTC, datetime, timedelta
 from .errors import InvalidTask
 from .instants import LATEST, to_utc
 
-__all__ = ["check_due", "check_duration", "check_name", "check_whole_number"]
+__all__ = ["check_due", "check_expiry", "check_name", "check_spread", "check_whole_number"]
 
 MAX_NAME = 256
+
+#: The widest window that occurrences can be spread over.
+_MAX_SPREAD = timedelta(days=1)
 
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -53,7 +56,21 @@ def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
     return due
 
 
-def check_duration(field: str, given: object, *, most: timedelta) -> timedelta | None:
+def check_spread(given: object) -> timedelta:
+    """A timedelta of a day at most; none if not given."""
+    return _duration("spread", given, most=_MAX_SPREAD) or timedelta(0)
+
+
+def check_expiry(given: object, *, recurs: bool) -> timedelta | None:
+    """A timedelta, for a task that runs once; None for none."""
+    if given is not None and recurs:
+        raise InvalidTask(
+            "expires_after", "goes without a schedule: there, missed='skip' passes over what is late"
+        )
+    return _duration("expires_after", given, most=timedelta.max)
+
+
+def _duration(field: str, given: object, *, most: timedelta) -> timedelta | None:
     """A timedelta of at least a millisecond, in whole ones."""
     if given is None:
         return None

@@ -6,15 +6,12 @@ from msgspec.structs import replace
 
 from . import payload as payloads
 from .errors import InvalidTask
-from .given import check_due, check_duration, check_name
+from .given import check_due, check_expiry, check_name, check_spread
 from .instants import to_utc
 from .recurrence import Recurrence, delay_of, delayed
 from .task import Task
 
 __all__ = ["new_task"]
-
-#: The widest window that occurrences can be spread over.
-_MAX_SPREAD = timedelta(days=1)
 
 
 def new_task(
@@ -37,10 +34,6 @@ def new_task(
         first = check_due(due, now)
     elif due is not None:
         raise InvalidTask("due", "goes without a schedule: a recurring task is due when that says")
-    elif expires_after is not None:
-        raise InvalidTask(
-            "expires_after", "goes without a schedule: there, missed='skip' passes over what is late"
-        )
     else:
         first = recurrence.next_due or now
         recurrence = replace(recurrence, next_due=recurrence.schedule.next_after(first))
@@ -49,10 +42,10 @@ def new_task(
         lane=0,
         action=check_name("action", action),
         due=first,
-        payload_json="{}" if payload is None else payloads.encode(payload),
+        payload_json=payloads.of_task(payload),
         created_at=to_utc(now),
-        spread=check_duration("spread", spread, most=_MAX_SPREAD) or timedelta(0),
-        expires_after=check_duration("expires_after", expires_after, most=timedelta.max),
+        spread=check_spread(spread),
+        expires_after=check_expiry(expires_after, recurs=recurrence is not None),
         recurrence=recurrence,
     )
     queued = delayed(task.due, delay_of(task.id, task.spread))

@@ -8,7 +8,7 @@ import msgspec
 
 from .errors import InvalidTask
 
-__all__ = ["MAX_BYTES", "decode", "encode"]
+__all__ = ["MAX_BYTES", "decode", "encode", "of_task"]
 
 #: A DynamoDB item holds 400 KB at most, names and all; the rest is for the task's own fields and its failure.
 #: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
@@ -20,13 +20,20 @@ def encode(payload: object) -> str:
 
     Takes what JSON has, and dataclasses, msgspec and pydantic types, dates, decimals and UUIDs. Integers
     of any size, floats and unicode come back from `decode` as they were. Raises InvalidTask, naming the
-    place, for NaN and infinities, keys that are not text, values JSON has no form for, and more than
-    350 KB.
+    place, for NaN and infinities, keys that are not text, sets, values JSON has no form for, and more than
+    350 KB. A set in a field of a dataclass and the like is an array, which such a field makes a set again.
     """
     try:
+        if reason := _set_in(payload):
+            raise InvalidTask("payload", reason)
         return _encode(payload)
     except RecursionError:
         raise InvalidTask("payload", "is nested too deeply, or contains itself") from None
+
+
+def of_task(payload: object) -> str:
+    """`payload` as a task keeps it: the same, but that None is an empty object."""
+    return "{}" if payload is None else encode(payload)
 
 
 def _encode(payload: object) -> str:
@@ -52,6 +59,20 @@ def _encode(payload: object) -> str:
 def decode(text: str) -> Any:
     """The value that `encode` was given, as JSON's own types."""
     return json.loads(text)
+
+
+def _set_in(value: object, place: str = "payload") -> str | None:
+    """In words, the first set among plain values: most often a dict that lost its colon."""
+    match value:
+        case set() | frozenset():
+            return f"{place} is a set, and JSON has none: write {{'key': value}} for an object, or sorted(…)"
+        case dict():
+            places = ((f"{place}[{key!r}]", inner) for key, inner in value.items())
+        case list() | tuple():
+            places = ((f"{place}[{index}]", inner) for index, inner in enumerate(value))
+        case _:
+            return None
+    return next((why for at, inner in places if (why := _set_in(inner, at))), None)
 
 
 def _why_not(value: object, place: str = "payload") -> str | None:

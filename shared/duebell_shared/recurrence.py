@@ -156,6 +156,19 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         """With one more occurrence waiting beside."""
         return replace(self, aside=(*self.aside, seat))
 
+    def instead_of(self, before: "Recurrence | None", due: datetime, now: datetime) -> Self:
+        """In place of the one before, which stands at `due`: with the first occurrence from now on.
+
+        But one that is in line there, and belongs to this schedule too, stays; and with the same schedule
+        it goes on where that was, so that what was moved does not come twice.
+        """
+        is_in_line = before is not None and before.turn is Turn.IN_LINE
+        if is_in_line and self.schedule.next_after(due - _MILLISECOND) == due:
+            return replace(self, next_due=due)
+        if before is not None and not is_in_line and before.schedule == self.schedule:
+            return replace(self, next_due=before.next_due)
+        return replace(self, next_due=self.schedule.first(now))
+
     def take_next(self, delay: timedelta) -> Next:
         """Whoever's turn is first: the schedule's next, `delay` after its due date, or one set aside."""
         seats = list(self.aside)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
+from .endpoint import way_out
 from .errors import AwsRefused, AwsUnavailable, NotDeployed
 from .instants import utc_now
 
@@ -167,4 +168,5 @@ class Rule:
                 failure = error
                 went_unanswered = True
             self._sleep(random.uniform(pause / 2, pause))
-        raise AwsUnavailable(f"EventBridge, rule {self.name!r}: {failure or 'out of time'}") from failure
+        why = f"{failure or 'out of time'}{way_out(failure)}"
+        raise AwsUnavailable(f"EventBridge, rule {self.name!r}: {why}") from failure

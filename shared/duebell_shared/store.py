@@ -67,8 +67,11 @@ class Store(Protocol):
         For statuses that are not in the queue's index. Reads the whole lane: it costs by the size of history.
         """
 
-    def count(self, lane: int, *, before: datetime = NEVER, most: int) -> int:
-        """How many tasks of the lane wait or run and are queued up to `before`, counted up to `most`."""
+    def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
+        """How many tasks of the lane wait or run from `after` to `before`, both included, up to `most`.
+
+        The tasks that `queued` gives, counted where they are: no key is sent.
+        """
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         """The earliest `queued` in the lane, but for these; NEVER if none waits."""

@@ -20,6 +20,7 @@ from pynamodb.exceptions import PynamoDBException
 from pynamodb.expressions.condition import Condition
 
 from .arming import ArmingRecord
+from .endpoint import way_out
 from .errors import AwsRefused, AwsUnavailable, NotDeployed, UnreadableTask
 from .instants import NEVER, to_utc
 from .items import ARMING, UNREADABLE, changes, items_of
@@ -130,13 +131,10 @@ class DynamoTable:
     def queued(
         self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
     ) -> Iterator[QueueKey]:
-        queued = self._tasks.queued
-        before = before.replace(microsecond=before.microsecond // 1000 * 1000)  # rendering rounds up
-        if after and after > before:
-            return  # DynamoDB refuses such bounds
-        within = queued.between(after, before) if after else queued <= before
-        with self._aws():
-            yield from self._keys(lane, within, page_size=_PAGE)
+        within = self._within(after, before)
+        if within is not None:
+            with self._aws():
+                yield from self._keys(lane, within, page_size=_PAGE)
 
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
         has_status = self._tasks.status.is_in(*statuses)
@@ -153,9 +151,11 @@ class DynamoTable:
                 else:
                     yield task
 
-    def count(self, lane: int, *, before: datetime = NEVER, most: int) -> int:
+    def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
+        within = self._within(after, before)
+        if within is None:
+            return 0
         with self._aws():
-            within = self._tasks.queued <= before
             count = self._tasks.due_index.count(str(lane), within, consistent_read=True, limit=most)
         return min(count, most)
 
@@ -171,6 +171,15 @@ class DynamoTable:
                 _LOG.warning("the item %r is not run: its `queued` is no time as duebell writes it", item.id)
             else:
                 yield QueueKey(queued=item.queued, id=item.id, lane=lane)
+
+    def _within(self, after: datetime | None, before: datetime) -> Condition | None:
+        """Queued from the one to the other; None when nothing can be, for DynamoDB refuses such bounds."""
+        queued: Any = self._tasks.queued
+        before = before.replace(microsecond=before.microsecond // 1000 * 1000)  # rendering rounds up
+        if after and after > before:
+            return None
+        condition: Condition = queued.between(after, before) if after else queued <= before
+        return condition
 
     def _is_as_read(self, old: ArmingRecord | None) -> Condition:
         rev: Any = self._arming.rev
@@ -203,7 +212,9 @@ class DynamoTable:
                     ) from error
                 case "ValidationException" if id is not None:  # such as a counter that is no number
                     raise UnreadableTask(id, error.cause_response_message) from error
-                case code if code is None or code in _PASSING:
+                case None:
+                    raise AwsUnavailable(what + way_out(error.cause)) from error
+                case code if code in _PASSING:
                     raise AwsUnavailable(what) from error
                 case _:
                     raise AwsRefused(what) from error

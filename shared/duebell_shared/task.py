@@ -1,21 +1,21 @@
 """A task: what shall happen, when, and what has become of it. Values and pure functions only."""
 
-import zlib
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from . import payload as payloads
 from .errors import InvalidTask, TaskConflict
-from .given import check_due, check_name
+from .given import check_due, check_expiry, check_name, check_spread
 from .instants import to_utc
 from .recurrence import PUNCTUAL, Missed, Occurrence, Recurrence, Result, Seat, Turn, delay_of, delayed
 
-__all__ = ["Failure", "QueueKey", "Status", "Task", "lane_of"]
+__all__ = ["Failure", "QueueKey", "Status", "Task"]
 
 #: The last occurrences that a recurring task remembers.
 _REMEMBERED = 20
@@ -178,22 +178,42 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             else moved._seated_anew(max(self._delayed(due), to_utc(now)))
         )
 
-    def updated(self, *, payload: object = None, action: str | None = None) -> Self:
-        """With another payload or action, or both; a failed task too, to be retried then."""
+    def updated(
+        self,
+        *,
+        payload: object = UNSET,
+        action: str | UnsetType = UNSET,
+        expires_after: timedelta | UnsetType | None = UNSET,
+    ) -> Self:
+        """With another payload, action or expiry; a failed task too, to be retried then."""
         self._only("update", Status.SCHEDULED, Status.PAUSED, Status.FAILED, Status.EXPIRED)
-        return self._next(
-            payload_json=self.payload_json if payload is None else payloads.encode(payload),
-            action=self.action if action is None else check_name("action", action),
-        )
+        changes: dict[str, Any] = {}
+        if payload is not UNSET:
+            changes["payload_json"] = payloads.of_task(payload)
+        if action is not UNSET:
+            changes["action"] = check_name("action", action)
+        if expires_after is not UNSET:
+            changes["expires_after"] = check_expiry(expires_after, recurs=self.recurrence is not None)
+        return self._next(**changes)
+
+    def spread_over(self, spread: timedelta | None, *, now: datetime) -> Self:
+        """With another spread; what waits to be tried for the first time is looked at accordingly."""
+        self._only("update", Status.SCHEDULED, Status.PAUSED, Status.FAILED, Status.EXPIRED)
+        changed = self._next(spread=check_spread(spread))
+        if self.queued is None or self.attempt:
+            return changed
+        if self.recurrence is None:
+            return replace(changed, queued=max(changed._delayed(self.due), to_utc(now)))
+        return changed._seated_anew(self.queued) if self.recurrence.turn is Turn.IN_LINE else changed
 
     def rescheduled(self, recurrence: Recurrence, *, now: datetime) -> Self:
         """With another schedule, or other rules for it, from now on.
 
-        An occurrence of the old schedule that was not tried yet gives way to the new one's first. One that
-        is to be retried, was moved or is extra stays.
+        An occurrence of the old schedule that was not tried yet gives way to the new one's first, unless it
+        is one of its too. One that is to be retried, was moved or is extra stays.
         """
         self._only("reschedule", Status.SCHEDULED, Status.PAUSED)
-        recurrence = replace(recurrence, next_due=recurrence.schedule.first(now))
+        recurrence = recurrence.instead_of(self.recurrence, self.due, now)
         if self.recurrence and self.recurrence.turn is not Turn.IN_LINE:
             recurrence = recurrence.put_aside(self._seat(self.queued or self._delayed(self.due)))
         seated = self._next(recurrence=recurrence, expires_after=None)._seated()
@@ -377,8 +397,3 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise TaskConflict(
                 f"cannot {verb} task {self.id!r}: it is {self.status}, and this needs it {allowed}"
             )
-
-
-def lane_of(id: str, lanes: int) -> int:
-    """The lane of the task with this id: a hash that is the same everywhere and for ever."""
-    return zlib.crc32(id.encode()) % lanes

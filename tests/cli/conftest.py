@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from duebell_editor import Editor
-from duebell_editor.cli import app, commands, run
+from duebell_editor.cli import app, at, run
 from tests.cli.program import Duebell, Outcome
 from tests.support import Clock
 
@@ -18,8 +18,8 @@ def duebell(
     editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Duebell]:
     """The program `duebell`: arguments in; exit status, stdout and stderr out."""
-    monkeypatch.setattr(commands, "_editor", lambda: editor)
-    monkeypatch.setattr(commands, "utc_now", clock)
+    monkeypatch.setattr(at, "editor", lambda: editor)
+    monkeypatch.setattr(at, "now", clock)
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
 

@@ -67,7 +67,7 @@ def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, tasks_file
         file.write('{"action": "x", "in": 1, "id": "d"}\n')
     status, out, err = duebell("add", "--from", str(tasks_file), "--timezone", "Europe/Berlin")
     assert (status, out) == (1, "1 added, 3 failed\n")
-    assert "a: a task 'a' exists already" in err
+    assert "line 1: a task 'a' exists already: choose another --id, or give --if-exists keep" in err
     assert (
         duebell("add", "--from", "-", "--if-exists", "keep", stdin='{"action":"x","in":1,"id":"d"}').status
         == 0
@@ -88,8 +88,8 @@ def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, tasks_file
         ('{"action": "x", "in": 1e300}', "line 2: in: 1e+300 seconds are too many"),
         ('{"action": "x", "in": 1, "due": "2026-12-31T09:00Z"}', "line 2: in: goes without a due date"),
         ('{"action": "x", "when": 1}', "line 2: when: is not a field of a task; those are action, due"),
-        ('{"action": "x"}', "tasks[1].due: is missing"),
-        ('{"action": "x", "in": 1, "id": "first"}', "tasks[1].id: 'first' is the id of tasks[0] too"),
+        ('{"action": "x"}', "line 2: due: is missing"),
+        ('{"action": "x", "in": 1, "id": "first"}', "line 2: id: 'first' is the id of line 1 too"),
     ],
 )
 def test_a_line_that_cannot_be_right_is_named_and_nothing_is_added(

@@ -1,5 +1,7 @@
 """Recurring tasks on the command line."""
 
+from datetime import timedelta
+
 from duebell_editor import Editor
 from duebell_shared.instants import render
 from tests.cli.program import Duebell, fail, lines
@@ -69,3 +71,19 @@ def test_a_task_is_changed(duebell: Duebell, editor: Editor) -> None:
     assert "due 2026-11-21 13:00" in duebell("update", "r", "--schedule", "0 13 * * *", "--action", "y").out
     status, _, err = duebell("update", "r")
     assert (status, "change: is empty" in err) == (1, True)
+
+
+def test_what_a_task_can_do_without_can_be_taken_away(duebell: Duebell, editor: Editor) -> None:
+    rules = ("--end", "2027-01-01T00:00Z", "--max-runs", "3", "--spread", "10m")
+    duebell("add", "x", "--schedule", "0 9 * * *", "--id", "r", *rules)
+    duebell("add", "x", "--in", "1h", "--expires-after", "1h", "--id", "once")
+    assert duebell("update", "r", "--no-end", "--no-max-runs", "--no-spread").status == 0
+    task = editor.get("r")
+    assert task.recurrence
+    assert (task.recurrence.schedule.end, task.recurrence.max_runs) == (None, None)
+    assert (task.spread, task.queued) == (timedelta(0), task.due)
+    assert duebell("update", "once", "--no-expires-after", "--spread", "5m").status == 0
+    once = editor.get("once")
+    assert (once.expires_after, once.spread) == (None, timedelta(minutes=5))
+    status, _, err = duebell("update", "r", "--end", "2027-01-01T00:00Z", "--no-end")
+    assert (status, "either --end or --no-end" in err) == (2, True)

@@ -236,10 +236,57 @@ def test_a_task_that_could_not_be_armed_is_named(duebell: Duebell, editor: Edito
 
 def test_the_editor_is_served_on_a_port(duebell: Duebell, editor: Editor) -> None:
     with mock.patch("duebell_editor.http.serve") as serve:
-        serve.side_effect = lambda _, *, port, started: started(f"http://127.0.0.1:{port}/")
+        serve.side_effect = lambda _, *, port, started, **__: started(f"http://127.0.0.1:{port}/")
         outcome = duebell("editor", "--port", "8200")
     assert serve.call_args.args == (editor,)
+    given = {name: serve.call_args.kwargs[name] for name in ("host", "token", "allowed_hosts")}
+    assert given == {"host": "127.0.0.1", "token": None, "allowed_hosts": ()}
     assert outcome == (0, "duebell is at http://127.0.0.1:8200/ (Ctrl-C ends it)\n", "")
+
+
+def test_the_editor_takes_its_token_from_the_environment(
+    duebell: Duebell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DUEBELL_EDITOR_TOKEN", "0123456789abcdef")
+    with mock.patch("duebell_editor.http.serve") as serve:
+        serve.side_effect = lambda _, *, started, **__: started("http://10.0.0.7:8125/")
+        hosts = ("--allowed-host", "duebell.example.org", "--allowed-host", "other")
+        outcome = duebell("editor", "--host", "10.0.0.7", *hosts)
+    given = {name: serve.call_args.kwargs[name] for name in ("host", "token", "allowed_hosts")}
+    assert given == {
+        "host": "10.0.0.7",
+        "token": "0123456789abcdef",
+        "allowed_hosts": ["duebell.example.org", "other"],
+    }
+    assert "asks for the token" in outcome.out
+    assert "0123456789abcdef" not in outcome.out
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "10.0.0.7", "::"])
+def test_an_address_that_others_reach_takes_a_token(duebell: Duebell, host: str) -> None:
+    status, out, err = duebell("editor", "--host", host)
+    assert (status, out) == (1, "")
+    assert f"host: {host} can be reached from other machines, and that takes a token" in err
+    assert "DUEBELL_EDITOR_TOKEN" in err
+
+
+def test_a_list_can_be_of_ids_with_one_beginning_and_of_the_latest(duebell: Duebell, editor: Editor) -> None:
+    for id in ("a-1", "a-2", "b-1"):
+        duebell("add", "x", "--in", "1h", "--id", id)
+    assert [task["id"] for task in lines(duebell("list", "--prefix", "a-", "--json").out)] == ["a-1", "a-2"]
+    for id in ("b-1", "a-1"):
+        duebell("cancel", id)
+    listed = duebell("list", "--status", "cancelled", "--latest-first", "--limit", "1", "--json")
+    assert [task["id"] for task in lines(listed.out)] == ["b-1"]  # of one moment, the last id first
+    assert "--cursor" in listed.err
+
+
+def test_an_id_that_is_taken_is_told_with_the_options_there_are(duebell: Duebell) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "a")
+    status, _, err = duebell("add", "x", "--in", "1h", "--id", "a")
+    assert status == 1
+    assert "--if-exists keep" in err
+    assert duebell("add", "x", "--in", "2h", "--id", "a", "--if-exists", "keep").status == 0
 
 
 def test_without_fastapi_the_editor_says_what_to_install(

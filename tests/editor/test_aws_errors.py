@@ -6,6 +6,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
 from duebell_editor import (
     AwsRefused,
@@ -17,6 +18,7 @@ from duebell_editor import (
     Settings,
 )
 from duebell_shared.backend import Backend
+from duebell_shared.endpoint import way_out
 from duebell_shared.rule import CALL_LIMIT
 from tests.support import REGION, Calls, Clock
 from tests.worker.hooks import Hooks
@@ -42,6 +44,30 @@ def aws(backend: Backend) -> Hooks:
 
 
 # What is not there.
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_when_nobody_answers_on_this_machine_it_is_asked_whether_the_local_stack_runs(
+    monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    for name, value in {
+        "AWS_ENDPOINT_URL": f"http://{host}:1",
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ACCESS_KEY_ID": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+    }.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(AwsUnavailable, match=r"is `duebell local` running\?$"):
+        Editor.from_env().add("act", due=HOUR)
+
+
+def test_elsewhere_it_is_not() -> None:
+    failure = EndpointConnectionError(endpoint_url="https://dynamodb.eu-central-1.amazonaws.com")
+    assert way_out(failure) == ""
+    assert way_out(EndpointConnectionError(endpoint_url="https://10.0.0.1:4566")) == ""
+    assert way_out(EndpointConnectionError(endpoint_url="http://[::1]:4566")) != ""
+    assert way_out(None) == ""
 
 
 @EVERY_CALL

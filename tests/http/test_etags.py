@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor
-from duebell_editor.expecting import TaskChanged, expecting
+from duebell_editor import Editor, TaskChanged
 from duebell_editor.http import create_app
 
 TIME = "2026-12-31T00:00:00Z"
@@ -71,8 +70,8 @@ def test_a_change_that_comes_between_reading_and_writing_is_noticed_too(
     monkeypatch.setattr(editor._store, "save", save_second)
     # Then ours is refused
     with pytest.raises(TaskChanged) as refused:
-        expecting(editor, task.rev).update("a", payload="ours")
-    assert refused.value.task.payload == "theirs"
+        editor.update("a", payload="ours", rev=task.rev)
+    assert (refused.value.expected, refused.value.rev) == (1, 2)
     assert editor.get("a").payload == "theirs"
 
 

@@ -63,7 +63,7 @@ def test_every_count_is_right_or_says_that_it_is_not_all(minutes: list[int], ste
     # When its buckets are counted, up to so many a lane
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timeline, "_COUNTED", most)
-        buckets = timeline.timeline(scheduler.editor, NOON, step, 100, zone=BERLIN)
+        buckets = timeline.timeline(scheduler.editor.queue, NOON, step, 100, zone=BERLIN)
     # Then
     for bucket in buckets:
         true = sum(bucket.start <= due < bucket.end for due in dues)
@@ -128,7 +128,7 @@ def test_what_has_been_is_counted_where_it_ended(client: TestClient, scheduler: 
 def test_looks_differ_when_something_has_changed_and_not_otherwise(scheduler: Scheduler) -> None:
     editor = scheduler.editor
     task = editor.add("x", due=timedelta(days=1), id="a")
-    looks = [look(editor, Watched(ids=["a"]))]
+    looks = [look(editor.queue, Watched(ids=["a"]))]
     changes: list[Callable[[], object]] = [
         lambda: None,
         lambda: editor.add("x", due=timedelta(days=2), id="b"),
@@ -139,7 +139,7 @@ def test_looks_differ_when_something_has_changed_and_not_otherwise(scheduler: Sc
     ]
     for change in changes:
         change()
-        looks.append(look(editor, Watched(ids=["a"])))
+        looks.append(look(editor.queue, Watched(ids=["a"])))
     differ = [before != after for before, after in itertools.pairwise(looks)]
     assert differ == [False, True, True, True, True, False]
 
@@ -148,8 +148,8 @@ def test_a_look_is_at_what_is_being_looked_at(scheduler: Scheduler) -> None:
     editor = scheduler.editor
     editor.add("x", due=timedelta(minutes=1))
     watched = Watched(after=NOON + timedelta(hours=1), before=NOON + timedelta(hours=2))
-    before = look(editor, watched)
+    before = look(editor.queue, watched)
     editor.add("x", due=timedelta(days=1))
-    assert look(editor, watched) == before
+    assert look(editor.queue, watched) == before
     editor.add("x", due=timedelta(hours=1.5))
-    assert look(editor, watched) != before
+    assert look(editor.queue, watched) != before

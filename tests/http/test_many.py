@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor, Status, searching
+from duebell_editor import Editor, Status, listing
 from duebell_editor.http import create_app
 from tests.editor.memory import Scheduler
 
@@ -55,9 +55,8 @@ def test_a_search_finds_each_once_in_order_whatever_the_page(
     client: TestClient, scheduler: Scheduler, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given a search that looks at little at a time
-    monkeypatch.setattr(searching, "_LOOKED_AT", 8)
-    monkeypatch.setattr(searching, "_READ", 4)
-    monkeypatch.setattr(searching, "_BATCH", 2)
+    monkeypatch.setattr(listing, "_PATIENCE", listing.Patience(keys=8, tasks=4))
+    monkeypatch.setattr(listing, "BATCH", 2)
     # And tasks in the queue and out of it
     ids = fill(scheduler.editor)
     others = fill(scheduler.editor, prefix="other")
@@ -78,7 +77,8 @@ def test_a_search_finds_each_once_in_order_whatever_the_page(
 def test_a_search_for_what_is_rare_looks_at_so_much_and_no_more(
     client: TestClient, editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "_LOOKED_AT", 5)
+    monkeypatch.setattr(listing, "_PATIENCE", listing.Patience(keys=5, tasks=4))
+    monkeypatch.setattr(listing, "BATCH", 5)
     fill(editor)
     page = client.get("/api/tasks", params={"prefix": "nope"}).json()
     assert page["tasks"] == []

@@ -80,10 +80,16 @@ def test_without_an_id_one_is_generated_and_without_a_payload_it_is_empty(client
 
 
 def test_if_exists_says_what_to_do_with_a_taken_id(client: TestClient) -> None:
-    add(client, id="sale", payload=1)
-    assert add(client, id="sale", payload=2, if_exists="keep")["payload"] == 1
-    assert add(client, id="sale", payload=3, if_exists="replace")["payload"] == 3
-    again = client.post("/api/tasks", json={"action": "x", "due": TOMORROW, "id": "sale"})
+    sale = {"action": "x", "due": TOMORROW, "id": "sale"}
+    # Given that a new one is made, whatever was to become of another
+    made = client.post("/api/tasks", json={**sale, "payload": 1, "if_exists": "keep"})
+    assert (made.status_code, made.headers["location"]) == (201, "/api/tasks/sale")
+    # Then one that was there is none that was made
+    for word, payload in (("keep", 1), ("replace", 3)):
+        there = client.post("/api/tasks", json={**sale, "payload": 3, "if_exists": word})
+        assert (there.status_code, there.json()["payload"]) == (200, payload)
+        assert there.headers["location"] == "/api/tasks/sale"
+    again = client.post("/api/tasks", json=sale)
     assert (again.status_code, again.json()["id"]) == (409, "sale")
 
 
@@ -119,7 +125,42 @@ def test_what_is_left_out_of_a_change_stays_and_an_empty_value_does_not(client: 
     assert client.patch("/api/tasks/sale", json={"due": "2027-01-01T00:00Z"}).json()["payload"] == {
         "item": 42
     }
-    assert client.patch("/api/tasks/sale", json={"payload": 0, "action": None}).json()["payload"] == 0
+    assert client.patch("/api/tasks/sale", json={"payload": 0}).json()["payload"] == 0
+
+
+def test_null_takes_away(client: TestClient) -> None:
+    # Given a task with all that it can do without
+    rules = {"start": "2026-12-01T00:00Z", "end": "2027-01-01T00:00Z", "missed": "all", "max_runs": 3}
+    client.post(
+        "/api/tasks",
+        json={
+            "action": "x",
+            "schedule": "0 9 * * *",
+            "timezone": "Europe/Berlin",
+            "spread": 60,
+            "id": "r",
+            "payload": 1,
+            **rules,
+        },
+    )
+    add(client, id="once", expires_after=60)
+    # When it is taken away
+    cleared = dict.fromkeys([*rules, "timezone", "spread", "payload"])
+    changed = client.patch("/api/tasks/r", json=cleared).json()
+    # Then it is as if it had never been there
+    schedule = {"expression": "0 9 * * *", "timezone": "UTC", "start": None, "end": None}
+    recurrence = changed["recurrence"]
+    assert recurrence["schedule"] == schedule
+    assert (recurrence["missed"], recurrence["max_runs"], changed["spread"]) == ("once", None, 0)
+    assert (changed["payload"], changed["due"]) == ({}, "2026-11-22T09:00:00.000Z")
+    assert client.patch("/api/tasks/once", json={"expires_after": None}).json()["expires_after"] is None
+
+
+@pytest.mark.parametrize("field", ["action", "due", "schedule"])
+def test_what_a_task_cannot_do_without_cannot_be_taken_away(client: TestClient, field: str) -> None:
+    add(client, id="sale")
+    response = client.patch("/api/tasks/sale", json={field: None})
+    assert (response.status_code, response.json()["field"]) == (422, field)
 
 
 def test_a_change_that_is_only_half_allowed_writes_nothing(client: TestClient, editor: Editor) -> None:
@@ -138,9 +179,8 @@ def test_a_change_that_is_only_half_allowed_writes_nothing(client: TestClient, e
 
 def test_a_change_of_nothing_is_refused(client: TestClient) -> None:
     add(client, id="sale")
-    for body in ({}, {"payload": None}):
-        response = client.patch("/api/tasks/sale", json=body)
-        assert (response.status_code, response.json()["field"]) == (422, "change")
+    response = client.patch("/api/tasks/sale", json={})
+    assert (response.status_code, response.json()["field"]) == (422, "change")
 
 
 def test_tasks_are_listed_in_due_order_and_can_be_filtered(client: TestClient) -> None:

@@ -54,6 +54,21 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_a_name_that_no_stack_can_have_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    done = duebell("deploy", "--actions", "jobs:worker", "--name", "my_queue", folder=tmp_path)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "cannot be named 'my_queue': 3 to 30 letters" in done.stderr
+
+
+def test_the_stack_and_the_editor_need_two_ports(tmp_path: Path) -> None:
+    done = duebell("local", "--port", "8200", "--editor-port", "8200", folder=tmp_path)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "cannot both have port 8200: choose another with --port or --editor-port" in done.stderr
+    assert not (tmp_path / ".duebell").exists()
+
+
 def test_destroy_asks_first(tmp_path: Path) -> None:
     done = duebell("destroy", "--delete-table", folder=tmp_path)
 

@@ -24,6 +24,7 @@ class SharedStore(MemoryStore):
         self._lock = threading.RLock()
         self._index: dict[int, list[QueueKey]] = defaultdict(list)
         self.keys_read = 0
+        self.counts = 0
         self.walks = 0  # of whole lanes
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
@@ -73,6 +74,13 @@ class SharedStore(MemoryStore):
             self.keys_read += 1
             yield keys[at]
             at += 1
+
+    def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
+        self.counts += 1
+        keys = self._index[lane]
+        begin = bisect.bisect_left(keys, QueueKey(queued=after or _FIRST, id="", lane=0))
+        end = bisect.bisect_right(keys, before, key=lambda key: key.queued)
+        return min(most, max(0, end - begin))
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return next((key.queued for key in self.queued(lane) if key not in skipping), NEVER)

@@ -52,7 +52,7 @@ class Scene:
             id = f"trial-expiry:{n:06}"
             queued = now + timedelta(hours=1) + n * within / count
             queued = queued.replace(microsecond=0)
-            lane = self.editor._lane_of(id)
+            lane = self.editor.queue.lane_of(id)
             task = Task(
                 id=id, lane=lane, action="end_trial", due=queued, queued=queued, created_at=first.created_at
             )

@@ -1,7 +1,8 @@
 """Changing things on the page, and what changes elsewhere."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
@@ -95,11 +96,46 @@ def test_an_edit_can_be_undone(open_page: Open, url: str, scene: Scene) -> None:
     press(page, "Edit")
     page.get_by_label("Payload").last.fill('{"item": 1}')
     press(page, "Save")
-    expect(page.get_by_text("sale-45 is changed")).to_be_visible()
-    page.keyboard.press("Escape")
+    # Right where the reader is, with the task still open
+    expect(page.get_by_role("dialog").get_by_text("sale-45 is changed")).to_be_visible()
     press(page, "Undo")
     expect(page.get_by_text("Undone")).to_be_visible()
     assert scene.editor.get("sale-45").payload == before.payload
+
+
+def test_an_edit_takes_away_what_is_emptied_and_can_be_undone(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    # Given a recurring task with limits
+    limits: Any = {"end": datetime(2030, 1, 1, tzinfo=UTC), "max_runs": 9, "spread": timedelta(minutes=1)}
+    before = scene.editor.update("sync-stock", **limits)
+    page = open_page(url)
+    show(page, "sync-stock")
+    press(page, "Edit")
+    page.get_by_text("More", exact=True).click()
+    # When they are emptied
+    for name in ("end", "max_runs", "spread"):
+        expect(page.locator(f"[name={name}]")).not_to_have_value("")
+        page.locator(f"[name={name}]").fill("")
+    press(page, "Save")
+    expect(page.get_by_text("sync-stock is changed")).to_be_visible()
+    # Then they are gone, and the schedule counts on from where it did
+    after = scene.editor.get("sync-stock")
+    assert before.recurrence
+    assert after.recurrence
+    assert (after.recurrence.schedule.end, after.recurrence.max_runs, after.spread) == (
+        None,
+        None,
+        timedelta(0),
+    )
+    assert after.recurrence.schedule.start == before.recurrence.schedule.start
+    # And there again, if the reader thinks better of it
+    press(page, "Undo")
+    expect(page.get_by_text("Undone")).to_be_visible()
+    undone = scene.editor.get("sync-stock")
+    assert undone.recurrence
+    assert undone.recurrence.schedule == before.recurrence.schedule
+    assert (undone.recurrence.max_runs, undone.spread, undone.due) == (9, before.spread, before.due)
 
 
 def test_a_task_is_cancelled_and_put_back_as_it_was(open_page: Open, url: str, scene: Scene) -> None:
@@ -129,6 +165,16 @@ def test_a_recurring_task_is_cancelled_only_when_that_is_confirmed(
     press(page, "Cancel the task")
     expect(page.get_by_text("daily-report is cancelled")).to_be_visible()
     assert scene.editor.get("daily-report").status is Status.CANCELLED
+
+
+def test_the_keyboards_place_is_not_lost_when_a_button_is_gone(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    show(page, "sale-50")
+    page.get_by_role("button", name="Pause", exact=True).press("Enter")
+    # Pause gives way to Resume, which the next key reaches
+    expect(page.get_by_role("button", name="Resume", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").get_by_text("scheduled", exact=True)).to_be_visible()
 
 
 def test_pause_resume_move_and_run_now(open_page: Open, url: str, scene: Scene) -> None:

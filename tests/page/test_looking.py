@@ -1,6 +1,6 @@
 """Looking at the page: what it costs, that everyone can, and what is said when there is nothing to show."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from unittest import mock
 
@@ -78,15 +78,23 @@ def test_times_are_the_viewers_and_utc_is_at_hand(open_page: Open, url: str, sce
     assert f"{due:%Y-%m-%d %H:%M}" in title
 
 
-def test_a_bar_filters_the_list(open_page: Open, url: str) -> None:
+def test_a_bar_filters_the_list(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
     expect(page.locator("#list tbody tr").first).to_be_visible()
     everything = page.locator("#list tbody tr").count()
-    page.locator("#chart button:has(.piece)").nth(1).click()
+    bar = page.locator("#chart button:has(.piece)").nth(1)
+    bar.click()
     expect(page.locator("#chart-note")).to_contain_text("The list below shows")
     expect(page.locator("#list tbody tr")).not_to_have_count(everything)
+    # And goes on saying so, whatever changes meanwhile
+    with page.expect_response(lambda response: "/api/timeline" in response.url):
+        start = datetime.fromisoformat(bar.get_attribute("data-key") or "")
+        scene.editor.add("x", due=start + timedelta(minutes=30))
+    page.get_by_role("button", name="Zoom in to this hour").click()
+    expect(page.locator("#chart button")).to_have_count(60)
     page.get_by_role("button", name="Show all times again").click()
-    expect(page.locator("#list tbody tr")).to_have_count(everything)
+    expect(page.locator("#chart-note")).not_to_contain_text("The list below shows")
+    expect(page.locator("#list tbody tr")).to_have_count(everything + 1)
 
 
 def test_what_has_been_is_shown_when_asked_for(open_page: Open, url: str, scene: Scene) -> None:

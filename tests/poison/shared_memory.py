@@ -59,8 +59,8 @@ class LockedStore:
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
         yield from self._step(lambda: list(self.inner.unqueued(lane, statuses, now=now)))
 
-    def count(self, lane: int, *, before: datetime = NEVER, most: int) -> int:
-        return self._step(lambda: self.inner.count(lane, before=before, most=most))
+    def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
+        return self._step(lambda: self.inner.count(lane, after=after, before=before, most=most))
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._step(lambda: self.inner.head(lane, skipping=skipping))

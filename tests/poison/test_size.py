@@ -9,8 +9,8 @@ import pytest
 from duebell_editor import Editor, InvalidTask, Status
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
+from duebell_shared.lanes import lane_of
 from duebell_shared.payload import MAX_BYTES
-from duebell_shared.task import lane_of
 from duebell_worker import Worker
 from tests.support import REGION, Clock
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duebell_editor import NotArmed, Status
-from duebell_shared.task import lane_of
+from duebell_shared.lanes import lane_of
 from tests.support import NOON
 
 from .foreign import Table, number, text

@@ -148,3 +148,23 @@ def test_the_largest_payload_is_350_kb_of_utf_8(character: str) -> None:
         "is 358,401 bytes as JSON, at most 358,400 are allowed: keep the data elsewhere, "
         "in S3 for example, and put its key here"
     )
+
+
+@dataclass
+class Tagged:
+    tags: set[str]
+
+
+@pytest.mark.parametrize(
+    ("payload", "place"),
+    [({"user", 7}, "payload is a set"), ({"users": [frozenset({7})]}, "payload['users'][0] is a set")],
+)
+def test_a_set_is_refused_for_it_may_be_an_object_without_its_colon(payload: object, place: str) -> None:
+    with pytest.raises(InvalidTask) as refused:
+        encode(payload)
+    assert place in refused.value.reason
+    assert "{'key': value}" in refused.value.reason
+
+
+def test_a_set_that_its_type_tells_of_is_an_array() -> None:
+    assert decode(encode(Tagged(tags={"a"}))) == {"tags": ["a"]}

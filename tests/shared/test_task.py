@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from duebell_shared.errors import TaskConflict
+from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
-from duebell_shared.task import Failure, Status, Task, lane_of
+from duebell_shared.task import Failure, Status, Task
 from tests.support import NOON
 
 HOUR = timedelta(hours=1)

@@ -19,10 +19,11 @@ from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
+from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
-from duebell_shared.task import QueueKey, Status, Task, lane_of
+from duebell_shared.task import QueueKey, Status, Task
 from duebell_worker import Worker
 
 from .world import Process, SimulatedPool, World
@@ -136,8 +137,8 @@ class _SteadyStore:
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
         yield from self._call(lambda: list(self._store.unqueued(lane, statuses, now=now)))
 
-    def count(self, lane: int, *, before: datetime = NEVER, most: int) -> int:
-        return self._call(lambda: self._store.count(lane, before=before, most=most))
+    def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
+        return self._call(lambda: self._store.count(lane, after=after, before=before, most=most))
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._call(lambda: self._store.head(lane, skipping=skipping))

@@ -224,8 +224,8 @@ class StoreOverNetwork:
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
         yield from self._call(f"unqueued {lane}", lambda: list(self._store.unqueued(lane, statuses, now=now)))
 
-    def count(self, lane: int, *, before: datetime = NEVER, most: int) -> int:
-        return min(most, sum(1 for _ in self.queued(lane, before=before)))
+    def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
+        return min(most, sum(1 for _ in self.queued(lane, after=after, before=before)))
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._call(f"head {lane}", lambda: self._store.head(lane, skipping=skipping))

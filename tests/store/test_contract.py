@@ -271,6 +271,19 @@ def test_the_queue_is_counted_up_to_a_bound(store: Store) -> None:
     assert store.count(1, most=100) == 0
 
 
+def test_a_stretch_of_the_queue_is_counted_with_both_its_ends(store: Store) -> None:
+    for number in range(5):
+        assert store.insert(task(f"t{number}", due=NOON + timedelta(minutes=number)))
+    second, fourth = NOON + timedelta(minutes=1), NOON + timedelta(minutes=3)
+    assert store.count(0, after=second, before=fourth, most=100) == 3
+    assert store.count(0, after=second, before=second, most=100) == 1
+    assert store.count(0, after=second, most=100) == 4
+    assert store.count(0, after=second, before=fourth, most=2) == 2
+    assert store.count(0, after=fourth, before=second, most=100) == 0
+    almost = fourth - timedelta(microseconds=1)
+    assert store.count(0, after=second, before=almost, most=100) == 2
+
+
 def test_the_head_can_be_asked_for_without_some(store: Store) -> None:
     one, two = task("one", NOON), task("two", LATER)
     assert store.insert(one)

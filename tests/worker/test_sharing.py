@@ -150,7 +150,7 @@ def test_a_lane_with_a_task_under_way_is_handed_over_when_that_has_ended(
     worker.action("act")(lambda: stage.sleep(1))
     worker.action("long")(lambda: stage.sleep(60))
     add(editor, 400)
-    long = next(f"long-{n}" for n in range(99) if editor._lane_of(f"long-{n}") == 2)
+    long = next(f"long-{n}" for n in range(99) if editor.queue.lane_of(f"long-{n}") == 2)
     editor.add("long", due=NOON - SECOND, id=long)
     clock.advance(SECOND)
     attempts = []

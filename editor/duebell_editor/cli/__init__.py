@@ -3,10 +3,11 @@
 Needs typer and rich (`pip install 'duebell[cli]'`).
 """
 
-from . import moving
+from . import changing, moving, serving
 from .commands import app
 from .running import run
 
 __all__ = ["app", "run"]
 
-app.add_typer(moving.app)
+for part in (changing, moving, serving):
+    app.add_typer(part.app)

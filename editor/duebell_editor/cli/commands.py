@@ -2,22 +2,36 @@
 
 import os
 import sys
-from collections.abc import Callable
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
 import typer
 
-from duebell_editor import Editor, IfExists, Missed, make_schedule
-from duebell_shared.errors import DuebellError
-from duebell_shared.instants import utc_now
-from duebell_shared.task import Status, Task
+from duebell_editor import IfExists, make_schedule
+from duebell_shared.task import Status
 
-from .given import due_from, due_unless, duration_from, instant_from, payload_from, zone_from
-from .many import progress_bar, show_report, tasks_from
+from . import at
+from .given import due_unless, duration_from, instant_from, payload_from, zone_from
+from .many import lines_named, progress_bar, show_report, tasks_from
+from .options import (
+    AsJson,
+    Due,
+    End,
+    ExpiresAfter,
+    Id,
+    In,
+    MaxRuns,
+    MissedOption,
+    Payload,
+    PayloadFile,
+    ScheduleOption,
+    Spread,
+    Start,
+    Timezone,
+)
 from .output import (
+    print_change,
     print_json,
-    show_change,
     show_diagnosis,
     show_preview,
     show_status,
@@ -38,40 +52,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-Id = Annotated[str, typer.Argument(metavar="ID", help="The task's id.")]
-Due = Annotated[
-    str | None, typer.Option("--due", metavar="TIME", help="When: ISO-8601, such as 2026-12-31T09:00+01:00.")
-]
-In = Annotated[
-    str | None, typer.Option("--in", metavar="DURATION", help="How long from now, such as 90s, 1h30m, 2d10h.")
-]
-Timezone = Annotated[
-    str | None,
-    typer.Option(
-        "--timezone", metavar="ZONE", help="Zone of times without an offset, such as Europe/Berlin."
-    ),
-]
-Start = Annotated[str | None, typer.Option("--start", metavar="TIME", help="No occurrence is before this.")]
-End = Annotated[str | None, typer.Option("--end", metavar="TIME", help="No occurrence is after this.")]
-ScheduleOption = Annotated[
-    str | None,
-    typer.Option(
-        "--schedule", metavar="EXPRESSION", help="Recurring: rate(…), cron(…), five cron fields, or at(…)."
-    ),
-]
-MissedOption = Annotated[
-    Missed | None, typer.Option("--missed", help="What becomes of occurrences that were missed. [once]")
-]
-MaxRuns = Annotated[int | None, typer.Option("--max-runs", metavar="N", help="End after so many.")]
-Payload = Annotated[
-    str | None, typer.Option("--payload", metavar="JSON", help="The payload; - reads it from stdin.")
-]
-PayloadFile = Annotated[
-    str | None,
-    typer.Option("--payload-file", metavar="FILE", help="The payload, in a file of JSON; - is stdin."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
 
 
 @app.callback()
@@ -101,11 +81,6 @@ def options(
         say_more()
 
 
-def _editor() -> Editor:
-    """The editor that every command uses; tests put their own here."""
-    return Editor.from_env()
-
-
 @app.command()
 def add(
     action: Annotated[
@@ -120,12 +95,8 @@ def add(
     end: End = None,
     missed: MissedOption = None,
     max_runs: MaxRuns = None,
-    spread: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Run it up to so long after it is due.")
-    ] = None,
-    expires_after: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Do not run it when it is that late.")
-    ] = None,
+    spread: Spread = None,
+    expires_after: ExpiresAfter = None,
     payload: Payload = None,
     payload_file: PayloadFile = None,
     id: Annotated[str | None, typer.Option("--id", metavar="ID", help="Generated if not given.")] = None,
@@ -145,11 +116,11 @@ def add(
         return
     if action is None:
         raise typer.BadParameter("give the ACTION to run, or --from FILE")
-    at = due_unless(schedule, due, in_, timezone)
+    when = due_unless(schedule, due, in_, timezone)
     zone = zone_from(timezone)
-    task = _editor().add(
+    task = at.editor().add(
         action,
-        due=at,
+        due=when,
         schedule=schedule,
         timezone=None if schedule is None else timezone,
         start=None if start is None else instant_from("--start", start, zone),
@@ -162,7 +133,7 @@ def add(
         id=id,
         if_exists=if_exists,
     )
-    _print_change(task, as_json=as_json)
+    print_change(task, at.now(), as_json=as_json)
 
 
 def _add_many(file: str, zone: ZoneInfo | None, if_exists: IfExists, *, is_alone: bool) -> None:
@@ -171,9 +142,9 @@ def _add_many(file: str, zone: ZoneInfo | None, if_exists: IfExists, *, is_alone
             "--from goes without ACTION, --due, --in and --schedule: they stand in the file"
         )
     tasks = tasks_from(file, zone)
-    with progress_bar(len(tasks)) as progress:
-        report = _editor().add_many(tasks, if_exists=if_exists, progress=progress)
-    show_report(report)
+    with progress_bar(len(tasks)) as progress, lines_named(tasks):
+        report = at.editor().add_many(list(tasks.values()), if_exists=if_exists, progress=progress)
+    show_report(report, tasks)
     if report.failures:
         raise typer.Exit(1)
 
@@ -186,9 +157,14 @@ def list_tasks(
         typer.Option(help="Of this status; several may be given. [scheduled and running]"),
     ] = None,
     action: Annotated[str | None, typer.Option(metavar="ACTION", help="Of this action.")] = None,
+    prefix: Annotated[str, typer.Option(metavar="TEXT", help="Whose ids start with this.")] = "",
     after: Annotated[str | None, typer.Option(metavar="TIME", help="Not earlier than this.")] = None,
     before: Annotated[str | None, typer.Option(metavar="TIME", help="Not later than this.")] = None,
     timezone: Timezone = None,
+    latest_first: Annotated[
+        bool,
+        typer.Option("--latest-first", help="What ended last comes first; not with the queue."),
+    ] = False,
     limit: Annotated[int, typer.Option(help="At most this many, 1 to 1000.")] = 100,
     cursor: Annotated[
         str | None, typer.Option(metavar="CURSOR", help="The last listing's, to go on.")
@@ -202,14 +178,21 @@ def list_tasks(
     zone = zone_from(timezone)
     start = None if after is None else instant_from("--after", after, zone)
     end = None if before is None else instant_from("--before", before, zone)
-    page = _editor().list(
-        status=status or None, action=action, after=start, before=end, limit=limit, cursor=cursor
+    page = at.editor().list(
+        status=status or None,
+        action=action,
+        prefix=prefix,
+        after=start,
+        before=end,
+        latest_first=latest_first,
+        limit=limit,
+        cursor=cursor,
     )
     if as_json:
         for task in page.tasks:
             print_json(task_json(task))
     else:
-        show_tasks(page.tasks, utc_now())
+        show_tasks(page.tasks, at.now())
     if page.cursor:
         print(f"there is more: repeat with --cursor {page.cursor}", file=sys.stderr)
 
@@ -217,84 +200,11 @@ def list_tasks(
 @app.command()
 def show(id: Id, *, as_json: AsJson = False) -> None:
     """Show all there is to know of a task."""
-    task = _editor().get(id)
+    task = at.editor().get(id)
     if as_json:
         print_json(task_json(task))
     else:
-        show_task(task, utc_now())
-
-
-@app.command()
-def move(
-    id: Id, *, due: Due = None, in_: In = None, timezone: Timezone = None, as_json: AsJson = False
-) -> None:
-    """Give a task another due date."""
-    at = due_from(due, in_, timezone)
-    _print_change(_editor().move(id, due=at), as_json=as_json)
-
-
-@app.command()
-def update(
-    id: Id,
-    *,
-    action: Annotated[str | None, typer.Option(metavar="ACTION", help="Another action.")] = None,
-    payload: Payload = None,
-    payload_file: PayloadFile = None,
-    schedule: ScheduleOption = None,
-    timezone: Timezone = None,
-    start: Start = None,
-    end: End = None,
-    missed: MissedOption = None,
-    max_runs: MaxRuns = None,
-    as_json: AsJson = False,
-) -> None:
-    """Change a task that is scheduled or paused; what is not given stays as it is.
-
-    Another schedule comes with its own time zone, start and end. `move` gives another due date.
-    """
-    zone = zone_from(timezone)
-    changed = _editor().update(
-        id,
-        action=action,
-        payload=payload_from(payload, payload_file),
-        schedule=schedule,
-        timezone=timezone,
-        start=None if start is None else instant_from("--start", start, zone),
-        end=None if end is None else instant_from("--end", end, zone),
-        missed=missed,
-        max_runs=max_runs,
-    )
-    _print_change(changed, as_json=as_json)
-
-
-@app.command()
-def cancel(id: Id, *, as_json: AsJson = False) -> None:
-    """Never run a task; it is kept as history."""
-    _print_change(_editor().cancel(id), as_json=as_json)
-
-
-@app.command()
-def pause(id: Id, *, as_json: AsJson = False) -> None:
-    """Take a scheduled task out of the queue until it is resumed."""
-    _print_change(_editor().pause(id), as_json=as_json)
-
-
-@app.command()
-def resume(id: Id, *, as_json: AsJson = False) -> None:
-    """Put a paused task back in the queue."""
-    _print_change(_editor().resume(id), as_json=as_json)
-
-
-@app.command()
-def retry(id: Id, *, as_json: AsJson = False) -> None:
-    """Run a failed task again, now."""
-    _print_change(_editor().retry(id), as_json=as_json)
-
-
-@app.command("run-now")
-def run_now(id: Id, *, as_json: AsJson = False) -> None:
-    """Run a recurring task once more, now; or a task that runs once, now instead of when it is due."""
-    _print_change(_editor().run_now(id), as_json=as_json)
+        show_task(task, at.now())
 
 
 @app.command()
@@ -308,7 +218,7 @@ def preview(
     as_json: AsJson = False,
 ) -> None:
     """Say what a schedule means, in words, and the times that come next. Nothing is stored."""
-    zone, now = zone_from(timezone), utc_now()
+    zone, now = zone_from(timezone), at.now()
     meant = make_schedule(
         schedule,
         timezone=timezone,
@@ -329,11 +239,11 @@ def status(*, as_json: AsJson = False) -> None:
 
     The exit status is 1 if something is wrong.
     """
-    found = _editor().status()
+    found = at.editor().status()
     if as_json:
         print_json(status_json(found))
     else:
-        show_status(found, utc_now())
+        show_status(found, at.now())
     if not found.healthy:
         raise typer.Exit(1)
 
@@ -343,7 +253,7 @@ def watch(
     every: Annotated[float, typer.Option(min=0.5, metavar="SECONDS", help="How often to look.")] = 2.0,
 ) -> None:
     """Show how the scheduler stands and what comes next, kept up to date, until Ctrl-C."""
-    watch_scheduler(_editor(), every=every, clock=utc_now)
+    watch_scheduler(at.editor(), every=every, clock=at.now)
 
 
 @app.command()
@@ -356,7 +266,7 @@ def doctor(
 
     Looks for failed tasks too, in all of history. The exit status is 1 if something is wrong (still).
     """
-    chosen = _editor()
+    chosen = at.editor()
     if fix:
         chosen.ensure_armed()
     found = chosen.status(thorough=True)
@@ -366,33 +276,3 @@ def doctor(
         show_diagnosis(found)
     if not found.healthy:
         raise typer.Exit(1)
-
-
-@app.command()
-def editor(
-    port: Annotated[int, typer.Option(help="Port of 127.0.0.1 to serve on; 0 is any.")] = 8125,
-) -> None:
-    """Serve the HTTP editor and its page on this machine, until Ctrl-C."""
-    serve = _http_serve()
-    serve(
-        _editor(), port=port, started=lambda url: print(f"duebell is at {url} (Ctrl-C ends it)", flush=True)
-    )
-
-
-def _http_serve() -> Callable[..., None]:
-    try:
-        from duebell_editor.http import serve  # noqa: PLC0415 - an extra, and slow to import
-    except ModuleNotFoundError as error:
-        if error.name not in {"fastapi", "starlette", "pydantic", "uvicorn"}:
-            raise
-        raise DuebellError(
-            f"the HTTP editor needs {error.name}, which is not installed: pip install 'duebell[http]'"
-        ) from error
-    return serve
-
-
-def _print_change(task: Task, *, as_json: bool) -> None:
-    if as_json:
-        print_json(task_json(task))
-    else:
-        show_change(task, utc_now())

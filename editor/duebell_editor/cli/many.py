@@ -1,6 +1,7 @@
 """`duebell add --from`: tasks of a file of JSON lines, added together, with a bar."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,19 +19,21 @@ from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import parse
 from duebell_shared.wall_clock import instant_of
 
-from .text import plain
+from .text import in_options, plain
 
-__all__ = ["progress_bar", "show_report", "tasks_from"]
+__all__ = ["lines_named", "progress_bar", "show_report", "tasks_from"]
 
 _TIMES = {"due", "start", "end"}
 _DURATIONS = {"in", "spread", "expires_after"}
+
+_PLACE = re.compile(r"tasks\[(\d+)\]")
 
 #: Failures beyond these are only counted.
 _SHOWN = 20
 
 
-def tasks_from(file: str, zone: ZoneInfo | None) -> list[NewTask]:
-    """The tasks of a file, `-` being stdin: each line an object with the arguments of `Editor.add`.
+def tasks_from(file: str, zone: ZoneInfo | None) -> dict[int, NewTask]:
+    """The tasks of a file by line, `-` being stdin: each an object with the arguments of `Editor.add`.
 
     Times are ISO-8601 text, in `zone` if they have no offset; `in`, `spread` and `expires_after` are seconds.
     Raises InvalidTask with the line and the field, BadParameter.
@@ -40,7 +43,22 @@ def tasks_from(file: str, zone: ZoneInfo | None) -> list[NewTask]:
     except OSError as error:
         raise typer.BadParameter(f"cannot read {file}: {error.strerror}") from error
     lines = enumerate(text.splitlines(), start=1)
-    return [_task(number, line, zone) for number, line in lines if line.strip()]
+    return {number: _task(number, line, zone) for number, line in lines if line.strip()}
+
+
+@contextmanager
+def lines_named(tasks: dict[int, NewTask]) -> Iterator[None]:
+    """Have what the library says of `tasks[1]` say which line of the file that is."""
+    numbers = list(tasks)
+
+    def line(match: re.Match[str]) -> str:
+        return f"line {numbers[int(match[1])]}"
+
+    try:
+        yield
+    except InvalidTask as error:
+        field = re.sub(r"^tasks\[(\d+)\]\.", lambda match: f"{line(match)}: ", error.field)
+        raise type(error)(field, _PLACE.sub(line, error.reason)) from None
 
 
 @contextmanager
@@ -53,11 +71,12 @@ def progress_bar(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: progress.update(bar, completed=done)
 
 
-def show_report(report: AddReport) -> None:
+def show_report(report: AddReport, tasks: dict[int, NewTask]) -> None:
     """How many were added, and which were not and why."""
+    numbers = list(tasks)
     print(f"{len(report.added):,} added, {len(report.failures):,} failed")
     for failure in report.failures[:_SHOWN]:
-        print(plain(f"{failure.id}: {failure.error}"), file=sys.stderr)
+        print(plain(f"line {numbers[failure.index]}: {in_options(failure.error)}"), file=sys.stderr)
     if report.failures[_SHOWN:]:
         print(f"and {len(report.failures) - _SHOWN:,} more", file=sys.stderr)
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor import Occurrence, Recurrence, Schedule, SchedulerStatus
+from duebell_editor import Missed, Occurrence, Recurrence, Schedule, SchedulerStatus
 from duebell_shared.instants import render
 from duebell_shared.task import Status, Task
 
@@ -23,8 +23,8 @@ from .text import local, plain, relative, when
 
 __all__ = [
     "console",
+    "print_change",
     "print_json",
-    "show_change",
     "show_diagnosis",
     "show_preview",
     "show_status",
@@ -43,6 +43,12 @@ _STYLES = {
     Status.FAILED: "red",
     Status.CANCELLED: "dim",
     Status.EXPIRED: "yellow",
+}
+
+_MISSED = {
+    Missed.ONCE: "are made up for once",
+    Missed.ALL: "are made up for, each",
+    Missed.SKIP: "are skipped",
 }
 
 #: When nobody looks, a line is as long as it is: what is cut or wrapped cannot be searched or copied.
@@ -71,8 +77,11 @@ def print_json(document: Mapping[str, Any]) -> None:
     print(json.dumps(document, default=render))
 
 
-def show_change(task: Task, now: datetime) -> None:
-    """One line that says what a task is now."""
+def print_change(task: Task, now: datetime, *, as_json: bool) -> None:
+    """What a task is now: in one line for people, or all of it."""
+    if as_json:
+        print_json(task_json(task))
+        return
     line = Text.assemble(task.id, ": ", _status(task.status), f", {task.action} due {when(task.due, now)}")
     console().print(line, soft_wrap=True)
 
@@ -130,6 +139,10 @@ def show_task(task: Task, now: datetime) -> None:
         "forgotten": when(task.expires_at, now),
         "payload": Text(plain(json.dumps(task.payload, ensure_ascii=False, indent=2))),
     }
+    if task.spread:
+        rows["spread"] = f"up to {task.spread}"
+    if task.expires_after is not None:
+        rows["expires"] = f"when {task.expires_after} late"
     if task.recurrence:
         rows.update(_recurrence(task.recurrence, now))
     if task.failure:
@@ -177,10 +190,11 @@ def show_diagnosis(status: SchedulerStatus) -> None:
 def _recurrence(recurrence: Recurrence, now: datetime) -> dict[str, str | Text]:
     limit = f" of {recurrence.max_runs}" if recurrence.max_runs else ""
     failures = recurrence.consecutive_failures
+    before = f"; {recurrence.missed_runs} before this one" if recurrence.missed_runs else ""
     return {
         "schedule": Text(f"{recurrence.schedule.describe()}  {recurrence.schedule.expression}"),
         "after this": when(recurrence.next_due, now),
-        "missed": f"{recurrence.missed}; {recurrence.missed_runs} before this one",
+        "missed ones": _MISSED[recurrence.missed] + before,
         "runs": f"{recurrence.runs}{limit}" + (f", the last {failures} failed" if failures else ""),
         "waiting aside": str(len(recurrence.aside)),
     }

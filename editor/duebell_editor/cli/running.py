@@ -10,7 +10,7 @@ import typer
 
 from duebell_shared.errors import DuebellError
 
-from .text import plain
+from .text import in_options, plain
 
 __all__ = ["run", "say_more"]
 
@@ -37,7 +37,7 @@ def run(app: typer.Typer) -> NoReturn:
             sys.stdout.flush()
     except DuebellError as error:
         _LOG.debug("the error, and what led to it:", exc_info=True)
-        print("error:", plain(" ".join(str(error).split("\n"))), file=sys.stderr)
+        print("error:", plain(in_options(error)), file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -2,7 +2,9 @@
 
 from datetime import UTC, datetime
 
-__all__ = ["local", "plain", "relative", "when"]
+from duebell_shared.errors import DuebellError, TaskExists
+
+__all__ = ["in_options", "local", "plain", "relative", "when"]
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
@@ -16,6 +18,16 @@ def plain(text: str) -> str:
         character if character.isprintable() or character == "\n" else repr(character)[1:-1]
         for character in text
     )
+
+
+def in_options(error: DuebellError) -> str:
+    """What an error says, in one line, with the way out as the command line has it."""
+    if isinstance(error, TaskExists):
+        return (
+            f"a task {error.id!r} exists already: choose another --id, or give --if-exists keep "
+            f"(leave it as it is) or --if-exists replace"
+        )
+    return " ".join(str(error).split("\n"))
 
 
 def when(instant: datetime | None, now: datetime) -> str:

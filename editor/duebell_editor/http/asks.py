@@ -65,19 +65,23 @@ class NewTaskBody(Given):
 
 
 class TaskChange(Given):
-    """What to change of a task; what is left out, or null, stays as it is."""
+    """What to change of a task; what is left out stays as it is, and `null` takes away."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"payload": {"item": 43}}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"payload": {"item": 43}}, {"end": None, "max_runs": 10}]}
+    )
 
-    payload: Any = None
-    action: str | None = None
-    due: GivenInstant | None = None
-    schedule: str | None = None
-    timezone: str | None = None
-    start: GivenInstant | None = None
-    end: GivenInstant | None = None
-    missed: Missed | None = None
-    max_runs: int | None = None
+    payload: Any = Field(default=None, description="Any JSON value; null is an empty object")
+    action: str | None = Field(default=None, description="A failed task's too, to be retried then")
+    due: GivenInstant | None = Field(default=None, description="Goes without a schedule")
+    schedule: str | None = Field(default=None, description="With its own time zone, start and end")
+    timezone: str | None = Field(default=None, description="null: UTC")
+    start: GivenInstant | None = Field(default=None, description="null: from now on")
+    end: GivenInstant | None = Field(default=None, description="null: no end")
+    missed: Missed | None = Field(default=None, description="null: once")
+    max_runs: int | None = Field(default=None, description="null: no limit")
+    spread: GivenSeconds | None = Field(default=None, description="null: none")
+    expires_after: GivenSeconds | None = Field(default=None, description="null: never")
 
 
 class MoveBody(Given):

@@ -6,12 +6,12 @@ from typing import Annotated
 from fastapi import Depends, Header, Request, Response
 
 from duebell_editor import Editor
-from duebell_editor.expecting import expecting
+from duebell_editor.reading import Queue
 from duebell_shared.errors import InvalidQuery
 
 from .views import TaskView
 
-__all__ = ["Expected", "ItsEditor", "tagged"]
+__all__ = ["Expected", "ItsEditor", "ItsQueue", "tagged"]
 
 _TAG = re.compile(r'"(\d{1,18})"')
 
@@ -24,8 +24,14 @@ def _editor(request: Request) -> Editor:
 ItsEditor = Annotated[Editor, Depends(_editor)]
 
 
+def _queue(editor: ItsEditor) -> Queue:
+    return editor.queue
+
+
+ItsQueue = Annotated[Queue, Depends(_queue)]
+
+
 def _expected(
-    editor: ItsEditor,
     if_match: Annotated[
         str | None,
         Header(
@@ -33,17 +39,17 @@ def _expected(
             "is done, and the answer is 412"
         ),
     ] = None,
-) -> Editor:
+) -> int | None:
     if if_match is None or if_match.strip() == "*":
-        return editor
+        return None
     tag = _TAG.fullmatch(if_match.strip())
     if tag is None:
         raise InvalidQuery("If-Match", 'must be one ETag that a task came with, such as "7", or *')
-    return expecting(editor, int(tag[1]))
+    return int(tag[1])
 
 
-#: The editor, for a change to one task that is still at the rev that the request expects.
-Expected = Annotated[Editor, Depends(_expected)]
+#: The rev at which the request expects the task that it changes; None for any.
+Expected = Annotated[int | None, Depends(_expected)]
 
 
 def tagged(task: TaskView, response: Response) -> TaskView:

@@ -10,7 +10,6 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from duebell_editor.expecting import TaskChanged
 from duebell_shared.errors import (
     AwsRefused,
     AwsUnavailable,
@@ -18,6 +17,7 @@ from duebell_shared.errors import (
     InvalidInput,
     NotArmed,
     NotDeployed,
+    TaskChanged,
     TaskConflict,
     TaskExists,
     TaskNotFound,
@@ -75,7 +75,7 @@ def _deliberate(request: Request, error: Exception) -> Response:
         case InvalidInput():
             extra = {"field": error.field, "reason": error.reason}
         case TaskChanged():
-            extra = {"id": error.task.id, "rev": error.task.rev}
+            extra = {"id": error.id, "rev": error.rev}
         case TaskNotFound() | TaskExists():
             extra = {"id": error.id}
         case NotArmed():
@@ -127,7 +127,9 @@ def _refused(request: Request, error: Exception) -> Response:
     """What the framework refuses: no such path, no such method, a body that cannot be read."""
     if not isinstance(error, HTTPException):
         return _unexpected(request, error)
-    return problem(error.status_code, str(error.detail), headers=error.headers)
+    is_nowhere = error.status_code == HTTPStatus.NOT_FOUND
+    detail = "there is nothing here; /docs says what there is" if is_nowhere else str(error.detail)
+    return problem(error.status_code, detail, headers=error.headers)
 
 
 def _unexpected(request: Request, error: Exception) -> Response:

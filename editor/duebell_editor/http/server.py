@@ -89,8 +89,9 @@ def _check_token(token: str | None, address: _Address) -> None:
     if token is None and not address.is_loopback:
         raise InvalidSettings(
             "host",
-            f"must be 127.0.0.1, localhost or ::1, not {str(address)!r}: without a token there is no login, "
-            f"so the HTTP editor serves this machine only",
+            f"{address} can be reached from other machines, and that takes a token of {_TOKEN_LENGTH} "
+            f"characters or more: `duebell editor` has it from DUEBELL_EDITOR_TOKEN; or serve this machine "
+            f"only, on 127.0.0.1",
         )
     is_fit = token is None or (len(token) >= _TOKEN_LENGTH and token.isascii() and token.isprintable())
     if not is_fit or (token and " " in token):

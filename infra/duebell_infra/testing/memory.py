@@ -16,6 +16,9 @@ __all__ = ["MemoryStore"]
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
+_FIRST = datetime.min.replace(tzinfo=UTC)
+
+
 class MemoryStore:
     """Tasks and the arming record in dictionaries; each verb is one atomic step."""
 
@@ -83,8 +86,8 @@ class MemoryStore:
             if its_lane == lane and task.status in statuses and is_kept:
                 yield task
 
-    def count(self, lane: int, *, before: datetime = NEVER, most: int) -> int:
-        return min(most, len(self._keys(lane, _FIRST, before)))
+    def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
+        return min(most, len(self._keys(lane, after or _FIRST, before)))
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return next((key.queued for key in self._queues[lane] if key not in skipping), NEVER)

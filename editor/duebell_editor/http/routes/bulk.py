@@ -3,8 +3,7 @@
 from fastapi import APIRouter
 
 from duebell_editor.bulk import change_all, eligible, find_all
-from duebell_editor.listing import make_filter
-from duebell_editor.searching import Search
+from duebell_editor.filtering import make_filter
 from duebell_shared.errors import InvalidQuery
 
 from ..answers import AWS, problems
@@ -39,9 +38,9 @@ def _which(body: BulkBody, editor: ItsEditor) -> tuple[tuple[str, ...], bool]:
     which = make_filter(
         status=eligible(body.do, where.status),
         action=where.action,
+        prefix=where.prefix,
         after=where.after,
         before=where.before,
         limit=body.limit,
-        cursor=None,
     )
-    return find_all(editor, Search(which=which, prefix=where.prefix), limit=body.limit)
+    return find_all(editor.queue, which)

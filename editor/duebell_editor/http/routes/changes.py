@@ -81,7 +81,10 @@ class _Stream:
         ending = request.app.state.ending
         while not ending.is_set():
             try:
-                before, self._look = self._look, await to_thread.run_sync(look, self._editor, self._watched)
+                before, self._look = (
+                    self._look,
+                    await to_thread.run_sync(look, self._editor.queue, self._watched),
+                )
                 for event in self._seen(before, self._look):
                     yield event
                 if self._is_status_due(before, self._look):

@@ -9,7 +9,7 @@ from duebell_editor.timeline import timeline
 
 from ..answers import AWS, problems
 from ..asks import Stretch
-from ..etags import ItsEditor
+from ..etags import ItsQueue
 from ..reports import HistoryView, TimelineView
 
 __all__ = ["router"]
@@ -20,14 +20,14 @@ AskedStretch = Annotated[Stretch, Query()]
 
 
 @router.get("/timeline", summary="How many tasks are to come")
-def come(stretch: AskedStretch, editor: ItsEditor) -> TimelineView:
+def come(stretch: AskedStretch, queue: ItsQueue) -> TimelineView:
     """By minute, hour, day or month. A bucket with very many says "at least so many", and costs no more."""
-    buckets = timeline(editor, stretch.start, stretch.step, stretch.count, zone=stretch.timezone)
+    buckets = timeline(queue, stretch.start, stretch.step, stretch.count, zone=stretch.timezone)
     return TimelineView.of(buckets)
 
 
 @router.get("/history", summary="What has been")
-def past(stretch: AskedStretch, editor: ItsEditor) -> HistoryView:
+def past(stretch: AskedStretch, queue: ItsQueue) -> HistoryView:
     """What was done, failed or skipped, and how late it was started. Reads all of history."""
-    found = history(editor, stretch.start, stretch.step, stretch.count, zone=stretch.timezone)
+    found = history(queue, stretch.start, stretch.step, stretch.count, zone=stretch.timezone)
     return HistoryView.of(found)

@@ -17,6 +17,7 @@ const VERBS = {
     done: "cancelled",
     statuses: ["scheduled", "running", "paused", "failed", "expired"],
     danger: true,
+    after: " They stay as history, and this cannot be undone.",
   },
 };
 
@@ -82,15 +83,15 @@ async function run(verb) {
       toast(`None of them can be ${VERBS[verb].done}`);
       return;
     }
-    const { name, danger } = VERBS[verb];
-    const first = found.is_all
-      ? ""
-      : `the first ${found.found.toLocaleString("en")} of them; there are more. Of these, `;
-    const text = `${first}${tasks(found.found)} will be ${VERBS[verb].done}${everything ? filterWords() : ""}.`;
+    const { name, danger, after = "" } = VERBS[verb];
+    const which = everything ? filterWords() : "";
+    const text = found.is_all
+      ? `${tasks(found.found)}${which} will be ${VERBS[verb].done}.`
+      : `The first ${tasks(found.found)}${which} will be ${VERBS[verb].done}. There are more: do it again for those.`;
     if (
       !(await confirm(
         `${name} ${tasks(found.found)}?`,
-        text[0].toUpperCase() + text.slice(1),
+        text + after,
         `${name} ${tasks(found.found)}`,
         { danger },
       ))
@@ -116,7 +117,7 @@ function filterWords() {
     filters.after && "in the stretch of time chosen",
   ];
   const given = said.filter(Boolean);
-  return given.length ? `: all ${given.join(", ")}` : ": all in the list";
+  return given.length ? ` ${given.join(", ")}` : "";
 }
 
 function report(verb, { changed, failures }) {

@@ -1,6 +1,7 @@
 // Dialogs: the browser's own, which keep the focus inside and give it back.
 
 import { h } from "./dom.js";
+import { placeToasts } from "./toast.js";
 
 let count = 0;
 
@@ -20,11 +21,13 @@ export function openDialog(title, { kind = "box", onclose } = {}) {
     if (event.target === dialog && kind !== "form") dialog.close();
   });
   dialog.addEventListener("close", () => {
+    placeToasts();
     dialog.remove();
     onclose?.();
   });
   document.body.append(dialog);
   dialog.showModal();
+  placeToasts();
   return { dialog, heading, body };
 }
 

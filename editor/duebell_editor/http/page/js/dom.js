@@ -16,13 +16,16 @@ export function h(tag, properties = {}, ...children) {
   return made;
 }
 
-// New children, with the focus kept on what has the same data-key.
+// New children, with the focus kept on what has the same data-key, or near it: it is never lost.
 export function refill(parent, ...children) {
   const focused = document.activeElement;
   const key = parent.contains(focused) ? focused.dataset.key : undefined;
   parent.replaceChildren(...children.flat().filter(Boolean));
   if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
-  else if (key) parent.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+  else if (key) {
+    const same = parent.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    (same ?? parent.querySelector("[data-key]"))?.focus({ preventScroll: true });
+  }
 }
 
 // Text in which `code` is set as such.

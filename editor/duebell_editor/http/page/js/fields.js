@@ -63,8 +63,13 @@ export function fields(task) {
       inputmode: "numeric",
       value: task?.recurrence?.max_runs ?? "",
     }),
-    spread: text("spread", { type: "number", min: "0", inputmode: "numeric" }),
-    expires_after: text("expires_after", { type: "number", min: "0", inputmode: "numeric" }),
+    spread: text("spread", { type: "number", min: "0", inputmode: "numeric", value: task?.spread || "" }),
+    expires_after: text("expires_after", {
+      type: "number",
+      min: "0",
+      inputmode: "numeric",
+      value: task?.expires_after ?? "",
+    }),
     payload: h(
       "textarea",
       { name: "payload", rows: "4", spellcheck: "false" },
@@ -123,8 +128,8 @@ export function fields(task) {
           "div.grid",
           {},
           !task && label("Id", input.id, "your own, or one is made up"),
-          !task && label("Spread, in seconds", input.spread, "run up to so much later"),
-          !task && label("Too late after, in seconds", input.expires_after, "then it is not run"),
+          label("Spread, in seconds", input.spread, "run up to so much later"),
+          h("div.once", {}, label("Too late after, in seconds", input.expires_after, "then it is not run")),
           h(
             "div.recurring",
             {},
@@ -136,7 +141,8 @@ export function fields(task) {
         ),
       ),
   ];
-  return { parts: parts.filter(Boolean), input };
+  const before = Object.fromEntries(Object.entries(input).map(([name, one]) => [name, one.value]));
+  return { parts: parts.filter(Boolean), input, before };
 }
 
 const chip = (name, onclick) => h("button.chip", { type: "button", onclick }, name);
@@ -146,65 +152,86 @@ function put(input, value) {
   input.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-const iso = (value) => (value ? new Date(value).toISOString() : undefined);
-const number = (value) => (value === "" ? undefined : Number(value));
+const iso = (value) => (value ? new Date(value).toISOString() : null);
+const number = (value) => (value === "" ? null : Number(value));
+const words = (value) => value.trim() || null;
 
-// The request's body, as text; only what differs when a task is edited.
-export function read(input, task) {
-  const payload = input.payload.value.trim() || "{}";
-  try {
-    JSON.parse(payload);
-  } catch (error) {
-    return { bad: { field: "payload", reason: `is not JSON: ${error.message}` } };
-  }
-  const before = task?.recurrence;
-  const given = { action: input.action.value.trim() };
-  if (input.recurring.checked) {
-    Object.assign(given, {
-      schedule: input.schedule.value.trim(),
-      timezone: input.timezone.value.trim() || undefined,
-      start: iso(input.start.value),
-      end: iso(input.end.value),
-      missed: input.missed.value,
-      max_runs: number(input.max_runs.value),
-    });
-  } else {
-    given.due = iso(input.due.value);
-    if (!given.due) return { bad: { field: "due", reason: "is missing" } };
-  }
-  if (!task)
-    Object.assign(given, {
-      id: input.id.value || undefined,
-      spread: number(input.spread.value),
-      expires_after: number(input.expires_after.value),
-    });
-  else {
-    if (given.action === task.action) delete given.action;
-    if (given.due && input.due.value === local(task.due)) delete given.due;
-    if (before && sameSchedule(given, before))
-      for (const name of ["schedule", "timezone", "start", "end"]) delete given[name];
-    if (before?.missed === given.missed) delete given.missed;
-    if (before?.max_runs === given.max_runs) delete given.max_runs;
-  }
-  const isSame = task && payload === pretty(task.payloadText);
-  const text = JSON.stringify(given);
-  return {
-    body: isSame
-      ? text
-      : text === "{}"
-        ? `{"payload":${payload}}`
-        : `${text.slice(0, -1)},"payload":${payload}}`,
-  };
+// What each field of the form comes to in a request; null where nothing is written.
+const VALUE = {
+  action: (value) => value.trim(),
+  id: (value) => value || null,
+  due: iso,
+  schedule: (value) => value.trim(),
+  timezone: words,
+  start: iso,
+  end: iso,
+  missed: words,
+  max_runs: number,
+  spread: number,
+  expires_after: number,
+};
+const RECURRING = ["schedule", "timezone", "start", "end", "missed", "max_runs"];
+const ONCE = ["due", "expires_after"];
+// Another schedule comes with its own of these.
+const WITH_SCHEDULE = ["timezone", "start", "end"];
+
+const bad = (field, reason) => ({ bad: { field, reason } });
+
+function payloadOf(input) {
+  const text = input.payload.value.trim() || "{}";
+  JSON.parse(text);
+  return text;
 }
 
-function sameSchedule(given, { schedule }) {
-  const start = schedule.expression.startsWith("rate") ? undefined : schedule.start;
-  const same = (one, other) =>
-    (one ? new Date(one).getTime() : 0) === (other ? Math.floor(new Date(other) / 1000) * 1000 : 0);
-  return (
-    given.schedule === schedule.expression &&
-    given.timezone === schedule.timezone &&
-    same(given.start, start) &&
-    same(given.end, schedule.end)
-  );
+// A body with the payload as it is written: JavaScript's own numbers would round it.
+function bodyOf(given, payload) {
+  const text = JSON.stringify(given);
+  if (payload === undefined) return text;
+  return text === "{}" ? `{"payload":${payload}}` : `${text.slice(0, -1)},"payload":${payload}}`;
+}
+
+function asked(input) {
+  const left = input.recurring.checked ? ONCE : RECURRING;
+  return Object.keys(VALUE).filter((name) => !left.includes(name));
+}
+
+// The body of a request that adds what the form says, or { bad }.
+export function readNew(input) {
+  let payload;
+  try {
+    payload = payloadOf(input);
+  } catch (error) {
+    return bad("payload", `is not JSON: ${error.message}`);
+  }
+  if (!input.recurring.checked && !input.due.value) return bad("due", "is missing");
+  const given = asked(input).map((name) => [name, VALUE[name](input[name].value)]);
+  return { body: bodyOf(Object.fromEntries(given.filter(([, value]) => value !== null)), payload) };
+}
+
+// The body of a request that makes the task what the form says, and of one that makes it what it was; or
+// { bad }. Only what was changed is in it, and null for what was taken away.
+export function readChanges(input, before, task) {
+  let payload;
+  try {
+    payload = payloadOf(input);
+  } catch (error) {
+    return bad("payload", `is not JSON: ${error.message}`);
+  }
+  const changed = new Set(asked(input).filter((name) => name !== "id" && input[name].value !== before[name]));
+  if (changed.has("due") && !input.due.value) return bad("due", "is missing");
+  if (changed.has("schedule")) for (const name of WITH_SCHEDULE) changed.add(name);
+  const { schedule, ...rules } = task.recurrence ?? {};
+  const was = { ...task, ...rules, ...schedule, schedule: schedule?.expression, spread: task.spread || null };
+  const pick = (value) => Object.fromEntries([...changed].map((name) => [name, value(name)]));
+  const isSame = payload === pretty(task.payloadText);
+  return {
+    body: bodyOf(
+      pick((name) => VALUE[name](input[name].value)),
+      isSame ? undefined : payload,
+    ),
+    back: bodyOf(
+      pick((name) => was[name]),
+      isSame ? undefined : task.payloadText,
+    ),
+  };
 }

@@ -3,16 +3,16 @@
 import { ask, taskPath } from "./api.js";
 import { h } from "./dom.js";
 import { openDialog } from "./dialog.js";
-import { fields, read, wordsFor } from "./fields.js";
+import { fields, readChanges, readNew, wordsFor } from "./fields.js";
 import { preview } from "./preview.js";
 import { tell } from "./state.js";
 import { toast } from "./toast.js";
-import { can, edited } from "./verbs.js";
+import { edited } from "./verbs.js";
 
 export function openForm(task = null) {
   const { dialog, body } = openDialog(task ? `Edit ${task.id}` : "Add a task", { kind: "form" });
   const form = h("form", { novalidate: true });
-  const { parts, input } = fields(task);
+  const { parts, input, before } = fields(task);
   const wrong = h("p.wrong", { role: "alert" });
   const conflict = h("div.conflict", { hidden: true });
   const send = h("button.primary", { "data-key": "send" }, task ? "Save" : "Add");
@@ -31,9 +31,9 @@ export function openForm(task = null) {
     for (const one of Object.values(input)) one.removeAttribute("aria-invalid");
     send.disabled = true;
     try {
-      const { body: given, bad } = read(input, task);
+      const { body: given, back, bad } = task ? readChanges(input, before, task) : readNew(input);
       if (bad) throw Object.assign(new Error(bad.reason), { document: bad });
-      if (task) await save(given, rev);
+      if (task) await save(given, back, rev);
       else await add(given);
       dialog.close();
     } catch (error) {
@@ -56,14 +56,10 @@ export function openForm(task = null) {
     tell("changed", added.id);
   }
 
-  async function save(given, rev) {
+  async function save(given, back, rev) {
     if (given === "{}") return;
     const now = await ask("PATCH", taskPath(task.id), { rev, body: given });
-    const before =
-      can("move", task) && !task.recurrence
-        ? `{"due":${JSON.stringify(task.due)},"action":${JSON.stringify(task.action)},"payload":${task.payloadText}}`
-        : null;
-    await edited(task, now, now.recurrence ? null : before);
+    await edited(task, now, back);
   }
 
   function complain(error) {

@@ -149,8 +149,12 @@ export async function refreshHeart() {
     refill(
       byId("heart"),
       h("h2.unseen", { id: "heart-heading" }, "The rule"),
-      h("p", {}, `It cannot be said how the scheduler stands: ${error.message}`),
-      h("button", { onclick: () => tell("refresh") }, "Try again"),
+      h(
+        "div.unknown",
+        {},
+        h("p", {}, `It cannot be said how the scheduler stands: ${error.message}`),
+        h("button", { onclick: () => tell("refresh") }, "Try again"),
+      ),
     );
     throw error;
   }

@@ -36,7 +36,7 @@ export function row(task, picked, togglePick) {
     h("td.pick", {}, box),
     h("td.due", {}, time(when)),
     h("td.name", {}, open, task.failed_with && h("small.why", {}, task.failed_with)),
-    h("td.what", {}, task.action, task.recurs && h("small", {}, `↻ ${task.recurs}`)),
+    h("td.what", {}, task.action, task.recurs && h("small", { title: task.recurs }, `↻ ${task.recurs.replace(/, counted from .*/, "")}`)),
     h("td.state", {}, ...state(task)),
   );
   made.addEventListener("click", (event) => {

@@ -1,7 +1,7 @@
 // What is coming and what has been, as bars. Only the stretch in view is ever asked for.
 
 import { get } from "./api.js";
-import { byId, h, press } from "./dom.js";
+import { byId, h, press, refill } from "./dom.js";
 import { drawBars } from "./chart.js";
 import { nextDue } from "./heart.js";
 import { filters, on, setFilters, tell } from "./state.js";
@@ -17,6 +17,7 @@ const FINER = { year: "month", month: "day", day: "hour" };
 
 const view = { direction: "coming", zoom: "day", start: null };
 let latest = 0;
+let seen = null; // the buckets that are shown, and whether these are all
 
 function shifted(date, times) {
   const { step, count } = ZOOMS[view.zoom];
@@ -43,25 +44,35 @@ function start() {
 }
 
 function pick(bucket) {
-  const finer = FINER[view.zoom];
   const stretch = { after: bucket.start, before: new Date(new Date(bucket.end) - 1).toISOString() };
   if (view.direction === "coming") setFilters(stretch);
   else tell("show", { ...stretch, status: bucket.failed && !bucket.done ? "failed" : "done" });
+  sayPicked(bucket);
+}
+
+function sayPicked(bucket) {
+  const finer = FINER[view.zoom];
   const zoomIn =
     finer &&
     h(
       "button.small",
-      { onclick: () => go({ zoom: finer, start: new Date(bucket.start) }) },
+      { "data-key": "finer", onclick: () => go({ zoom: finer, start: new Date(bucket.start) }) },
       `Zoom in to this ${ZOOMS[view.zoom].step}`,
     );
-  byId("chart-note").replaceChildren(
+  refill(
+    byId("chart-note"),
     `The list below shows ${nearby(new Date(bucket.start))} to ${nearby(new Date(bucket.end))}. `,
-    zoomIn || "",
+    zoomIn,
   );
 }
 
 function say(buckets, isAll) {
   const note = byId("chart-note");
+  const picked = buckets.find((bucket) => bucket.start === filters.after);
+  if (picked) {
+    sayPicked(picked);
+    return;
+  }
   const total = buckets.reduce(
     (sum, bucket) => sum + (bucket.count ?? bucket.done + bucket.failed + bucket.skipped),
     0,
@@ -102,7 +113,11 @@ async function refresh() {
     });
     if (mine !== latest) return;
     drawBars(byId("chart"), found.buckets, { step, pick, after: filters.after });
-    say(found.buckets, found.is_all);
+    seen = [found.buckets, found.is_all];
+    say(...seen);
+  } catch (error) {
+    if (mine === latest && !seen) byId("chart-note").textContent = `It cannot be shown: ${error.message}`;
+    throw error;
   } finally {
     if (mine === latest) byId("chart").setAttribute("aria-busy", "false");
   }
@@ -140,5 +155,6 @@ export function startTimeline() {
   });
   on("filters", () => {
     for (const bar of byId("chart").querySelectorAll("button")) press(bar, bar.dataset.key === filters.after);
+    if (!filters.after && seen) say(...seen);
   });
 }

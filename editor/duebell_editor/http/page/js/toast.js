@@ -4,6 +4,12 @@ import { byId, h } from "./dom.js";
 
 const SHOWN_MS = 8000;
 
+// What is outside an open dialog can be neither reached nor heard: so they go where the reader is.
+export function placeToasts() {
+  const place = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body;
+  if (byId("toasts").parentElement !== place) place.append(byId("toasts"));
+}
+
 export function toast(text, { undo, bad = false } = {}) {
   const close = () => shown.remove();
   const shown = h(`div.toast${bad ? ".bad" : ""}`, {}, h("span", {}, text));

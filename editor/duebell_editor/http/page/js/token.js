@@ -26,7 +26,7 @@ export function askForToken(tried) {
       "form",
       {},
       tried && h("p.wrong", { role: "alert" }, "That was not it."),
-      h("label", {}, "Token", input),
+      h("label", {}, "Token", input, h("small", {}, "Whoever started the server has it.")),
       h("div.actions", {}, h("button.primary", {}, "Go on")),
     );
     form.addEventListener("submit", (event) => {

@@ -107,10 +107,9 @@ export async function move(task, due) {
   tell("changed", task.id);
 }
 
-export async function edited(task, now, before) {
+export async function edited(task, now, back) {
   toast(`${task.id} is changed`, {
-    undo:
-      before && (() => undone(task, () => ask("PATCH", taskPath(task.id), { rev: now.rev, body: before }))),
+    undo: () => undone(task, () => ask("PATCH", taskPath(task.id), { rev: now.rev, body: back })),
   });
   tell("changed", task.id);
 }

@@ -1,0 +1,145 @@
+"""Which tasks to list, in which order, and where a page of them ended."""
+
+import base64
+import binascii
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Annotated, NamedTuple, Self
+
+import msgspec
+from msgspec.structs import replace
+
+from duebell_shared.errors import InvalidQuery
+from duebell_shared.instants import NEVER, to_utc
+from duebell_shared.task import Status, Task
+
+__all__ = ["MAX_LIMIT", "QUEUED", "Filter", "Place", "make_filter"]
+
+MAX_LIMIT = 1000
+
+#: What stands in the queue's index.
+QUEUED = frozenset({Status.SCHEDULED, Status.RUNNING})
+
+#: Before every other instant.
+_FIRST = datetime.min.replace(tzinfo=UTC)
+
+
+class Place(NamedTuple):
+    """Where a task stands in a listing: the time it is listed by, and its id."""
+
+    at: Annotated[datetime, msgspec.Meta(tz=True)]
+    id: str
+
+    def __str__(self) -> str:
+        """As a cursor."""
+        return base64.urlsafe_b64encode(msgspec.json.encode(self)).decode()
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which tasks to list, checked. Made by `make_filter`."""
+
+    statuses: frozenset[Status]
+    action: str | None
+    prefix: str
+    after: datetime
+    before: datetime
+    latest_first: bool
+    limit: int
+    start: Place | None
+
+    def place_of(self, task: Task) -> Place:
+        """Tasks are listed by when they are next looked at, those that are not any more by their due date.
+
+        With the latest first, by when they ended; the paused have not ended, and stand at their due date.
+        """
+        if self.latest_first:
+            return Place(task.finished_at or task.due, task.id)
+        return Place(task.due if task.queued is None else task.queued, task.id)
+
+    def is_to_come(self, place: Place) -> bool:
+        """Whether the page before ended ahead of this place."""
+        if self.start is None:
+            return True
+        return place < self.start if self.latest_first else place > self.start
+
+    def wants(self, task: Task) -> bool:
+        """Whether this task belongs on the page."""
+        place = self.place_of(task)
+        has_status = task.status in self.statuses
+        has_action = self.action is None or task.action == self.action
+        has_prefix = task.id.startswith(self.prefix)
+        is_in_time = self.after <= place.at <= self.before
+        return has_status and has_action and has_prefix and is_in_time and self.is_to_come(place)
+
+    def only(self, statuses: frozenset[Status]) -> Self:
+        """The same, but only for tasks of these statuses."""
+        return replace(self, statuses=self.statuses & statuses)
+
+    def following(self, cursor: str) -> Self:
+        """The same, for the page after the one that ended with this cursor. Raises InvalidQuery."""
+        return replace(self, start=place_from(cursor))
+
+
+def make_filter(
+    *,
+    status: Status | str | Iterable[Status | str] | None = None,
+    action: str | None = None,
+    prefix: str = "",
+    after: datetime | None = None,
+    before: datetime | None = None,
+    latest_first: bool = False,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Filter:
+    """The filter that these arguments mean. Raises InvalidQuery with the field and the reason."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidQuery("limit", f"must be 1 to {MAX_LIMIT}, not {limit}")
+    if not isinstance(prefix, str):
+        raise InvalidQuery("prefix", f"must be text, not {type(prefix).__name__}")
+    statuses = _statuses(status)
+    return Filter(
+        statuses=statuses,
+        action=action,
+        prefix=prefix,
+        after=_FIRST if after is None else to_utc(_aware("after", after)),
+        before=NEVER if before is None else _floor(_aware("before", before)),
+        latest_first=latest_first and not statuses & QUEUED,
+        limit=limit,
+        start=None if cursor is None else place_from(cursor),
+    )
+
+
+def place_from(cursor: str) -> Place:
+    """Where the page with this cursor ended. Raises InvalidQuery."""
+    wrong = InvalidQuery("cursor", "is not one that a listing gave: start again without it")
+    try:
+        place = msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=Place)
+    except (ValueError, binascii.Error, msgspec.MsgspecError):
+        raise wrong from None
+    if place.at > NEVER:
+        raise wrong
+    return place
+
+
+def _statuses(status: Status | str | Iterable[Status | str] | None) -> frozenset[Status]:
+    if status is None:
+        return QUEUED
+    try:
+        return frozenset(map(Status, [status] if isinstance(status, str) else status))
+    except ValueError as error:
+        raise InvalidQuery("status", f"{error}; it is one of {', '.join(Status)}") from None
+
+
+def _aware(field: str, instant: object) -> datetime:
+    """`instant` in UTC; what lies beyond the ends of the calendar there, as they are."""
+    if not isinstance(instant, datetime) or instant.utcoffset() is None:
+        raise InvalidQuery(field, f"must be a datetime with a time zone, not {instant!r}")
+    try:
+        return min(instant.astimezone(UTC), NEVER)
+    except OverflowError:
+        return _FIRST if instant.year == 1 else NEVER
+
+
+def _floor(instant: datetime) -> datetime:
+    """In whole milliseconds, as tasks are, and nothing after `instant`."""
+    return instant.replace(microsecond=instant.microsecond // 1000 * 1000)

@@ -1,0 +1,67 @@
+"""The queue as an editor reads it: its lanes as one, and without history that has expired."""
+
+import heapq
+import itertools
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from functools import cached_property
+
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.backend import Backend
+from duebell_shared.instants import NEVER
+from duebell_shared.lanes import lane_of
+from duebell_shared.task import QueueKey, Status, Task
+
+__all__ = ["BATCH", "Queue"]
+
+#: Tasks fetched at a time from their keys: DynamoDB's limit for one BatchGetItem.
+BATCH = 100
+
+
+class Queue:
+    """Reads what a backend's store holds. All reads are strongly consistent, and none is a Scan."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.store = backend.store
+        self.clock = backend.clock
+        self._armer = backend.armer
+
+    @cached_property
+    def lanes(self) -> int:
+        """The queue's own number of lanes, which never changes: read once."""
+        return len(self.record().lanes)
+
+    def lane_of(self, id: str) -> int:
+        """The lane that holds the task with this id, if there is one."""
+        return lane_of(id, self.lanes)
+
+    def record(self) -> ArmingRecord:
+        """The arming record, as it is now."""
+        return self._armer.read()
+
+    def get(self, id: str, *, now: datetime | None = None) -> Task | None:
+        """The task with this id; history that has expired by now counts as deleted, whether it is or not."""
+        task = self.store.get(self.lane_of(id), id)
+        return None if task and task.expires_at and task.expires_at <= (now or self.clock()) else task
+
+    def keys(self, *, after: datetime | None = None, before: datetime = NEVER) -> Iterator[QueueKey]:
+        """The tasks that wait or run, in order of `queued`, those of one moment by id; read as consumed."""
+        lanes = (self.store.queued(lane, after=after, before=before) for lane in range(self.lanes))
+        # Tasks of the same moment come in any order from a lane; sorted by id, a page can end between them.
+        moments = itertools.groupby(heapq.merge(*lanes), lambda key: key.queued)
+        return (key for _, same in moments for key in sorted(same))
+
+    def tasks(self, keys: Iterable[QueueKey], *, batch: int = BATCH) -> Iterator[Task]:
+        """The tasks that are still where these keys say, read some at a time."""
+        to_come = iter(keys)
+        while some := list(itertools.islice(to_come, batch)):
+            found = self.store.get_many(some)
+            for key in some:
+                task = found.get(key.id)
+                if task and task.queued == key.queued:
+                    yield task
+
+    def unqueued(self, statuses: Collection[Status]) -> Iterator[Task]:
+        """The tasks of these statuses, which are not in the queue's index: reads all of history."""
+        lanes = (self.store.unqueued(lane, statuses, now=self.clock()) for lane in range(self.lanes))
+        return itertools.chain.from_iterable(lanes)

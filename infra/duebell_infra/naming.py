@@ -1,0 +1,21 @@
+"""What a scheduler may be called: every AWS name is made of it, the stack's own included."""
+
+import re
+
+from .errors import DeployFailed
+
+__all__ = ["NAME", "check_scheduler_name"]
+
+#: CloudFormation takes neither underscores nor a digit in front. The shortest limit is that of the worker's
+#: role in Terraform: 38 characters before what Terraform adds, eight of which are `-worker-`.
+#: https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html
+NAME = "[a-zA-Z][a-zA-Z0-9-]{2,29}"
+
+
+def check_scheduler_name(name: str) -> str:
+    """`name`, if a scheduler can be called so. Raises DeployFailed."""
+    if re.fullmatch(NAME, name):
+        return name
+    raise DeployFailed(
+        f"a scheduler cannot be named {name!r}: 3 to 30 letters, digits and hyphens, and a letter first"
+    )

@@ -1,0 +1,41 @@
+"""A scheduler's name is one that everything made of it can have."""
+
+import re
+from typing import Any
+
+import pytest
+
+from duebell_infra.errors import DeployFailed
+from duebell_infra.naming import NAME, check_scheduler_name
+
+#: AWS's longest names, and what of it follows the scheduler's own.
+LONGEST = {
+    "-backstop": 64,  # a rule
+    "-worker-": 38,  # a role with what Terraform adds at the end
+    "-lost-rings": 80,  # a queue
+    "-monthly": 100,  # a budget
+    "": 64,  # a function
+}
+
+
+@pytest.mark.parametrize("name", ["duebell", "abc", "Shop-2", "a" * 30, "a--"])
+def test_names_that_can_be(name: str) -> None:
+    assert check_scheduler_name(name) == name
+    assert all(len(name + end) <= longest for end, longest in LONGEST.items())
+
+
+@pytest.mark.parametrize(
+    "name", ["", "ab", "a" * 31, "my_queue", "2nd-queue", "-queue", "Ünique", "a b", "duebell\n"]
+)
+def test_names_that_cannot_be_are_refused_before_anything_is_asked(name: str) -> None:
+    with pytest.raises(DeployFailed, match=r"3 to 30 letters, digits and hyphens, and a letter first"):
+        check_scheduler_name(name)
+
+
+def test_every_way_of_deploying_asks_for_the_same(template: Any, module: Any) -> None:
+    name = template["Parameters"]["Name"]
+    assert name["AllowedPattern"] == NAME
+    [validation] = module["variable"]["name"]["validation"]
+    assert f"^{NAME}$" in validation["condition"]
+    said = re.sub(r"\W+", " ", name["ConstraintDescription"]).strip()
+    assert said in re.sub(r"\W+", " ", str(validation["error_message"]))

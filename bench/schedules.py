@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from croniter import croniter
 
-from bench.timing import Timed, side_by_side
+from bench.timing import Rounds, side_by_side
 from duebell_shared import cron, schedule
 from duebell_shared.schedule import Schedule
 
@@ -42,7 +42,7 @@ def _read_and_next(given: Schedule) -> Callable[[], object]:
     return call
 
 
-def measure() -> list[Timed]:
+def measure() -> Rounds:
     """Each expression read anew and not; and croniter, beside them, for one that it can read."""
     calls: dict[str, Callable[[], object]] = {}
     for name, (expression, zone) in EXPRESSIONS.items():

@@ -2,13 +2,11 @@
 get_item."""
 
 import itertools
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from bench.queues import PAYLOAD, bare_client, item_of
 from bench.stub import stub
-from bench.timing import Rounds, side_by_side
+from bench.timing import Rounds, on_processor, side_by_side
 from duebell_editor import Editor, Settings
 from duebell_infra.session import embedded_session
 from duebell_shared.items import ARMING
@@ -43,11 +41,4 @@ def measure() -> Rounds:
         calls = {"duebell": ours, "bare": bare}
         for call in calls.values():
             call()
-        return side_by_side(calls, rounds=40, repeats=REPEATS, clock=_processor_time)
-
-
-def _processor_time(call: Callable[[], object], repeats: int) -> float:
-    begin = time.process_time()
-    for _ in range(repeats):
-        call()
-    return (time.process_time() - begin) / repeats * 1e6
+        return side_by_side(calls, rounds=40, repeats=REPEATS, clock=on_processor)

@@ -25,7 +25,7 @@ floor does. The floor's put has no condition; ours refuses an id that is taken.
 MANY = """## Adding many
 
 `add_many` of {tasks} tasks takes {ours} ms for each, a loop of bare `put_item` {bare} ms: it is {gain} times as fast.
-{limit} is the limit.
+{limit} is the limit. On a machine with more to do, whoever uses more threads gets more of it, so measure this on a quiet one.
 """
 
 DRAINING = """## Draining
@@ -108,12 +108,12 @@ tasks make it {growth} MB; {limit} are the limit.
 
 COLD_START = """## Cold start
 
-Importing the Lambda entry and making its clients takes {ours} ms, bare boto3 with the same two clients {bare} ms; whole
-processes, in turns. That is {ratio} times as long; {limit} is the limit.
+Importing the Lambda entry and making its clients takes {ours} ms of processor time, bare boto3 with the same two clients
+{bare} ms; whole processes, in turns. That is {ratio} times as long; {limit} is the limit.
 """
 
 SCHEDULES = """## Schedules
 
 To read an expression and find its next time, and to find the next once it was read: a process reads each once. Medians of
-15 rounds of 100; {limit} µs is the limit for both together.
+15 rounds of 100, in processor time; {limit} µs is the limit for both together.
 """

@@ -4,6 +4,7 @@ Emulators say little of that, and not always the right thing. So the meter looks
 each call, by a client of its own, and works it out by DynamoDB's rules."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from threading import Lock
@@ -77,6 +78,8 @@ class Meter:
                 keys = [_key(asked.get("Key") or asked["Item"])]
             case "BatchWriteItem":
                 keys = [_key(each["PutRequest"]["Item"]) for each in asked["RequestItems"][self._table]]
+            case "BatchExecuteStatement":
+                keys = [_key(_inserted(each)) for each in asked["Statements"]]
             case "TransactWriteItems":
                 operations = [operation for each in asked["TransactItems"] for operation in each.values()]
                 keys = [_key(operation.get("Key") or operation["Item"]) for operation in operations]
@@ -98,6 +101,14 @@ class Meter:
         lane, id = key
         found = self._own.get_item(TableName=self._table, Key={"lane": {"S": lane}, "id": {"S": id}})
         return found.get("Item")
+
+
+def _inserted(statement: dict[str, Any]) -> dict[str, Any]:
+    """The item that an INSERT of PartiQL names, as one parameter, or as one for each attribute."""
+    parameters = statement["Parameters"]
+    names = re.findall(r"'(\w+)'\s*:\s*\?", statement["Statement"])
+    item: dict[str, Any] = dict(zip(names, parameters, strict=True)) if names else parameters[0]["M"]
+    return item
 
 
 def _key(item: dict[str, Any]) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from bench import (
     simulated,
 )
 from bench.document import PAGE, render
-from bench.figures import Figures, load, save, where
+from bench.figures import load, save, where
 from bench.limits import beyond
 from bench.pictures import draw
 from bench.stack import emulated_aws
@@ -51,11 +51,12 @@ def main() -> int:
     """Measure, write the figures, the pictures and the page, say what is beyond its limit."""
     options = _options()
     logging.getLogger("duebell").addHandler(logging.NullHandler())  # what fails here fails on purpose
-    figures = load()
     for part in options.parts:
         print(f"{part} ...", end=" ", flush=True)
         begin = time.monotonic()
-        setattr(figures, part, _measure(part, figures, options.precision))
+        measured = _measure(part, options.precision)
+        figures = load()
+        setattr(figures, part, measured)
         figures.measured[part] = where()
         save(figures)  # part by part: what comes next may be broken off
         print(f"{time.monotonic() - begin:.0f} s")
@@ -77,7 +78,9 @@ def _options() -> argparse.Namespace:
         metavar="part",
         help=f"{', '.join(default)}, or {_LONG}; all but the last if not given. What is not measured is kept",
     )
-    parser.add_argument("--precision", default="minute", help=f"of the stack that {_LONG} is measured on")
+    parser.add_argument(
+        "--precision", default="minute", choices=["minute", "second"], help=f"of the stack of {_LONG}"
+    )
     options = parser.parse_args()
     if unknown := set(options.parts) - {*default, _LONG}:
         parser.error(f"there is no {', '.join(unknown)}; the parts are {', '.join([*default, _LONG])}")
@@ -85,10 +88,10 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def _measure(part: str, figures: Figures, precision: str) -> object:
+def _measure(part: str, precision: str) -> object:
     if part == _LONG:
         late = lateness.measure(precision)
-        return [*(each for each in figures.lateness or () if each.what != late.what), late]
+        return [*(each for each in load().lateness or () if each.what != late.what), late]
     if part in _ALONE:
         return _ALONE[part]()
     with emulated_aws() as session:

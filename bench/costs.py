@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from bench.capacity import Path
+from duebell_shared.arming import HEAD_START
 
-__all__ = ["PRICES", "Cost", "Price", "compute"]
+__all__ = ["PRICES", "Cost", "Price", "Waiting", "compute", "waiting"]
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,6 +110,29 @@ def compute(paths: Sequence[Path]) -> list[Cost]:
     waiting = 2 * PRICES["transition"].dollars + invocation
     costs.append(Cost(what="Step Functions, wait and act, once", dynamodb=0.0, others=waiting))
     return costs
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """What waiting costs with precision "second".
+
+    seconds        how long a run waits on average for a task that comes due alone
+    thousand_runs  dollars for a thousand of these
+    month          dollars for a month that is all waiting
+    """
+
+    seconds: float
+    thousand_runs: float
+    month: float
+
+
+def waiting() -> Waiting:
+    """The rule rings so long before a due date, less half a minute by rounding up, and half by jitter."""
+    seconds = HEAD_START.total_seconds() - 2 * 30
+    return Waiting(
+        seconds=seconds,
+        thousand_runs=_lambda_dollars(seconds) / 1000,
+        month=_lambda_dollars(30 * 24 * 3600) / 1_000_000,
+    )
 
 
 def _ours(what: str, each: Sequence[Path], run: Path, *, per_run: int) -> Cost:

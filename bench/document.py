@@ -4,6 +4,7 @@ explain."""
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
+from statistics import median
 
 from bench import adding, capacity, client_cpu, cold_start, costs, draining, lateness, many, memory, schedules
 from bench.figures import Figures
@@ -113,9 +114,9 @@ def _draining(figures: Figures) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for each in figures.draining or ():
         action = f"{each.action_s * 1000:.0f} ms" if each.action_s else "none"
-        article = f"{_median(each.article):.0f}" if each.article else ""
+        article = f"{median(each.article):.0f}" if each.article else ""
         yield (
-            f"| {each.tasks:,} | {action} | {_median(each.ours):.0f} | {_median(each.floor):.0f} | "
+            f"| {each.tasks:,} | {action} | {median(each.ours):.0f} | {median(each.floor):.0f} | "
             f"{each.over_floor} | {article} | {each.over_article or ''} |"
         )
     yield ""
@@ -128,7 +129,10 @@ def _capacity(figures: Figures) -> Iterator[str]:
 
 
 def _costs(figures: Figures) -> Iterator[str]:
-    yield COSTS
+    wait = costs.waiting()
+    yield COSTS.format(
+        seconds=f"{wait.seconds:.0f}", thousand=f"{wait.thousand_runs:.2f}", month=f"{wait.month:.0f}"
+    )
     yield "| a million of | DynamoDB | the rest | in all |"
     yield "|---|---|---|---|"
     for cost in costs.compute(figures.capacity or []):
@@ -203,7 +207,3 @@ def _schedules(figures: Figures) -> Iterator[str]:
     for each in figures.schedules.summary() if figures.schedules else ():
         yield f"| {each.name.replace('*', chr(92) + '*')} | {each.median_us:.0f} |"
     yield ""
-
-
-def _median(figures: list[float]) -> float:
-    return sorted(figures)[len(figures) // 2]

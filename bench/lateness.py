@@ -52,12 +52,13 @@ def percentiles(what: str, seconds: Sequence[float]) -> Lateness:
 def measure(precision: str = "minute") -> Lateness:
     """Tasks at random seconds of ten minutes, run by the Lambda that the rule wakes. Takes a quarter of an
     hour."""
-    # The default is not passed on, so that this measures stacks of every version alike.
-    parameters = {} if precision == "minute" else {"Precision": precision}
     with (
         tempfile.TemporaryDirectory(prefix="duebell-bench-") as state,
         EmbeddedStack(
-            Path(state), actions="actions:worker", folder=Path(__file__).parent, parameters=parameters
+            Path(state),
+            actions="actions:worker",
+            folder=Path(__file__).parent,
+            parameters={"Precision": precision},
         ) as stack,
     ):
         editor = Editor(stack.settings, session=stack.session)

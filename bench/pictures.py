@@ -1,5 +1,6 @@
 """The figures as pictures: on a white ground of their own, so that they read in a dark page too."""
 
+import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,12 +86,10 @@ def _draining(figures: Figures) -> None:
             bars.append((f"the article, {what}", each.article, _ARTICLE))
     with _picture("draining", height=3.4) as axes:
         for row, (_, rates, colour) in enumerate(reversed(bars)):
-            ordered = sorted(rates)
-            median = ordered[len(ordered) // 2]
-            axes.barh(row, median, color=colour, height=0.7)
-            axes.plot([ordered[0], ordered[-1]], [row, row], color="#222222", linewidth=1)
+            axes.barh(row, statistics.median(rates), color=colour, height=0.7)
+            axes.plot([min(rates), max(rates)], [row, row], color="#222222", linewidth=1)
         axes.set_yticks(range(len(bars)), [name for name, _, _ in reversed(bars)])
-        axes.set_xlabel("tasks a second, the median round; the line goes from the worst to the best")
+        axes.set_xlabel("tasks a second: the median round, from the worst to the best")
         axes.grid(visible=False, axis="y")
 
 

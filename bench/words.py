@@ -69,6 +69,9 @@ What it gives for that is a queue that can be listed, searched and changed, in o
 together. It is cheaper than a state machine that waits. When tasks come due alone, the run is what costs; but there are at
 most 43,200 minutes to ring in a month, half a dollar's worth.
 
+With precision "second" a run waits for what it rings ahead of, {seconds} s on average when tasks come due alone: ${thousand}
+for a thousand such tasks. A worker that never stops waiting costs ${month} a month.
+
 A recurring task carries its last twenty occurrences, which makes its item larger than 1 KB, and each of its writes dearer.
 
 ![Dollars for a million](performance/costs.svg)

@@ -1,7 +1,6 @@
 """What each path costs is what the page says; and the rules that it is worked out by."""
 
-import pytest
-from bench.capacity import Path, measure
+from bench.capacity import measure
 from bench.capacity.units import read_units, refused_units, size_of, write_units
 from bench.document import PAGE, capacity_table
 
@@ -9,34 +8,24 @@ KEYS = {"lane": {"S": "0"}, "id": {"S": "task"}}
 QUEUED = {"queued": {"S": "2026-12-31T00:00:00.000Z"}}
 
 
-@pytest.fixture(scope="module")
-def paths() -> dict[str, Path]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AWS_ACCESS_KEY_ID", "testing")
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-        return {path.name: path for path in measure()}
+#: What a task costs in its life, at most: calls, write units, read units.
+LIFE = {
+    "`add`, not the new head": ({"PutItem": 1, "GetItem": 1}, 2, 1),
+    "a task that is done: claim, outcome": ({"UpdateItem": 2}, 3, 0),
+    "an attempt that is to be retried": ({"UpdateItem": 2}, 4, 0),
+    "an hourly task's first occurrence": ({"UpdateItem": 2}, 4, 0),
+    "`cancel`": ({"GetItem": 1, "UpdateItem": 1}, 2, 1),
+}
 
 
-def test_the_page_says_what_each_path_costs(paths: dict[str, Path]) -> None:
-    # If it does not any more, and that is meant: make bench ARGS=capacity
-    assert capacity_table(list(paths.values())) in PAGE.read_text()
-
-
-@pytest.mark.parametrize(
-    ("name", "calls", "write_units", "read_units"),
-    [
-        ("`add`, not the new head", {"PutItem": 1, "GetItem": 1}, 2, 1),
-        ("a task that is done: claim, outcome", {"UpdateItem": 2}, 3, 0),
-        ("an attempt that is to be retried", {"UpdateItem": 2}, 4, 0),
-        ("an hourly task's first occurrence", {"UpdateItem": 2}, 4, 0),
-        ("`cancel`", {"GetItem": 1, "UpdateItem": 1}, 2, 1),
-    ],
-)
-def test_a_task_costs_no_more_in_its_life(
-    paths: dict[str, Path], name: str, calls: dict[str, float], write_units: float, read_units: float
-) -> None:
-    path = paths[name]
-    assert (path.calls, path.write_units, path.read_units) == (calls, write_units, read_units)
+def test_each_path_costs_what_the_page_says() -> None:
+    # When every path is walked with a meter running
+    paths = measure()
+    # Then a task's life costs this
+    costs = {path.name: (path.calls, path.write_units, path.read_units) for path in paths}
+    assert {name: costs[name] for name in LIFE} == LIFE
+    # And the page says so of all; if it does not any more, and that is meant: make bench ARGS=capacity
+    assert capacity_table(paths) in PAGE.read_text()
 
 
 def test_an_item_is_as_large_as_its_names_and_values() -> None:

@@ -156,7 +156,7 @@ def _late(rows: list[lateness.Lateness]) -> Iterator[str]:
     yield "| | tasks | mean | half by | 90 % | 99 % | worst |"
     yield "|---|---|---|---|---|---|---|"
     for row in rows:
-        figures = " | ".join(f"{each:.0f}" for each in (row.mean, row.p50, row.p90, row.p99, row.worst))
+        figures = " | ".join(f"{each:.1f}" for each in (row.mean, row.p50, row.p90, row.p99, row.worst))
         yield f"| {row.what} | {row.tasks:,} | {figures} |"
     yield ""
 

@@ -31,7 +31,7 @@ soak: $(READY) ## Play a hundred thousand simulated histories, about two hours o
 mutants: $(READY) ## Break each line of the protocol, one at a time, and see that a test fails; some six minutes
 	$(BIN)/python -m tests.mutants $(ARGS)
 
-bench: $(READY) ## Measure what duebell costs, beside what one would take instead
+bench: $(READY) ## Measure what duebell costs beside what one would take instead, half an hour (ARGS=capacity: one part)
 	$(BIN)/python -m bench $(ARGS)
 
 check: $(READY) ## Lint, formatting, types and the links of the docs

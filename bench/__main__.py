@@ -1,74 +1,101 @@
 """Run the measurements: `make bench`. The exit status is 1 if one is beyond its limit."""
 
 import argparse
-import platform
+import logging
 import sys
-from importlib import metadata
-from pathlib import Path
+import time
+from collections.abc import Callable
 
-import msgspec
+import boto3
 
-from bench import adding, cold_start, draining, schedules
+from bench import (
+    adding,
+    bundle_size,
+    capacity,
+    client_cpu,
+    cold_start,
+    draining,
+    lateness,
+    many,
+    memory,
+    schedules,
+    simulated,
+)
+from bench.document import PAGE, render
+from bench.figures import load, save, where
+from bench.limits import beyond
+from bench.pictures import draw
 from bench.stack import emulated_aws
-from bench.timing import Timed
+
+#: What needs nobody else, and what runs on an emulated AWS of its own.
+_ALONE: dict[str, Callable[[], object]] = {
+    "capacity": capacity.measure,
+    "schedules": schedules.measure,
+    "cold_start": cold_start.measure,
+    "client_cpu": client_cpu.measure,
+    "memory": memory.measure,
+    "bundle": bundle_size.measure,
+    "simulated": simulated.measure,
+}
+_EMULATED: dict[str, Callable[[boto3.Session], object]] = {
+    "adding": adding.measure,
+    "many": many.measure,
+    "draining": draining.measure,
+}
+
+#: Measured only when asked for: it takes a quarter of an hour of real time.
+_LONG = "lateness"
 
 
 def main() -> int:
-    """Measure, print, write the figures as JSON."""
-    parser = argparse.ArgumentParser(description="What duebell costs.")
-    parser.add_argument("--output", type=Path, default=Path("dist/bench.json"), help="where the figures go")
+    """Measure, write the figures, the pictures and the page, say what is beyond its limit."""
+    options = _options()
+    logging.getLogger("duebell").addHandler(logging.NullHandler())  # what fails here fails on purpose
+    for part in options.parts:
+        print(f"{part} ...", end=" ", flush=True)
+        begin = time.monotonic()
+        measured = _measure(part, options.precision)
+        figures = load()
+        setattr(figures, part, measured)
+        figures.measured[part] = where()
+        save(figures)  # part by part: what comes next may be broken off
+        print(f"{time.monotonic() - begin:.0f} s")
+    figures = load()
+    draw(figures)
+    PAGE.write_text(render(figures), encoding="utf-8")
+    print(f"written: {PAGE.relative_to(PAGE.parents[1])} and what it shows")
+    lines = beyond(figures, options.parts)
+    print("\n".join(lines), file=sys.stderr, end="\n" if lines else "")
+    return bool(lines)
+
+
+def _options() -> argparse.Namespace:
+    default = [*_ALONE, *_EMULATED]
+    parser = argparse.ArgumentParser(prog="bench", description="What duebell costs.")
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        metavar="part",
+        help=f"{', '.join(default)}, or {_LONG}; all but the last if not given. What is not measured is kept",
+    )
+    parser.add_argument(
+        "--precision", default="minute", choices=["minute", "second"], help=f"of the stack of {_LONG}"
+    )
     options = parser.parse_args()
-    timed = schedules.measure()
-    _print("schedules", timed)
-    bare, ours = started = cold_start.measure()
-    _print("cold start", started)
-    ratio = ours.median_us / bare.median_us
-    print(f"{ratio:13.2f} times bare boto3's")
+    if unknown := set(options.parts) - {*default, _LONG}:
+        parser.error(f"there is no {', '.join(unknown)}; the parts are {', '.join([*default, _LONG])}")
+    options.parts = options.parts or default
+    return options
+
+
+def _measure(part: str, precision: str) -> object:
+    if part == _LONG:
+        late = lateness.measure(precision)
+        return [*(each for each in load().lateness or () if each.what != late.what), late]
+    if part in _ALONE:
+        return _ALONE[part]()
     with emulated_aws() as session:
-        added = adding.measure(session)
-        drained = [draining.measure(session, tasks) for tasks in (1_000, 3_000)]
-    for each in added:
-        _print(f"adding, {each.queued:,} queued", each.timed)
-        print(f"{each.over_floor:13.2f} times the floor; the article {each.article_over_ours:.1f} times ours")
-    for one in drained:
-        print(f"\ndraining {one.tasks:,}: {one.ours:,.0f} a second, {one.over_floor:.2f} times the floor's")
-    figures = {
-        "machine": _machine(),
-        "schedules": timed,
-        "cold_start": started,
-        "cold_start_ratio": ratio,
-        "adding": added,
-        "draining": drained,
-    }
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_bytes(msgspec.json.format(msgspec.json.encode(figures)))
-    beyond = [
-        f"{each.name}: {each.median_us:.0f} µs, and {schedules.LIMIT_US:.0f} are the limit"
-        for each in timed
-        if each.name.startswith("read and") and each.median_us > schedules.LIMIT_US
-    ]
-    beyond += [
-        f"add at {each.queued:,}: {each.over_floor:.2f} times the floor, and {adding.LIMIT} is the limit"
-        for each in added
-        if each.over_floor > adding.LIMIT
-    ]
-    if ratio > cold_start.LIMIT:
-        beyond.append(f"cold start: {ratio:.2f} times bare boto3's, and {cold_start.LIMIT} is the limit")
-    print("\n".join(beyond), file=sys.stderr, end="")
-    return bool(beyond)
-
-
-def _print(title: str, timed: list[Timed]) -> None:
-    print(f"\n{title}")
-    for each in timed:
-        print(
-            f"{each.median_us:13,.1f} µs  (best {each.best_us:,.1f}, worst {each.worst_us:,.1f})  {each.name}"
-        )
-
-
-def _machine() -> dict[str, str]:
-    versions = {name: metadata.version(name) for name in ("boto3", "pynamodb", "msgspec", "croniter")}
-    return {"python": platform.python_version(), "machine": platform.machine(), **versions}
+        return _EMULATED[part](session)
 
 
 sys.exit(main())

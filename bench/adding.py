@@ -1,7 +1,6 @@
 """What an add costs at queues of several sizes: ours, the floor, the article's, EventBridge Scheduler."""
 
 import itertools
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,61 +9,79 @@ import msgspec
 from tests.support import create_rule, create_table
 
 from bench.article import Article
-from bench.timing import Timed, side_by_side
+from bench.queues import PAYLOAD, bare_client, fill, item_of
+from bench.timing import Ratio, Rounds, side_by_side
 from duebell_editor import Editor, Settings
-from duebell_shared.instants import render
+from duebell_shared.items import ARMING
 
-__all__ = ["LIMIT", "Adding", "measure"]
+__all__ = ["GROWTH_LIMIT", "LIMIT", "Adding", "growth", "measure"]
 
-#: How many times a bare put_item and get_item an add may take, as medians.
+#: How many times a bare put_item and get_item an add may take.
 LIMIT = 1.3
+
+#: How much more that may be at the longest queue than at the shortest; beyond 1, what noise makes of it.
+GROWTH_LIMIT = 1.1
+
+#: How many times ours the article's algorithm takes at least, at this many tasks.
+ARTICLE_LIMIT, ARTICLE_SIZE = 20.0, 10_000
+
+_SIZES = (100, 1_000, 10_000, 100_000)
+
+#: Many and short ones: on a shared machine, what disturbs one round is gone in another.
+_ROUNDS = 100
+
+#: A scan of a hundred thousand takes an emulator seconds.
+_ARTICLE_ROUNDS = {100: 20, 1_000: 20, 10_000: 10, 100_000: 3}
 
 HEAD = datetime(2100, 1, 1, tzinfo=UTC)
 LATER = HEAD + timedelta(days=1)
 
-_SIZES = (100, 1_000, 10_000)
+_ROLE = "arn:aws:iam::000000000000:role/act"
 
 
 class Adding(msgspec.Struct, frozen=True, kw_only=True):
     """How long one add takes with so many tasks in the queue."""
 
     queued: int
-    timed: list[Timed]
+    rounds: Rounds
 
     @property
-    def over_floor(self) -> float:
+    def over_floor(self) -> Ratio:
         """Ours, in multiples of a bare put and get."""
-        return self._median("duebell") / self._median("floor")
+        return self.rounds.ratio("duebell", "floor")
 
     @property
-    def article_over_ours(self) -> float:
+    def article_over_ours(self) -> Ratio:
         """The article's algorithm, in multiples of ours."""
-        return self._median("article") / self._median("duebell")
+        return self.rounds.ratio("article", "duebell")
 
-    def _median(self, name: str) -> float:
-        return next(each.median_us for each in self.timed if each.name.startswith(name))
+
+def growth(sizes: list[Adding]) -> float:
+    """What an add takes in floors at the longest queue, in multiples of that at the shortest."""
+    return sizes[-1].over_floor.median / sizes[0].over_floor.median
 
 
 def measure(session: boto3.Session) -> list[Adding]:
     """At each size: fill the queues to it, then time the four in turns."""
-    dynamodb, events = session.client("dynamodb"), session.client("events")
-    create_table(session, "article")
+    client = bare_client(session)
+    for table in ("article", "floor"):
+        create_table(session, table)
     create_rule(session, "article")
-    create_table(session, "floor")
     editor = Editor(Settings(), session=session)
     editor.add("act", due=HEAD)
-    article = Article(dynamodb, events, "article", "article")
+    _copy_record(client)
+    article = Article(client, session.client("events"), "article", "article")
     scheduler: Any = session.client("scheduler")
     numbers = itertools.count()
+    template = item_of("task", LATER)
 
     def ours() -> None:
-        editor.add("act", due=LATER, payload={"item": 42}, id=f"task-{next(numbers)}")
+        editor.add("act", due=LATER, payload=PAYLOAD, id=f"task-{next(numbers)}")
 
     def floor() -> None:
-        id = f"task-{next(numbers)}"
-        item: Any = _item(id)
-        dynamodb.put_item(TableName="floor", Item=item)
-        dynamodb.get_item(TableName="floor", Key={"lane": {"S": "0"}, "id": {"S": id}}, ConsistentRead=True)
+        client.put_item(TableName="floor", Item={**template, "id": {"S": f"task-{next(numbers)}"}})
+        key = {"lane": {"S": ARMING}, "id": {"S": ARMING}}
+        client.get_item(TableName="floor", Key=key, ConsistentRead=True)
 
     def by_article() -> None:
         article.add(f"task-{next(numbers)}", LATER)
@@ -77,39 +94,27 @@ def measure(session: boto3.Session) -> list[Adding]:
             Target={"Arn": "arn:aws:lambda:eu-central-1:000000000000:function:act", "RoleArn": _ROLE},
         )
 
+    calls = {"duebell": ours, "floor": floor, "article": by_article, "scheduler": by_scheduler}
+    for call in calls.values():
+        call()
     found = []
     filled = 0
     for size in _SIZES:
-        _fill(editor, dynamodb, filled, size)
+        each = (item_of(f"fill-{number}", LATER) for number in range(filled, size))
+        fill(client, ("duebell", "article", "floor"), each)
         filled = size
-        calls: dict[str, Callable[[], object]] = {
-            "duebell: add, not the new head": ours,
-            "floor: a bare put_item and get_item": floor,
-            "article: scan, compare, put": by_article,
-            "EventBridge Scheduler: create_schedule": by_scheduler,
-        }
-        for call in calls.values():
-            call()
-        found.append(Adding(queued=size, timed=side_by_side(calls, rounds=15, repeats=3)))
+        rounds = side_by_side(
+            calls,
+            rounds=_ROUNDS,
+            repeats={"duebell": 3, "floor": 3, "article": 1, "scheduler": 1},
+            fewer_rounds={"article": _ARTICLE_ROUNDS[size]},
+        )
+        found.append(Adding(queued=size, rounds=rounds))
     return found
 
 
-_ROLE = "arn:aws:iam::000000000000:role/act"
-
-
-def _item(id: str) -> dict[str, Any]:
-    return {
-        "lane": {"S": "0"},
-        "id": {"S": id},
-        "queued": {"S": render(LATER)},
-        "payload": {"S": '{"item":42}'},
-    }
-
-
-def _fill(editor: Editor, dynamodb: Any, begin: int, end: int) -> None:
-    editor.add_many({"action": "act", "due": LATER, "id": f"fill-{number}"} for number in range(begin, end))
-    for at in range(begin, end, 25):
-        batch = range(at, min(at + 25, end))
-        for table in ("article", "floor"):
-            requests = [{"PutRequest": {"Item": _item(f"fill-{number}")}} for number in batch]
-            dynamodb.batch_write_item(RequestItems={table: requests})
+def _copy_record(client: Any) -> None:
+    """The arming record into the floor's table, so that its read is of the same item as ours."""
+    key = {"lane": {"S": ARMING}, "id": {"S": ARMING}}
+    record = client.get_item(TableName="duebell", Key=key, ConsistentRead=True)["Item"]
+    client.put_item(TableName="floor", Item=record)

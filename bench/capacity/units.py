@@ -1,0 +1,73 @@
+"""DynamoDB's rules for what a request consumes, as its developer guide gives them.
+
+* An item is as large as the names and values of its attributes: text counts its bytes in UTF-8, a number a
+  byte for each two significant digits and one more.
+  https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+* A write takes a unit for each KB begun, of the item before or after it, whichever is larger; a write whose
+  condition fails takes what one of the item that is there would. A transaction takes twice as much. A
+  strongly consistent read takes a unit for each 4 KB begun; a query adds up what it looks at first, and a
+  batch of gets rounds each.
+  https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
+* A local index takes one write more when an item enters or leaves it, two when its key in it changes, and
+  none when nothing that the index holds does. Reading it counts what it holds, not the items.
+  https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+__all__ = ["INDEX_KEYS", "read_units", "refused_units", "size_of", "write_units"]
+
+#: What the index `due-index` holds of an item, which must have all of it to be in the index.
+INDEX_KEYS = ("lane", "id", "queued")
+
+_Item = Mapping[str, Mapping[str, Any]]
+
+_WRITE_UNIT, _READ_UNIT = 1024, 4096
+
+
+def size_of(item: _Item) -> int:
+    """An item's size in bytes."""
+    return sum(len(name.encode()) + _size_of_value(value) for name, value in item.items())
+
+
+def write_units(before: _Item | None, after: _Item | None) -> int:
+    """What it takes to make the one of the other, with what the index takes; None: there is no item."""
+    table = _units(max(size_of(before or {}), size_of(after or {})), _WRITE_UNIT)
+    return table + _index_units(_entry(before), _entry(after))
+
+
+def refused_units(there: _Item | None) -> int:
+    """What a write takes whose condition did not hold."""
+    return _units(size_of(there or {}), _WRITE_UNIT)
+
+
+def read_units(items: Iterable[_Item]) -> int:
+    """What a strongly consistent query takes that looks at these, or a get of one."""
+    return _units(sum(map(size_of, items)), _READ_UNIT)
+
+
+def _index_units(before: _Item | None, after: _Item | None) -> int:
+    if before == after:
+        return 0
+    return sum(_units(size_of(entry), _WRITE_UNIT) for entry in (before, after) if entry)
+
+
+def _entry(item: _Item | None) -> _Item | None:
+    """What the index holds of the item; None if it is not in it."""
+    return {key: item[key] for key in INDEX_KEYS} if item and all(key in item for key in INDEX_KEYS) else None
+
+
+def _units(size: int, unit: int) -> int:
+    return max(-(-size // unit), 1)
+
+
+def _size_of_value(value: Mapping[str, Any]) -> int:
+    [(type, content)] = value.items()
+    match type:
+        case "S":
+            return len(content.encode())
+        case "N":
+            digits = content.lstrip("-").replace(".", "").strip("0")
+            return -(-len(digits) // 2) + 1
+        case _:
+            raise ValueError(f"no task has an attribute of type {type}")

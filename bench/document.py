@@ -1,0 +1,209 @@
+"""Writes docs/performance.md from the figures. Its words are here, so that they are kept beside what they
+explain."""
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+
+from bench import adding, capacity, client_cpu, cold_start, costs, draining, lateness, many, memory, schedules
+from bench.figures import Figures
+from bench.words import (
+    ADDING,
+    CALLS,
+    CLIENT,
+    COLD_START,
+    COSTS,
+    DRAINING,
+    INTRODUCTION,
+    LATENESS,
+    MANY,
+    MEMORY,
+    SCHEDULES,
+    SIMULATED,
+)
+
+__all__ = ["PAGE", "capacity_table", "render"]
+
+PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+
+
+def render(figures: Figures) -> str:
+    """The page, with the parts that were measured."""
+    sections: list[tuple[object, Callable[[Figures], Iterator[str]]]] = [
+        (figures.adding, _adding),
+        (figures.many, _many),
+        (figures.draining, _draining),
+        (figures.capacity, _capacity),
+        (figures.capacity, _costs),
+        (figures.simulated, _lateness),
+        (figures.client_cpu, _client_cpu),
+        (figures.memory, _memory),
+        (figures.cold_start, _cold_start),
+        (figures.schedules, _schedules),
+    ]
+    written = [line for measured, section in sections if measured for line in section(figures)]
+    return "\n".join([INTRODUCTION, *_measured(figures), *written]).rstrip() + "\n"
+
+
+def capacity_table(paths: list[capacity.Path]) -> str:
+    """Calls and units of each path, as the page has them."""
+    rows = [
+        f"| {path.name} | {_calls(path)} | {path.write_units:g} | {path.read_units:g} |" for path in paths
+    ]
+    return "\n".join(["| | calls | write units | read units |", "|---|---|---|---|", *rows])
+
+
+def _calls(path: capacity.Path) -> str:
+    calls = sorted(path.calls.items())
+    return ", ".join(name if times == 1 else f"{times:g} {name}" for name, times in calls)
+
+
+def _measured(figures: Figures) -> Iterator[str]:
+    parts = sorted(figures.measured.items(), key=lambda part: part[1])
+    for where, those in groupby(parts, key=lambda part: part[1]):
+        names = ", ".join(name.replace("_", " ") for name, _ in those)
+        yield f"- {names}: {where}"
+    yield ""
+
+
+def _adding(figures: Figures) -> Iterator[str]:
+    sizes = figures.adding or []
+    yield ADDING.format(limit=adding.LIMIT, growth_limit=adding.GROWTH_LIMIT)
+    yield (
+        "| queued | duebell, ms | floor, ms | times the floor | the article's, ms | times ours | "
+        "create_schedule, ms |"
+    )
+    yield "|---|---|---|---|---|---|---|"
+    for each in sizes:
+        ours, floor, article, scheduler = (
+            f"{each.rounds.median_us(name) / 1000:,.1f}"
+            for name in ("duebell", "floor", "article", "scheduler")
+        )
+        times = f"{each.article_over_ours.median:,.0f}"
+        figures_of_it = (ours, floor, each.over_floor, article, times, scheduler)
+        yield f"| {each.queued:,} | {' | '.join(map(str, figures_of_it))} |"
+    yield (
+        f"\nFrom {sizes[0].queued:,} to {sizes[-1].queued:,} tasks, what an add takes in floors grows "
+        f"{adding.growth(sizes):.2f} times; {adding.GROWTH_LIMIT} is the limit.\n"
+    )
+
+
+def _many(figures: Figures) -> Iterator[str]:
+    if figures.many:
+        each = {name: f"{figures.many.rounds.median_us(name) / 1000:.2f}" for name in figures.many.rounds.us}
+        yield MANY.format(
+            tasks=f"{many.TASKS:,}",
+            ours=each["add_many"],
+            bare=each["put_item"],
+            gain=figures.many.gain,
+            limit=f"{many.LIMIT:.0f}",
+        )
+
+
+def _draining(figures: Figures) -> Iterator[str]:
+    yield DRAINING.format(
+        action=f"{draining.ARTICLE_ACTION * 1000:.0f}",
+        floor_limit=draining.FLOOR_LIMIT,
+        article_limit=f"{draining.ARTICLE_LIMIT:.0f}",
+    )
+    yield (
+        "| due | action | duebell, a second | floor, a second | of the floor's | the article's, a second | "
+        "times the article's |"
+    )
+    yield "|---|---|---|---|---|---|---|"
+    for each in figures.draining or ():
+        action = f"{each.action_s * 1000:.0f} ms" if each.action_s else "none"
+        article = f"{median(each.article):.0f}" if each.article else ""
+        yield (
+            f"| {each.tasks:,} | {action} | {median(each.ours):.0f} | {median(each.floor):.0f} | "
+            f"{each.over_floor} | {article} | {each.over_article or ''} |"
+        )
+    yield ""
+
+
+def _capacity(figures: Figures) -> Iterator[str]:
+    yield CALLS
+    yield capacity_table(figures.capacity or [])
+    yield ""
+
+
+def _costs(figures: Figures) -> Iterator[str]:
+    wait = costs.waiting()
+    yield COSTS.format(
+        seconds=f"{wait.seconds:.0f}", thousand=f"{wait.thousand_runs:.2f}", month=f"{wait.month:.0f}"
+    )
+    yield "| a million of | DynamoDB | the rest | in all |"
+    yield "|---|---|---|---|"
+    for cost in costs.compute(figures.capacity or []):
+        yield f"| {cost.what} | ${cost.dynamodb:.2f} | ${cost.others:.2f} | ${cost.dollars:.2f} |"
+    yield "\n| price | for a million | found at | of |"
+    yield "|---|---|---|---|"
+    for price in costs.PRICES.values():
+        yield f"| {price.of} | ${price.dollars:g} | {price.source} | {price.dated} |"
+    yield ""
+
+
+def _lateness(figures: Figures) -> Iterator[str]:
+    yield SIMULATED
+    yield from _late(figures.simulated or [])
+    if figures.lateness:
+        yield LATENESS
+        yield from _late(figures.lateness)
+
+
+def _late(rows: list[lateness.Lateness]) -> Iterator[str]:
+    yield "| | tasks | mean | half by | 90 % | 99 % | worst |"
+    yield "|---|---|---|---|---|---|---|"
+    for row in rows:
+        figures = " | ".join(f"{each:.1f}" for each in (row.mean, row.p50, row.p90, row.p99, row.worst))
+        yield f"| {row.what} | {row.tasks:,} | {figures} |"
+    yield ""
+
+
+def _client_cpu(figures: Figures) -> Iterator[str]:
+    if figures.client_cpu:
+        rounds = figures.client_cpu
+        yield CLIENT.format(
+            ours=f"{rounds.median_us('duebell') / 1000:.2f}",
+            bare=f"{rounds.median_us('bare') / 1000:.2f}",
+            ratio=rounds.ratio("duebell", "bare"),
+            each=client_cpu.REPEATS,
+        )
+
+
+def _memory(figures: Figures) -> Iterator[str]:
+    if figures.memory:
+        yield MEMORY.format(
+            tasks=f"{figures.memory.tasks:,}",
+            draining=f"{figures.memory.draining_mb:.0f}",
+            empty=f"{figures.memory.empty_mb:.0f}",
+            growth=f"{figures.memory.growth_mb:.0f}",
+            limit=f"{memory.LIMIT_MB:.0f}",
+        )
+    if figures.bundle:
+        bundle = figures.bundle
+        yield (
+            f"The bundle without actions is {bundle.packed / 1e6:.1f} MB, {bundle.unpacked / 1e6:.1f} MB "
+            f"unpacked, {bundle.files} files, for {bundle.target}.\n"
+        )
+
+
+def _cold_start(figures: Figures) -> Iterator[str]:
+    if figures.cold_start:
+        rounds = figures.cold_start
+        yield COLD_START.format(
+            bare=f"{rounds.median_us('bare') / 1000:.0f}",
+            ours=f"{rounds.median_us('duebell') / 1000:.0f}",
+            ratio=rounds.ratio("duebell", "bare"),
+            limit=cold_start.LIMIT,
+        )
+
+
+def _schedules(figures: Figures) -> Iterator[str]:
+    yield SCHEDULES.format(limit=f"{schedules.LIMIT_US:.0f}")
+    yield "| | µs |"
+    yield "|---|---|"
+    for each in figures.schedules.summary() if figures.schedules else ():
+        yield f"| {each.name.replace('*', chr(92) + '*')} | {each.median_us:.0f} |"
+    yield ""

@@ -1,0 +1,135 @@
+"""The figures as pictures: on a white ground of their own, so that they read in a dark page too."""
+
+import statistics
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bench import costs
+from bench.figures import FOLDER, Figures
+
+__all__ = ["draw"]
+
+_STYLE: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "duebell",  # the same figures give the same file
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e3e3e3",
+    "axes.axisbelow": True,
+}
+
+_OURS, _FLOOR, _ARTICLE, _SCHEDULER = "#0b6e99", "#8a8a8a", "#c2571a", "#6a4c93"
+
+
+def draw(figures: Figures) -> None:
+    """Draw what was measured."""
+    if figures.adding:
+        _adding(figures)
+    if figures.draining:
+        _draining(figures)
+    if figures.simulated:
+        _lateness(figures)
+    if figures.capacity:
+        _costs(figures)
+
+
+@contextmanager
+def _picture(name: str, *, height: float = 3.2) -> Iterator[Axes]:
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(7.2, height), facecolor="white", layout="constrained")
+        yield figure.subplots()
+        path = FOLDER / f"{name}.svg"
+        figure.savefig(path, metadata={"Date": None})
+        _without_trailing_spaces(path)
+
+
+def _without_trailing_spaces(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("".join(f"{line.rstrip()}\n" for line in lines), encoding="utf-8")
+
+
+def _adding(figures: Figures) -> None:
+    lines = (
+        ("article", "the article: scan, compare, put", _ARTICLE, "s-"),
+        ("duebell", "duebell", _OURS, "o-"),
+        ("floor", "floor: bare put_item and get_item", _FLOOR, "o--"),
+        ("scheduler", "EventBridge Scheduler: create_schedule", _SCHEDULER, "^-"),
+    )
+    sizes = [each.queued for each in figures.adding or ()]
+    with _picture("adding") as axes:
+        for name, label, colour, style in lines:
+            medians = [each.rounds.median_us(name) / 1000 for each in figures.adding or ()]
+            axes.loglog(sizes, medians, style, color=colour, label=label)
+        axes.set_xlabel("tasks in the queue")
+        axes.set_ylabel("ms for one add")
+        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        axes.legend(frameon=False, fontsize=9)
+
+
+def _draining(figures: Figures) -> None:
+    bars = []
+    for each in figures.draining or ():
+        action = f", action {each.action_s * 1000:.0f} ms" if each.action_s else ""
+        what = f"{each.tasks:,}{action}"
+        bars.append((f"duebell, {what}", each.ours, _OURS))
+        bars.append((f"floor, {what}", each.floor, _FLOOR))
+        if each.article:
+            bars.append((f"the article, {what}", each.article, _ARTICLE))
+    with _picture("draining", height=3.4) as axes:
+        for row, (_, rates, colour) in enumerate(reversed(bars)):
+            axes.barh(row, statistics.median(rates), color=colour, height=0.7)
+            axes.plot([min(rates), max(rates)], [row, row], color="#222222", linewidth=1)
+        axes.set_yticks(range(len(bars)), [name for name, _, _ in reversed(bars)])
+        axes.set_xlabel("tasks a second: the median round, from the worst to the best")
+        axes.grid(visible=False, axis="y")
+
+
+def _lateness(figures: Figures) -> None:
+    rows = [*(figures.simulated or []), *(figures.lateness or [])]
+    marks: tuple[tuple[str, str, Callable[[int], float]], ...] = (
+        ("half of them by", "o", lambda row: rows[row].p50),
+        ("90 %", "s", lambda row: rows[row].p90),
+        ("99 %", "D", lambda row: rows[row].p99),
+    )
+    places = range(len(rows))
+    with _picture("lateness", height=3.4) as axes:
+        axes.hlines(places, 0, [row.p99 for row in rows], color="#bcd3dd", linewidth=3)
+        for label, mark, at in marks:
+            axes.plot([at(row) for row in places], list(places), mark, color=_OURS, label=label)
+        axes.set_yticks(places, [row.what for row in rows])
+        axes.invert_yaxis()
+        axes.set_xlim(left=0)
+        axes.set_xlabel("seconds after the due date")
+        axes.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+        axes.grid(visible=False, axis="y")
+
+
+def _costs(figures: Figures) -> None:
+    rows = costs.compute(figures.capacity or [])
+    places = range(len(rows))
+    with _picture("costs") as axes:
+        axes.barh(places, [row.dynamodb for row in rows], color=_OURS, label="DynamoDB")
+        axes.barh(
+            places,
+            [row.others for row in rows],
+            left=[row.dynamodb for row in rows],
+            color=_SCHEDULER,
+            label="Lambda, Scheduler, Step Functions",
+        )
+        for row in places:
+            axes.text(rows[row].dollars + 0.5, row, f"${rows[row].dollars:.2f}", va="center", fontsize=9)
+        axes.set_yticks(places, [row.what for row in rows])
+        axes.invert_yaxis()
+        axes.set_xlabel("dollars for a million")
+        axes.set_xlim(right=1.12 * max(row.dollars for row in rows))
+        axes.legend(frameon=False, fontsize=9, loc="center right")
+        axes.grid(visible=False, axis="y")

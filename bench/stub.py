@@ -1,0 +1,146 @@
+"""A DynamoDB and an EventBridge that answer at once, in a process of their own: what is left is the client's
+part.
+
+It keeps the arming record and which of its tasks are done, and checks no condition: it is for one editor, or
+for one worker that drains a queue of so many due tasks."""
+
+import asyncio
+import itertools
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from bench.queues import LANES, item_of
+from duebell_infra.ministack import HOST, free_port
+from duebell_shared.instants import render
+from duebell_shared.items import ARMING
+from duebell_shared.rule import SENTINEL
+
+__all__ = ["stub"]
+
+_DUE = datetime(2026, 1, 1, tzinfo=UTC)
+
+_READY = "ready"
+
+
+@contextmanager
+def stub(tasks: int = 0) -> Iterator[str]:
+    """A stub with so many due tasks in its queue; its endpoint, until the context is left."""
+    port = free_port()
+    with subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "bench.stub", str(port), str(tasks)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            if process.stdout is None or process.stdout.readline().strip() != _READY:
+                raise RuntimeError("the stub did not start")
+            yield f"http://{HOST}:{port}"
+        finally:
+            process.terminate()
+
+
+class _Queue:
+    """What the stub knows, and its answers by the name of the call."""
+
+    def __init__(self, tasks: int) -> None:
+        self._record: dict[str, Any] = {}
+        self._template = item_of("task", _DUE)
+        self._lanes: list[dict[str, dict[str, Any]]] = [{} for _ in range(LANES)]
+        self._running: set[str] = set()
+        for number in range(tasks):
+            key = {"lane": {"S": str(number % LANES)}, "id": {"S": f"task-{number:07}"}}
+            self._lanes[number % LANES][key["id"]["S"]] = {**key, "queued": {"S": render(_DUE)}}
+        self.answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+            "DynamoDB_20120810.PutItem": self._put,
+            "DynamoDB_20120810.GetItem": self._get,
+            "DynamoDB_20120810.Query": self._query,
+            "DynamoDB_20120810.UpdateItem": self._update,
+            "AWSEvents.DescribeRule": lambda _: {"State": "ENABLED", "ScheduleExpression": SENTINEL},
+            "AWSEvents.PutRule": lambda _: {},
+        }
+
+    def _put(self, asked: dict[str, Any]) -> dict[str, Any]:
+        if asked["Item"]["lane"]["S"] == ARMING:
+            self._record = asked["Item"]
+        return {}
+
+    def _get(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {"Item": self._record} if self._record else {}
+
+    def _query(self, asked: dict[str, Any]) -> dict[str, Any]:
+        values = [value["S"] for value in asked["ExpressionAttributeValues"].values()]
+        lane = next(int(value) for value in values if len(value) <= 2)  # noqa: PLR2004 (others are times)
+        waiting = self._lanes[lane] if lane < LANES else {}
+        after = asked.get("ExclusiveStartKey", {}).get("id", {}).get("S", "")
+        rest = (key for id, key in waiting.items() if id > after)
+        page = list(itertools.islice(rest, asked.get("Limit")))
+        more = {"LastEvaluatedKey": page[-1]} if len(page) == asked.get("Limit") else {}
+        return {"Items": page, "Count": len(page), "ScannedCount": len(page), **more}
+
+    def _update(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """The claim, which brings the task; then the outcome, which takes it out of the queue."""
+        id = asked["Key"]["id"]["S"]
+        if id in self._running:
+            self._running.remove(id)
+            del self._lanes[int(asked["Key"]["lane"]["S"])][id]
+        else:
+            self._running.add(id)
+        changed = {"status": {"S": "running"}, "attempt": {"N": "1"}, "rev": {"N": "2"}}
+        return {"Attributes": {**self._template, **asked["Key"], **changed}}
+
+
+class _Connection(asyncio.Protocol):
+    """As much of HTTP as the SDK needs."""
+
+    def __init__(self, queue: _Queue) -> None:
+        self._queue = queue
+        self._received = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport: Any = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        while (end := self._received.find(b"\r\n\r\n")) >= 0:
+            lines = self._received[:end].decode("latin-1").split("\r\n")[1:]
+            headers = {
+                name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
+            }
+            size = end + 4 + int(headers.get("content-length", 0))
+            if len(self._received) < size:
+                return
+            body, self._received = self._received[end + 4 : size], self._received[size:]
+            self._answer(headers["x-amz-target"], json.loads(body))
+
+    def _answer(self, target: str, asked: dict[str, Any]) -> None:
+        answer = self._queue.answers.get(target)
+        status, content = "200 OK", {}
+        if answer:
+            content = answer(asked)
+        else:
+            status, content = (
+                "400 Bad Request",
+                {"__type": "NotPlayed", "message": f"the stub has no {target}"},
+            )
+        body = json.dumps(content).encode()
+        lines = (
+            f"HTTP/1.1 {status}",
+            "Content-Type: application/x-amz-json-1.0",
+            f"Content-Length: {len(body)}",
+        )
+        head = "\r\n".join(lines) + "\r\n\r\n"
+        self._transport.write(head.encode() + body)
+
+
+async def _serve(port: int, tasks: int) -> None:
+    queue = _Queue(tasks)
+    server = await asyncio.get_running_loop().create_server(lambda: _Connection(queue), HOST, port)
+    print(_READY, flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve(int(sys.argv[1]), int(sys.argv[2])))

@@ -1,0 +1,122 @@
+"""What docs/performance.md says around its figures."""
+
+INTRODUCTION = """# What it costs
+
+`make bench` measures this on your machine, side by side in one run: what is compared takes turns, and a ratio is the
+median of the rounds' own ratios, with its quartiles in brackets. It writes this page, the pictures and
+[the figures](performance/figures.json), and fails when a figure is beyond its limit. It takes half an hour;
+`make bench ARGS=capacity` measures one part anew, `make bench ARGS=--help` names them. Times are those of an
+emulator on a shared machine: only the ratios mean something elsewhere.
+
+Measured on:
+"""
+
+ADDING = """## Adding
+
+One `add` that is not the new head, on the embedded AWS. Beside it: a bare `put_item` and `get_item` of the same items
+through a client with the same settings (the floor); what the published proofs of concept do, scan, compare, put, written
+from their description; and `create_schedule` of EventBridge Scheduler, which is one call, whose time in an emulator says
+nothing of AWS's. {limit} times the floor is the limit, and growing with the queue {growth_limit} times as much as the
+floor does. The floor's put has no condition; ours refuses an id that is taken.
+
+![Milliseconds for one add at queues of several lengths](performance/adding.svg)
+"""
+
+MANY = """## Adding many
+
+`add_many` of {tasks} tasks takes {ours} ms for each, a loop of bare `put_item` {bare} ms: it is {gain} times as fast.
+{limit} is the limit. On a machine with more to do, whoever uses more threads gets more of it, so measure this on a quiet one.
+"""
+
+DRAINING = """## Draining
+
+A run over what is due, on the embedded AWS, without its Lambda. The floor is what one would write by hand: a query of
+each lane, and on as many threads (16) two conditional updates for each task, of which the first brings it. {floor_limit}
+of its rate is the limit at 10,000.
+
+The article's worker scans, acts, deletes, one task after the other; it claims nothing, keeps no history, and does what is
+due twice when two of it run. Where a call takes no time and an action none, that is less work. An action that waits
+{action} ms, as a call elsewhere does, shows what threads are for: {article_limit} times the article's rate is the limit
+there.
+
+![Tasks a second](performance/draining.svg)
+"""
+
+CALLS = """## Calls and capacity
+
+What each step of a task's life costs in calls and in DynamoDB's request units: exact, held by
+[tests](../tests/bench/test_capacity.py), whatever the length of the queue. Items are below 1 KB here, payload included;
+each further KB adds a write unit to each write of the item. Units are worked out from the items before and after each
+call by DynamoDB's published rules for
+[sizes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html),
+[requests](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html) and
+[local indexes](https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html), because emulators do not count
+them right. An `add` is one write and one read; the second write unit is the index's.
+
+A run's own part is what it costs to be woken, to hold the lanes, and to set the rule twice: to its watchdog, and to what
+comes next. It is the same for one task and for ten thousand, but for a query more for every 200 tasks of a lane.
+"""
+
+COSTS = """## Dollars
+
+Computed from the units above and the price lists below, for us-east-1, without free tiers. Not in it: what your actions
+cost, storage ($0.25 for a GB and month beyond 25 GB, by an older copy of AWS's list), backups, logs. Ringing the rule is
+free; we found no page of AWS that says so in as many words. Assumed, not measured: a run is billed for a second besides its
+tasks and for 10 ms for each, at 512 MB; an invocation for a single task, 5 ms.
+
+**Where duebell costs more:** per task it is dearer than EventBridge Scheduler, which is free for 14 million a month besides.
+What it gives for that is a queue that can be listed, searched and changed, in one place, and tasks of one moment run
+together. It is cheaper than a state machine that waits. When tasks come due alone, the run is what costs; but there are at
+most 43,200 minutes to ring in a month, half a dollar's worth.
+
+With precision "second" a run waits for what it rings ahead of, {seconds} s on average when tasks come due alone: ${thousand}
+for a thousand such tasks. A worker that never stops waiting costs ${month} a month.
+
+A recurring task carries its last twenty occurrences, which makes its item larger than 1 KB, and each of its writes dearer.
+
+![Dollars for a million](performance/costs.svg)
+"""
+
+SIMULATED = """## Lateness
+
+How many seconds after its due date a task starts. First a simulation of a million tasks: the minute that the rule is set
+to is chosen by duebell's own code, and EventBridge rings within that minute, [as measured](https://www.trek10.com/blog/lambdaclock)
+(4,700 rings in 2016: 25 s after the full minute on average, rarely beyond 60 s; taken as evenly spread from 0 to 50 s), or
+anywhere in it, as its documentation has it. What is simplified: nothing fails, tasks are added long before they are due,
+the Lambda starts in 0.3 s, and a run takes one second.
+
+A task that is due on a whole minute waits for the ring alone. One that is due at some second waits for the next whole minute
+first; and one that comes due right after a run waits until the rule can safely ring again, which is a minute later at the
+soonest.
+
+![Seconds after the due date](performance/lateness.svg)
+"""
+
+LATENESS = """And in real time: tasks at random seconds of ten minutes, on the embedded stack, run by the Lambda that the rule
+woke (`make bench ARGS=lateness`, a quarter of an hour). Its rule rings within some seconds of the minute.
+"""
+
+CLIENT = """## The adding process
+
+Against a server that answers at once, an `add` takes {ours} ms of the calling process's own processor time, a bare
+`put_item` and `get_item` {bare} ms: {ratio} times as much (rounds of {each}). The difference is checking, encoding,
+pynamodb's expressions, and the arming record read and understood.
+"""
+
+MEMORY = """## Memory and size
+
+A fresh process that drains {tasks} due tasks has {draining} MB in memory at most, and one that finds none {empty} MB. The
+tasks make it {growth} MB; {limit} are the limit.
+"""
+
+COLD_START = """## Cold start
+
+Importing the Lambda entry and making its clients takes {ours} ms of processor time, bare boto3 with the same two clients
+{bare} ms; whole processes, in turns. That is {ratio} times as long; {limit} is the limit.
+"""
+
+SCHEDULES = """## Schedules
+
+To read an expression and find its next time, and to find the next once it was read: a process reads each once. Medians of
+15 rounds of 100, in processor time; {limit} µs is the limit for both together.
+"""

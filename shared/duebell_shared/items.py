@@ -18,7 +18,7 @@ from .task import Failure, Status, Task
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["ARMING", "UNREADABLE", "ArmingItem", "TaskItem", "changes", "items_of"]
+__all__ = ["ARMING", "UNREADABLE", "ArmingItem", "TaskItem", "changes", "item_of", "items_of"]
 
 #: Both keys of the item that holds the arming record; lanes are numbers, so it is in none of them.
 ARMING = "arming"
@@ -216,6 +216,15 @@ def items_of(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], type
     return BoundTask, BoundArming
 
 
+def item_of(task: Task) -> dict[str, dict[str, Any]]:
+    """The item that a task is stored as, in the terms of DynamoDB's API: what writing a TaskItem sends."""
+    item = {"lane": {STRING: str(task.lane)}, "id": {STRING: task.id}}
+    for field, attribute in _ATTRIBUTES:
+        if (value := _stored(task, field)) is not None:
+            item[attribute.attr_name] = {attribute.attr_type: attribute.serialize(value)}
+    return item
+
+
 def changes(model: type[TaskItem], old: Task, new: Task) -> list[Action]:
     """What makes `new` of `old`: the attributes that differ."""
 
@@ -232,3 +241,7 @@ def _stored(task: Task, field: str) -> Any:
     """The field's value as the attribute has it: one that says nothing is left out."""
     value = getattr(task, field)
     return None if value in ((), timedelta(0)) else value
+
+
+#: The attribute of each field.
+_ATTRIBUTES = tuple((field, TaskItem.get_attributes()[field]) for field in _FIELDS)

@@ -10,19 +10,21 @@ condition refused by itself. So after a refusal that may be such a case, the sto
 """
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
 from pynamodb.exceptions import PynamoDBException
 from pynamodb.expressions.condition import Condition
 
 from .arming import ArmingRecord
-from .errors import AwsRefused, AwsUnavailable, NotDeployed, UnreadableTask
+from .errors import AwsRefused, AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
+from .inserting import BatchInsert, Inserted
 from .instants import NEVER, to_utc
-from .items import ARMING, UNREADABLE, changes, items_of
+from .items import ARMING, UNREADABLE, changes, item_of, items_of
 from .task import QueueKey, Status, Task
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ class DynamoTable:
         self.name = name
         self._client = client
         self._tasks, self._arming = items_of(name, client)
+        self._insert_batch = BatchInsert(name, client)
 
     def read_record(self) -> ArmingRecord | None:
         with self._aws():
@@ -84,6 +87,19 @@ class DynamoTable:
             if made := _is_made(lambda: self._tasks.of(task).save(is_free)):
                 return True
             return made.was_retried and self.get(task.lane, task.id) == task
+
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        try:
+            with self._aws():
+                inserted = self._batched(tasks)
+        except DuebellError as error:
+            return [error] * len(tasks)
+        if inserted is None:
+            return [self._insert_alone(task) for task in tasks]
+        return [
+            is_made or self._insert_alone(task, after=inserted)
+            for task, is_made in zip(tasks, inserted.made, strict=True)
+        ]
 
     def save(self, old: Task, new: Task) -> bool:
         item = self._tasks(str(old.lane), old.id)
@@ -163,6 +179,31 @@ class DynamoTable:
         with self._aws():
             keys = self._keys(lane, page_size=1 + len(skipping))
             return next((key.queued for key in keys if key not in skipping), NEVER)
+
+    def _batched(self, tasks: Sequence[Task]) -> Inserted | None:
+        try:
+            return self._insert_batch([item_of(task) for task in tasks])
+        except (ClientError, BotoCoreError) as error:
+            raise PynamoDBException("Failed to insert items", error) from error
+
+    def _insert_alone(self, task: Task, *, after: Inserted | None = None) -> bool | DuebellError:
+        try:
+            return self.insert(task) if after is None else self._insert_after(task, is_sure=after.is_sure)
+        except UnreadableTask:  # whatever it is, the id is taken
+            return False
+        except DuebellError as error:
+            return error
+
+    def _insert_after(self, task: Task, *, is_sure: bool) -> bool:
+        """Insert a task that a batch did not: its id is taken, or history, or DynamoDB had no room for it.
+
+        Unless it is sure that the batch did not, what is stored may be its own write.
+        """
+        there = self.get(task.lane, task.id)
+        is_taken = there and not (there.expires_at and there.expires_at <= task.created_at)
+        if not is_taken and self.insert(task):
+            return True
+        return not is_sure and self.get(task.lane, task.id) == task
 
     def _keys(self, lane: int, within: Any = None, *, page_size: int) -> Iterator[QueueKey]:
         index = self._tasks.due_index

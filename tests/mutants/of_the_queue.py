@@ -56,6 +56,22 @@ OF_THE_QUEUE = (
         killers=(Killer.STORE,),
     ),
     Mutant(
+        name="a batch's own writes taken for another's",
+        file=_TABLE,
+        line="return not is_sure and self.get(task.lane, task.id) == task",
+        broken="return False",
+        why="tasks that add_many stored are reported as there already, and the rule is not set for them",
+        killers=(Killer.INSERTING,),
+    ),
+    Mutant(
+        name="another's task taken for a batch's own write",
+        file=_TABLE,
+        line="return not is_sure and self.get(task.lane, task.id) == task",
+        broken="return not is_sure",
+        why="a task is reported as added, and another one is stored under its id",
+        killers=(Killer.INSERTING,),
+    ),
+    Mutant(
         name="the record swapped without a comparison",
         file=_TABLE,
         line="item.save(self._is_as_read(old))",

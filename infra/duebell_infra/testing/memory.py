@@ -1,11 +1,12 @@
 """The queue in memory: the same contract as the DynamoDB table, and it passes the same tests."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
 import msgspec
 
 from duebell_shared.arming import ArmingRecord
+from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER, to_utc
 from duebell_shared.task import QueueKey, Status, Task
 
@@ -36,6 +37,9 @@ class MemoryStore:
             return False
         self.tasks[task.lane, task.id] = task
         return True
+
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        return [self.insert(task) for task in tasks]
 
     def save(self, old: Task, new: Task) -> bool:
         there = self.tasks.get((old.lane, old.id))

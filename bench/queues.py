@@ -11,8 +11,8 @@ import msgspec
 
 from duebell_shared import backend
 from duebell_shared.items import TaskItem
+from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
-from duebell_shared.task import lane_of
 
 __all__ = ["LANES", "PAYLOAD", "bare_client", "fill", "item_of"]
 

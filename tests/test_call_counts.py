@@ -14,6 +14,7 @@ AFTER_IT = HEAD + timedelta(days=1)
 
 #: All that duebell ever calls, in an editor or in a worker; the policies in infra allow no more.
 USED = {
+    "BatchExecuteStatement",
     "BatchGetItem",
     "DescribeRule",
     "GetItem",
@@ -69,7 +70,8 @@ def test_many_tasks_arm_once(editor: Editor, calls: Calls) -> None:
     editor.add_many({"action": "act", "due": HEAD - timedelta(minutes=each)} for each in range(50))
     assert calls["PutRule"] == 1
     assert calls["GetItem"] <= 3
-    assert calls["PutItem"] == 50 + 3  # the record: lowered, held, confirmed
+    assert calls["BatchExecuteStatement"] == 2  # 25 tasks each
+    assert calls["PutItem"] == 3  # the record: lowered, held, confirmed
 
 
 def test_a_page_costs_what_it_shows(editor: Editor, calls: Calls) -> None:
@@ -88,6 +90,7 @@ def test_nothing_is_a_scan_and_nothing_is_created(
         editor.add("act", due=HEAD, id=f"task-{number}", payload={"n": number})
     editor.add("act", due=HEAD, id="task-0", if_exists="keep")
     editor.add("act", due=HEAD, id="task-0", if_exists="replace")
+    editor.add_many([{"action": "act", "due": HEAD}])
     editor.move("task-1", due=HEAD - timedelta(days=1))
     editor.update("task-2", payload={"n": "x"})
     editor.pause("task-3")

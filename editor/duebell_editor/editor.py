@@ -148,7 +148,9 @@ class Editor:
         """
         if_exists = check_if_exists(if_exists)
         checked = [self._placed(task) for task in check_all(tasks, self._check)]
-        stored, failures = write_all(checked, lambda task: self._write(task, if_exists), progress)
+        stored, failures = write_all(
+            checked, self._store.insert_many, lambda task: self._when_there(task, if_exists), progress
+        )
         report = AddReport(added=tuple(task.id for task in stored), failures=failures)
         try:
             self._arm(stored)
@@ -319,7 +321,7 @@ class Editor:
         done = 0
         report = ImportReport(written=0, there=0)
         for chunk in read_chunks(lines, self.queue.lanes):
-            part, waiting = write_chunk(chunk, self._store.insert)
+            part, waiting = write_chunk(chunk, self._store.insert_many)
             self._arm(waiting)
             report = report + part
             done += len(chunk)
@@ -344,11 +346,13 @@ class Editor:
         )
 
     def _write(self, task: Task, if_exists: IfExists) -> Task:
+        return task if self._store.insert(task) else self._when_there(task, if_exists)
+
+    def _when_there(self, task: Task, if_exists: IfExists) -> Task:
+        """What becomes of a new task whose id is taken: the task that is stored in the end."""
+        if if_exists is IfExists.FAIL:
+            raise TaskExists(task.id)
         for _ in range(_TRIES):
-            if self._store.insert(task):
-                return task
-            if if_exists is IfExists.FAIL:
-                raise TaskExists(task.id)
             there = self.queue.get(task.id, now=task.created_at)
             if there and if_exists is IfExists.KEEP:
                 return there
@@ -356,6 +360,8 @@ class Editor:
                 replacement = msgspec.structs.replace(task, rev=there.rev + 1)
                 if self._store.save(there, replacement):
                     return replacement
+            elif self._store.insert(task):
+                return task
         raise _kept_changing(task.id)
 
     def _change(self, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:

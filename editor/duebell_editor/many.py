@@ -1,6 +1,6 @@
-"""Adding many tasks at once: all checked before any is written, written side by side, armed once."""
+"""Adding many tasks at once: all checked first, then written in batches side by side, then armed once."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,14 +9,18 @@ import msgspec
 
 from duebell_shared.errors import DuebellError, InvalidTask
 from duebell_shared.recurrence import Missed
+from duebell_shared.store import AT_ONCE
 from duebell_shared.task import Task
 
 from .recurring import Recurring
 
 __all__ = ["AddFailure", "AddReport", "NewTask", "check_all", "write_all"]
 
-#: Writes under way at a time; the connection pool holds more.
+#: Batches under way at a time; the connection pool holds more.
 _THREADS = 16
+
+#: As many bytes of payloads go into a batch, so that it is sent well within the time that a call may take.
+_BATCH_BYTES = 1_000_000
 
 
 class NewTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,24 +81,52 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
 
 
 def write_all(
-    tasks: list[Task], write: Callable[[Task], Task], progress: Callable[[int], None] = lambda _: None
+    tasks: list[Task],
+    insert: Callable[[Sequence[Task]], list[bool | DuebellError]],
+    is_there: Callable[[Task], Task],
+    progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[list[Task], tuple[AddFailure, ...]]:
-    """Write each task, side by side; those stored, in order, and those that could not be."""
+    """Write each task, in batches side by side; those stored, in order, and those that could not be.
 
-    def attempt(indexed: tuple[int, Task]) -> Task | AddFailure:
-        index, task = indexed
+    `is_there` is asked for what becomes of a task whose id is taken, and may raise DuebellError.
+    """
+
+    def write(batch: list[Task]) -> list[Task | DuebellError]:
+        return [outcome(task, made) for task, made in zip(batch, insert(batch), strict=True)]
+
+    def outcome(task: Task, made: bool | DuebellError) -> Task | DuebellError:
         try:
-            return write(task)
+            return (task if made else is_there(task)) if isinstance(made, bool) else made
         except DuebellError as error:
-            return AddFailure(index=index, id=task.id, error=error)
+            return error
 
+    stored: list[Task] = []
+    failures: list[AddFailure] = []
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-add") as pool:
-        results = []
-        for result in pool.map(attempt, enumerate(tasks)):
-            results.append(result)
-            progress(len(results))
-    stored = [result for result in results if isinstance(result, Task)]
-    return stored, tuple(result for result in results if isinstance(result, AddFailure))
+        results = (result for batch in pool.map(write, _batches(tasks)) for result in batch)
+        for index, result in enumerate(results):
+            if isinstance(result, Task):
+                stored.append(result)
+            else:
+                failures.append(AddFailure(index=index, id=tasks[index].id, error=result))
+            progress(index + 1)
+    return stored, tuple(failures)
+
+
+def _batches(tasks: Iterable[Task]) -> Iterator[list[Task]]:
+    """The tasks in their order, as many at a time as can be inserted at once; no id twice in a batch."""
+    batch: list[Task] = []
+    ids: set[str] = set()
+    size = 0
+    for task in tasks:
+        size += len(task.payload_json)
+        if len(batch) == AT_ONCE or task.id in ids or (batch and size > _BATCH_BYTES):
+            yield batch
+            batch, ids, size = [], set(), len(task.payload_json)
+        batch.append(task)
+        ids.add(task.id)
+    if batch:
+        yield batch
 
 
 def _from_mapping(given: object) -> NewTask:

@@ -1,12 +1,12 @@
 """Taking a whole queue elsewhere: out as JSON lines, one task each, and in again, as often as it takes."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from duebell_shared.errors import InvalidTask
+from duebell_shared.errors import DuebellError, InvalidTask
 from duebell_shared.given import check_name
 from duebell_shared.lanes import lane_of
 from duebell_shared.task import Status, Task
@@ -65,17 +65,18 @@ def read_chunks(lines: Iterable[bytes | str], lanes: int) -> Iterator[list[Task]
     yield chunk
 
 
-def write_chunk(tasks: list[Task], insert: Callable[[Task], bool]) -> tuple[ImportReport, list[Task]]:
+def write_chunk(
+    tasks: list[Task], insert: Callable[[Sequence[Task]], list[bool | DuebellError]]
+) -> tuple[ImportReport, list[Task]]:
     """Write the tasks, but for ids that are there already. Also returned: those that wait, to be rung for."""
-    new: set[str] = set()
+    there: list[str] = []
 
-    def write(task: Task) -> Task:
-        if insert(task):
-            new.add(task.id)
+    def keep(task: Task) -> Task:
+        there.append(task.id)
         return task
 
-    stored, failures = write_all(tasks, write)
-    report = ImportReport(written=len(new), there=len(stored) - len(new), failures=failures)
+    stored, failures = write_all(tasks, insert, keep)
+    report = ImportReport(written=len(stored) - len(there), there=len(there), failures=failures)
     return report, [task for task in stored if task.queued]
 
 

@@ -21,6 +21,7 @@ data "aws_iam_policy_document" "editor" {
     actions = [
       "dynamodb:BatchGetItem",
       "dynamodb:GetItem",
+      "dynamodb:PartiQLInsert",
       "dynamodb:PutItem",
       "dynamodb:Query",
       "dynamodb:UpdateItem",

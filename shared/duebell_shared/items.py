@@ -1,12 +1,12 @@
 """How tasks and the arming record look as items of the DynamoDB table, in pynamodb's terms."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 from pynamodb.attributes import Attribute, NumberAttribute, TTLAttribute, UnicodeAttribute
-from pynamodb.constants import NUMBER, STRING
-from pynamodb.expressions.update import Action
+from pynamodb.constants import NULL, NUMBER, STRING
 from pynamodb.indexes import KeysOnlyProjection, LocalSecondaryIndex
 from pynamodb.models import Model
 
@@ -18,7 +18,7 @@ from .task import Failure, Status, Task
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["ARMING", "UNREADABLE", "ArmingItem", "TaskItem", "changes", "items_of"]
+__all__ = ["ARMING", "UNREADABLE", "ArmingItem", "TaskItem", "changes", "item_of", "items_of", "task_of"]
 
 #: Both keys of the item that holds the arming record; lanes are numbers, so it is in none of them.
 ARMING = "arming"
@@ -216,19 +216,60 @@ def items_of(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], type
     return BoundTask, BoundArming
 
 
-def changes(model: type[TaskItem], old: Task, new: Task) -> list[Action]:
-    """What makes `new` of `old`: the attributes that differ."""
+def item_of(task: Task) -> dict[str, dict[str, Any]]:
+    """The item that a task is stored as, in the terms of DynamoDB's API: what writing a TaskItem sends."""
+    item = {"lane": {STRING: str(task.lane)}, "id": {STRING: task.id}}
+    for field, attribute in _ATTRIBUTES:
+        if (value := _stored(task, field)) is not None:
+            item[attribute.attr_name] = {attribute.attr_type: attribute.serialize(value)}
+    return item
 
-    def change(field: str) -> Action:
-        attribute: Any = getattr(model, field)
-        value = _stored(new, field)
-        action: Action = attribute.remove() if value is None else attribute.set(value)
-        return action
 
-    return [change(field) for field in _FIELDS if getattr(old, field) != getattr(new, field)]
+def task_of(item: Mapping[str, Any]) -> Task:
+    """The task that such an item holds. Raises UnreadableTask if it is none of ours."""
+    id: str = item["id"][STRING]
+    fields = {}
+    try:
+        for field, attribute in _ATTRIBUTES:
+            value = item.get(attribute.attr_name)
+            if value is not None and NULL not in value:
+                fields[field] = attribute.deserialize(attribute.get_value(value))
+        if missing := [field for field in _REQUIRED if field not in fields]:
+            raise UnreadableTask(id, f"it has no {', '.join(missing)}")
+        return Task(lane=int(item["lane"][STRING]), id=id, **fields)
+    except (ValueError, TypeError, AttributeError, InvalidSchedule) as error:
+        raise UnreadableTask(id, error) from error
+
+
+def changes(old: Task, new: Task) -> dict[str, Any]:
+    """What makes `new` of `old`, as UpdateItem is told it: the attributes that differ."""
+    sets, removes = [], []
+    names: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    for field, attribute in _ATTRIBUTES:
+        if getattr(old, field) == getattr(new, field):
+            continue
+        names[f"#{field}"] = attribute.attr_name
+        if (value := _stored(new, field)) is None:
+            removes.append(f"#{field}")
+        else:
+            sets.append(f"#{field} = :{field}")
+            values[f":{field}"] = {attribute.attr_type: attribute.serialize(value)}
+    expression = f"SET {', '.join(sets)}" if sets else ""
+    if removes:
+        expression += f" REMOVE {', '.join(removes)}"
+    return {
+        "UpdateExpression": expression,
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": values,
+    }
 
 
 def _stored(task: Task, field: str) -> Any:
     """The field's value as the attribute has it: one that says nothing is left out."""
     value = getattr(task, field)
     return None if value in ((), timedelta(0)) else value
+
+
+#: The attribute of each field.
+_ATTRIBUTES = tuple((field, TaskItem.get_attributes()[field]) for field in _FIELDS)

@@ -5,15 +5,19 @@ is a Scan. Every verb may raise NotDeployed, AwsRefused and AwsUnavailable; afte
 or may not have been made.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
 from .arming import ArmingRecord
+from .errors import DuebellError
 from .instants import NEVER
 from .task import QueueKey, Status, Task
 
-__all__ = ["Store"]
+__all__ = ["AT_ONCE", "Store"]
+
+#: As many tasks can be inserted at once.
+AT_ONCE = 25
 
 
 class Store(Protocol):
@@ -32,6 +36,12 @@ class Store(Protocol):
         """Write a new task.
 
         Eligible: no task with this id is stored, or only history that has expired at `task.created_at`.
+        """
+
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        """Write new tasks, one to AT_ONCE and of different ids, each whatever becomes of the others.
+
+        What became of each, in order: as `insert` returns it, or the error that it would raise. Raises none.
         """
 
     def save(self, old: Task, new: Task) -> bool:

@@ -10,20 +10,22 @@ condition refused by itself. So after a refusal that may be such a case, the sto
 """
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
 from pynamodb.exceptions import PynamoDBException
 from pynamodb.expressions.condition import Condition
 
 from .arming import ArmingRecord
 from .endpoint import way_out
-from .errors import AwsRefused, AwsUnavailable, NotDeployed, UnreadableTask
-from .instants import NEVER, to_utc
-from .items import ARMING, UNREADABLE, changes, items_of
+from .errors import AwsRefused, AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
+from .inserting import BatchInsert, Inserted
+from .instants import NEVER, render, to_utc
+from .items import ARMING, UNREADABLE, changes, item_of, items_of, task_of
 from .task import QueueKey, Status, Task
 
 if TYPE_CHECKING:
@@ -48,6 +50,15 @@ _PASSING = {
     "TransactionConflictException",
 }
 
+#: What a call that fails raises, made by the client itself or by pynamodb.
+_FAILED = (PynamoDBException, ClientError, BotoCoreError)
+
+#: What a claim makes of a task.
+_START = (
+    "SET #status = :running, #attempt = #attempt + :one, rev = rev + :one, "
+    "started_at = :now, #run = :run, lateness_ms = :lateness"
+)
+
 #: What reading an item raises that no version of ours has written.
 _UNREADABLE = (ValueError, TypeError, AttributeError)
 
@@ -59,6 +70,7 @@ class DynamoTable:
         self.name = name
         self._client = client
         self._tasks, self._arming = items_of(name, client)
+        self._insert_batch = BatchInsert(name, client)
 
     def read_record(self) -> ArmingRecord | None:
         with self._aws():
@@ -86,11 +98,25 @@ class DynamoTable:
                 return True
             return made.was_retried and self.get(task.lane, task.id) == task
 
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        try:
+            with self._aws():
+                inserted = self._insert_batch([item_of(task) for task in tasks])
+        except DuebellError as error:
+            return [error] * len(tasks)
+        if inserted is None:
+            return [self._insert_alone(task) for task in tasks]
+        return [
+            is_made or self._insert_alone(task, after=inserted)
+            for task, is_made in zip(tasks, inserted.made, strict=True)
+        ]
+
     def save(self, old: Task, new: Task) -> bool:
-        item = self._tasks(str(old.lane), old.id)
-        is_as_read = self._tasks.rev == old.rev
+        update = changes(old, new)
+        update["ConditionExpression"] = "rev = :as_read"
+        update["ExpressionAttributeValues"][":as_read"] = {"N": str(old.rev)}
         with self._aws():
-            made = _is_made(lambda: item.update(changes(self._tasks, old, new), is_as_read))
+            made = _is_made(lambda: self._update(old.lane, old.id, update))
             return bool(made) or self.get(old.lane, old.id) == new
 
     def get(self, lane: int, id: str) -> Task | None:
@@ -110,20 +136,25 @@ class DynamoTable:
             return {task.id: task for task in found if task}
 
     def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
-        tasks = self._tasks
-        item = tasks(str(key.lane), key.id)
-        is_as_queued = (tasks.status == status) & (tasks.queued == key.queued)
-        start = [
-            tasks.status.set(Status.RUNNING),
-            tasks.attempt.set(tasks.attempt + 1),
-            tasks.rev.set(tasks.rev + 1),
-            tasks.started_at.set(now),
-            tasks.run.set(run),
-            tasks.lateness_ms.set(round((now - key.queued).total_seconds() * 1000)),
-        ]
-        with self._aws(key.id), _reading(key.id):
-            if made := _is_made(lambda: item.update(list(start), is_as_queued)):
-                return item.to_task()
+        values = {
+            "as_queued": {"S": render(key.queued)},
+            "status": {"S": status.value},
+            "running": {"S": Status.RUNNING.value},
+            "one": {"N": "1"},
+            "now": {"S": render(now)},
+            "run": {"S": run},
+            "lateness": {"N": str(round((now - key.queued).total_seconds() * 1000))},
+        }
+        start = {
+            "UpdateExpression": _START,
+            "ConditionExpression": "#status = :status AND queued = :as_queued",
+            "ExpressionAttributeNames": {f"#{name}": name for name in ("status", "attempt", "run")},
+            "ExpressionAttributeValues": {f":{name}": value for name, value in values.items()},
+            "ReturnValues": "ALL_NEW",
+        }
+        with self._aws(key.id):
+            if made := _is_made(lambda: self._update(key.lane, key.id, start)):
+                return task_of(made.answer["Attributes"])
             there = self.get(key.lane, key.id) if made.was_retried else None
             is_ours = there and there.run == run and there.started_at == to_utc(now)
             return there if is_ours else None
@@ -164,6 +195,31 @@ class DynamoTable:
             keys = self._keys(lane, page_size=1 + len(skipping))
             return next((key.queued for key in keys if key not in skipping), NEVER)
 
+    def _update(self, lane: int, id: str, update: dict[str, Any]) -> Any:
+        """Made by the client itself: pynamodb takes as long to build the call as the client to make it."""
+        return self._client.update_item(
+            TableName=self.name, Key={"lane": {"S": str(lane)}, "id": {"S": id}}, **update
+        )
+
+    def _insert_alone(self, task: Task, *, after: Inserted | None = None) -> bool | DuebellError:
+        try:
+            return self.insert(task) if after is None else self._insert_after(task, is_sure=after.is_sure)
+        except UnreadableTask:  # whatever it is, the id is taken
+            return False
+        except DuebellError as error:
+            return error
+
+    def _insert_after(self, task: Task, *, is_sure: bool) -> bool:
+        """Insert a task that a batch did not: its id is taken, or history, or DynamoDB had no room for it.
+
+        Unless it is sure that the batch did not, what is stored may be its own write.
+        """
+        there = self.get(task.lane, task.id)
+        is_taken = there and not (there.expires_at and there.expires_at <= task.created_at)
+        if not is_taken and self.insert(task):
+            return True
+        return not is_sure and self.get(task.lane, task.id) == task
+
     def _keys(self, lane: int, within: Any = None, *, page_size: int) -> Iterator[QueueKey]:
         index = self._tasks.due_index
         for item in index.query(str(lane), within, consistent_read=True, page_size=page_size):
@@ -202,8 +258,8 @@ class DynamoTable:
         """What goes wrong in AWS, as duebell's own errors; `id` is the task that an expression works on."""
         try:
             yield
-        except PynamoDBException as error:
-            what = f"DynamoDB, table {self.name!r}: {error.cause or error}"
+        except _FAILED as error:
+            what = f"DynamoDB, table {self.name!r}: {_cause(error)}"
             match _code_of(error):
                 case "ResourceNotFoundException":
                     raise NotDeployed(
@@ -211,9 +267,9 @@ class DynamoTable:
                         f"`duebell deploy`, or set DUEBELL_TABLE and AWS_REGION to where it is"
                     ) from error
                 case "ValidationException" if id is not None:  # such as a counter that is no number
-                    raise UnreadableTask(id, error.cause_response_message) from error
+                    raise UnreadableTask(id, _response(error)["Error"].get("Message")) from error
                 case None:
-                    raise AwsUnavailable(what + way_out(error.cause)) from error
+                    raise AwsUnavailable(what + way_out(_cause(error))) from error
                 case code if code in _PASSING:
                     raise AwsUnavailable(what) from error
                 case _:
@@ -221,33 +277,42 @@ class DynamoTable:
 
 
 class _Made:
-    """Whether a conditional write was made; falsy when its condition did not hold."""
+    """Whether a conditional write was made, and what was answered; falsy when its condition did not hold."""
 
-    def __init__(self, refusal: PynamoDBException | None = None) -> None:
-        # pynamodb keeps how often the SDK had tried only in the error that it wraps.
-        cause = refusal.cause.__cause__ if refusal and refusal.cause else None
-        response: dict[str, Any] = getattr(cause, "response", {})
+    def __init__(self, answer: Any = None, refusal: Exception | None = None) -> None:
         self._is_made = refusal is None
+        self.answer = answer
+        # pynamodb keeps how often the SDK had tried only in the error that it wraps.
+        cause = _cause(refusal)
+        response = _response(getattr(cause, "__cause__", None) or cause)
         self.was_retried = bool(response.get("ResponseMetadata", {}).get("RetryAttempts"))
 
     def __bool__(self) -> bool:
         return self._is_made
 
 
-def _is_made(write: Any) -> _Made:
+def _is_made(write: Callable[[], Any]) -> _Made:
     try:
-        write()
-    except PynamoDBException as error:
+        return _Made(write())
+    except _FAILED as error:
         if _code_of(error) != "ConditionalCheckFailedException":
             raise
-        return _Made(error)
-    return _Made()
+        return _Made(refusal=error)
 
 
-def _code_of(error: PynamoDBException) -> str | None:
-    """What DynamoDB answered; None when it did not. pynamodb's own trips over `response = None`."""
-    response: dict[str, Any] = getattr(error.cause, "response", None) or {}
-    code: str | None = response.get("Error", {}).get("Code")
+def _cause(error: BaseException | None) -> BaseException | None:
+    """What botocore raised, in whatever pynamodb wrapped it."""
+    return (isinstance(error, PynamoDBException) and error.cause) or error
+
+
+def _response(error: BaseException | None) -> dict[str, Any]:
+    """What DynamoDB answered; empty when it did not. pynamodb's own trips over `response = None`."""
+    return getattr(_cause(error), "response", None) or {}
+
+
+def _code_of(error: BaseException) -> str | None:
+    """The code of DynamoDB's refusal; None when there was no answer."""
+    code: str | None = _response(error).get("Error", {}).get("Code")
     return code
 
 

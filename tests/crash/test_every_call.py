@@ -7,11 +7,12 @@ from datetime import timedelta
 import pytest
 from moto import mock_aws
 
-from duebell_editor import Editor, Status
+from duebell_editor import Editor, Status, TaskNotFound, many
 from duebell_shared.recurrence import Result
 from duebell_shared.rule import SENTINEL
 from duebell_worker import Worker
 from tests.crash.dying import Death, Lambda, Moment, Processes
+from tests.partiql import partiql_inserts
 from tests.support import Clock
 
 SOON, LATER = timedelta(minutes=30), timedelta(hours=3)
@@ -50,6 +51,12 @@ class World:
         for id in ids:
             self.editor.add("note", due=due, id=id, payload={"fails": fails})
 
+    def is_stored(self, id: str) -> bool:
+        try:
+            return bool(self.editor.get(id))
+        except TaskNotFound:
+            return False
+
     def status(self, id: str) -> Status:
         return self.editor.get(id).status
 
@@ -61,11 +68,13 @@ class World:
 def world() -> Iterator[Callable[[], World]]:
     """A new world whenever asked; the old one is gone then."""
     with ExitStack() as running:
+        running.enter_context(partiql_inserts())
         running.enter_context(mock_aws())
         processes = Processes()
 
         def renew() -> World:
             running.close()
+            running.enter_context(partiql_inserts())
             running.enter_context(mock_aws())
             return World(processes)
 
@@ -138,6 +147,39 @@ def test_an_editor_that_dies_while_it_adds(world: Callable[[], World], there: tu
         now.editor.add("note", due=timedelta(minutes=10), id="new", if_exists="keep")
         now.lambda_.let_it_ring()
         all_is_well(now, "new", *there)
+    raise AssertionError("more calls than expected")
+
+
+def add_many_new(editor: Editor) -> None:
+    editor.add_many(
+        ({"action": "note", "due": timedelta(minutes=10), "id": id, "payload": {}} for id in MANY),
+        if_exists="keep",
+    )
+
+
+MANY = tuple(f"new-{number}" for number in range(5))
+
+
+@pytest.mark.parametrize("there", ADDING.values(), ids=ADDING.keys())
+def test_an_editor_that_dies_while_it_adds_many(
+    world: Callable[[], World], there: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(many, "AT_ONCE", 2)
+    for number, moment in deaths():
+        now = world()
+        now.add(*there)
+        acknowledged = die_changing(now, add_many_new, number, moment)
+        stored = {id for id in MANY if now.is_stored(id)}
+        now.lambda_.let_it_ring()
+        for id in there:
+            assert now.status(id) is Status.DONE
+        if acknowledged:
+            all_is_well(now, *MANY, *there)
+            return
+        # And any later call finds what was stored and not acknowledged.
+        now.editor.ensure_armed()
+        now.lambda_.let_it_ring()
+        all_is_well(now, *stored, *there)
     raise AssertionError("more calls than expected")
 
 

@@ -1,7 +1,7 @@
 """An editor's process that adds many tasks and is stopped in the middle, to be killed there.
 
-python adding_process.py TASKS STOPS_AT: reads tasks as JSON from a file, says a line after the nth write and
-makes no further one.
+python adding_process.py TASKS STOPS_AT: reads tasks as JSON from a file, says a line after the nth batch that
+it wrote and writes no further one.
 """
 
 import json
@@ -19,7 +19,7 @@ from duebell_shared.instants import utc_now
 def main(tasks: Path, stops_at: int) -> None:
     """Add them, as far as one is let."""
     session = boto3.Session()
-    count, lock = 0, threading.Lock()
+    count, lock, written = 0, threading.Lock(), threading.Semaphore(0)
 
     def stop(**_: Any) -> None:
         nonlocal count
@@ -27,11 +27,17 @@ def main(tasks: Path, stops_at: int) -> None:
             count += 1
             is_over = count > stops_at
             if count == stops_at + 1:
+                for _batch in range(stops_at):
+                    written.acquire()
                 print("in the middle", flush=True)
         if is_over:
             threading.Event().wait()
 
-    session.events.register("before-call.dynamodb.PutItem", stop)
+    def note(**_: Any) -> None:
+        written.release()
+
+    session.events.register("before-call.dynamodb.BatchExecuteStatement", stop)
+    session.events.register("after-call.dynamodb.BatchExecuteStatement", note)
     editor = Editor(Settings.from_env(), session=session)
     editor.add_many([{**task, "due": utc_now()} for task in json.loads(tasks.read_text())])
 

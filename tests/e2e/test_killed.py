@@ -129,7 +129,7 @@ def test_an_editor_killed_in_the_middle_of_add_many(stack: EmbeddedStack, tmp_pa
     file = tmp_path / "tasks"
     file.write_text(json.dumps(tasks))
     adding = subprocess.Popen(
-        [sys.executable, str(HERE / "adding_process.py"), str(file), str(LARGE // 3)],
+        [sys.executable, str(HERE / "adding_process.py"), str(file), str(LARGE // 75)],
         env={**os.environ, **stack.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         text=True,

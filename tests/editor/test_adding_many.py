@@ -1,6 +1,6 @@
 """Adding many tasks at once: checked together, written side by side, armed once, reported one by one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 
 from duebell_editor import AddReport, AwsUnavailable, Editor, InvalidTask, NewTask, NotArmed, TaskExists
 from duebell_shared.backend import Backend
+from duebell_shared.errors import DuebellError
 from duebell_shared.task import Task
 from tests.support import NOON, REGION, Calls
 
@@ -37,6 +38,22 @@ def test_each_is_a_new_task_or_a_mapping(editor: Editor) -> None:
     report = editor.add_many([NewTask(action="act", due=DUE, id="one"), GOOD | {"id": "two"}, GOOD])
     assert report.added[:2] == ("one", "two")
     assert [editor.get(id).due for id in report.added] == [DUE] * 3
+
+
+def test_large_payloads_go_in_smaller_batches(editor: Editor, calls: Calls) -> None:
+    # Given tasks of which three make a megabyte
+    large = [GOOD | {"id": f"task-{number}", "payload": "x" * 330_000} for number in range(7)]
+    # When they are added
+    report = editor.add_many(large)
+    # Then no call carries more
+    assert report.added == tuple(f"task-{number}" for number in range(7))
+    assert calls["BatchExecuteStatement"] == 3
+
+
+def test_progress_is_told_of_each(editor: Editor) -> None:
+    told: list[int] = []
+    editor.add_many([GOOD] * 60, progress=told.append)
+    assert told == list(range(1, 61))
 
 
 def test_nothing_to_add_is_no_error_and_no_call(editor: Editor, calls: Calls) -> None:
@@ -124,12 +141,10 @@ def test_what_aws_did_not_take_is_reported_and_the_rest_is_armed(
     # Given a table that does not answer for one of three
     insert = backend.store.insert
 
-    def insert_but_one(task: Task) -> bool:
-        if task.id == "two":
-            raise AwsUnavailable("no answer")
-        return insert(task)
+    def insert_but_one(tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        return [AwsUnavailable("no answer") if task.id == "two" else insert(task) for task in tasks]
 
-    monkeypatch.setattr(backend.store, "insert", insert_but_one)
+    monkeypatch.setattr(backend.store, "insert_many", insert_but_one)
     # When they are added
     report = editor.add_many(
         GOOD | {"id": id, "due": due}

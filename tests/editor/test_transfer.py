@@ -1,5 +1,6 @@
 """A queue taken elsewhere: what comes out goes in again as it was, once; and more lanes for an empty one."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import msgspec
@@ -7,7 +8,7 @@ import pytest
 
 from duebell_editor import Editor, InvalidSettings, InvalidTask, Status, TaskConflict
 from duebell_editor.relane import relane
-from duebell_shared.errors import AwsUnavailable
+from duebell_shared.errors import AwsUnavailable, DuebellError
 from duebell_shared.rule import SENTINEL, expression_at
 from duebell_shared.settings import Settings
 from duebell_shared.task import Task
@@ -60,6 +61,12 @@ def test_an_import_can_be_repeated(here: Scheduler, there: Scheduler) -> None:
     assert before.items() <= there.store.tasks.items()
 
 
+def test_a_task_that_is_in_it_twice_is_written_once(there: Scheduler, here: Scheduler) -> None:
+    lines = list(here.editor.export_tasks())
+    report = there.editor.import_tasks(lines * 2)
+    assert (report.written, report.there, report.failures) == (len(lines), len(lines), ())
+
+
 def test_a_line_that_is_no_task_stops_it_and_what_was_before_is_armed(
     there: Scheduler, here: Scheduler
 ) -> None:
@@ -76,12 +83,10 @@ def test_progress_is_told_and_failures_are_reported(
 ) -> None:
     insert = there.store.insert
 
-    def sometimes(task: Task) -> bool:
-        if task.id == "recurring":
-            raise AwsUnavailable("throttled")
-        return insert(task)
+    def sometimes(tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        return [AwsUnavailable("throttled") if task.id == "recurring" else insert(task) for task in tasks]
 
-    monkeypatch.setattr(there.store, "insert", sometimes)
+    monkeypatch.setattr(there.store, "insert_many", sometimes)
     told: list[int] = []
     report = there.editor.import_tasks(here.editor.export_tasks(), progress=told.append)
     assert told == [len(Status) + 1]

@@ -1,7 +1,7 @@
 """IAM policies as tests need them: read off the template, and enforced on every call of a session."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import boto3
@@ -14,8 +14,11 @@ __all__ = ["ACCOUNT", "Guarded", "Statements", "granted", "statements_of"]
 ACCOUNT = "123456789012"
 VALUES = {"Name": "duebell", "AWS::Partition": "aws", "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
 
-#: Most operations are allowed by an action of the same name.
-NAMED_OTHERWISE = {"lambda:Invoke": "lambda:InvokeFunction"}
+#: Most operations are allowed by an action of the same name; a batch of statements, by what they do.
+NAMED_OTHERWISE = {
+    "dynamodb:BatchExecuteStatement": "dynamodb:PartiQLInsert",
+    "lambda:Invoke": "lambda:InvokeFunction",
+}
 
 Statements = list[dict[str, Any]]
 
@@ -57,7 +60,7 @@ class Guarded:
 def _resources(service: str, params: dict[str, Any]) -> Iterator[str]:
     here = f"arn:aws:{service}:{REGION}:{ACCOUNT}"
     if service == "dynamodb":
-        for table in [params["TableName"]] if "TableName" in params else params.get("RequestItems", ["*"]):
+        for table in _tables(params):
             index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
             yield f"{here}:table/{table}{index}"
     elif service == "lambda":
@@ -66,6 +69,13 @@ def _resources(service: str, params: dict[str, Any]) -> Iterator[str]:
         yield f"{here}:rule/{params.get('Rule') or params.get('Name')}"
     else:
         yield "*"  # nobody here is allowed any of these
+
+
+def _tables(params: dict[str, Any]) -> Iterable[str]:
+    if "Statements" in params:
+        statements = (re.match(r'INSERT INTO "([^"]+)" ', one["Statement"]) for one in params["Statements"])
+        return {insert[1] if insert else "*" for insert in statements}
+    return [params["TableName"]] if "TableName" in params else params.get("RequestItems", ["*"])
 
 
 def _listed(value: Any) -> list[str]:

@@ -41,6 +41,7 @@ def test_a_service_that_only_adds(editor: Editor, clock: Clock) -> None:
     adder.add("act", due=HOUR, id="a")
     adder.add("act", due=HOUR, id="a", if_exists="keep")
     adder.add_many([{"action": "act", "due": HOUR / 2, "id": "b"}])
+    adder.add_many([{"action": "act", "due": HOUR / 2, "id": "b"}], if_exists="keep")
 
     assert adder.get("b").id == "b"
     assert editor.status().healthy

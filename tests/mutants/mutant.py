@@ -20,6 +20,7 @@ class Killer(Enum):
     RULE = ("-m", "pytest", "tests/shared", "-k", "rule")
     INSTANTS = ("-m", "pytest", "tests/shared", "-k", "instants")
     STORE = ("-m", "pytest", "tests/store", "-m", "not e2e")
+    INSERTING = ("-m", "pytest", "tests/shared/test_inserting_many.py")
     LEASE = ("-m", "pytest", "tests/worker", "-k", "lease or giving_back")
     GIVING_BACK = ("-m", "pytest", "tests/worker", "-k", "while_the_heads_are_read")
     RUN = ("-m", "pytest", "tests/worker", "-k", "test_run or abandoned")

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
+from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER, utc_now
 from duebell_shared.rule import SENTINEL, Rule, minute_of
 from duebell_shared.settings import Settings
@@ -38,6 +39,9 @@ class LockedStore:
 
     def insert(self, task: Task) -> bool:
         return self._step(lambda: self.inner.insert(task))
+
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        return [self.insert(task) for task in tasks]
 
     def save(self, old: Task, new: Task) -> bool:
         return self._step(lambda: self.inner.save(old, new))

@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-ke
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from types import SimpleNamespace
@@ -17,6 +17,7 @@ from duebell_infra.testing import MemoryStore
 from duebell_infra.testing.bell import Bell
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
+from duebell_shared.errors import DuebellError
 from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
@@ -112,6 +113,9 @@ class _SteadyStore:
 
     def insert(self, task: Task) -> bool:
         return self._call(lambda: self._store.insert(task))
+
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        return self._call(lambda: self._store.insert_many(tasks))
 
     def save(self, old: Task, new: Task) -> bool:
         return self._call(lambda: self._store.save(old, new), lane=old.lane, units=_OUTCOME)

@@ -1,7 +1,7 @@
 """AWS as it is, in the simulated world: slow, failing, at least once, and never quite on the second."""
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
-from duebell_shared.errors import AwsUnavailable
+from duebell_shared.errors import AwsUnavailable, DuebellError
 from duebell_shared.instants import NEVER
 from duebell_shared.rule import SENTINEL, minute_of
 from duebell_shared.task import QueueKey, Status, Task
@@ -192,6 +192,12 @@ class StoreOverNetwork:
 
     def insert(self, task: Task) -> bool:
         return self._call(f"insert {task.id}", lambda: self._store.insert(task))
+
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        try:
+            return self._call("insert_many", lambda: self._store.insert_many(tasks))
+        except AwsUnavailable as error:
+            return [error] * len(tasks)
 
     def save(self, old: Task, new: Task) -> bool:
         return self._call(f"save {new.id} {new.status}", lambda: self._store.save(old, new))

@@ -17,8 +17,8 @@ FRESH = SystemRandom().randrange(2**40)
 #: What the simulation adds to the bound: the longest that a ring takes to the Lambda, and slack for calls.
 DELIVERY = timedelta(seconds=25)
 
-#: Seconds: a quick delivery; a run's claim and its watchdog; and until the last of sixteen tasks of a moment
-#: is started, of up to half a second each on four places.
+#: Seconds: a quick delivery; a run's claim and its watchdog; and until the last of sixteen tasks of one
+#: moment is started, of up to half a second each on four places.
 DELIVERED, ARMED, PROMPT = 5.0, 2.0, 2.5
 
 

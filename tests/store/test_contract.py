@@ -19,7 +19,7 @@ from duebell_shared.new_task import new_task
 from duebell_shared.recurrence import Missed, Recurrence
 from duebell_shared.schedule import make_schedule
 from duebell_shared.settings import Settings
-from duebell_shared.store import Store
+from duebell_shared.store import AT_ONCE, Store
 from duebell_shared.task import Failure, QueueKey, Status, Task
 from tests.support import NOON, create_table
 
@@ -166,6 +166,47 @@ def test_history_that_has_expired_makes_room(store: Store) -> None:
 def test_history_that_has_not_expired_does_not(store: Store) -> None:
     assert store.insert(task(status=Status.DONE, queued=None, expires_at=NOON + timedelta(seconds=1)))
     assert not store.insert(task())
+
+
+def test_many_are_written_at_once_as_they_are(store: Store) -> None:
+    # Given tasks of every kind, as many as go at once
+    schedule = make_schedule("rate(1 hour)", start=NOON, now=NOON)
+    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
+    kinds = [
+        task("'quoted' \"?\" {ü}", payload_json='{"f":0.1,"s":"it\'s ? \\u0000é"}'),
+        task("large", payload_json=f'"{"x" * 300_000}"'),
+        task("recurring", recurrence=recurrence, spread=timedelta(minutes=1)),
+        task("late", expires_after=timedelta(seconds=1)),
+        task("failed", attempt=2).failed(
+            Failure(type="E", message="ü"), now=NOON, retention=timedelta(days=1)
+        ),
+        task("paused", status=Status.PAUSED, queued=None),
+    ]
+    plain = [task(f"plain-{number}") for number in range(AT_ONCE - len(kinds))]
+    # When they are written
+    made = store.insert_many(kinds + plain)
+    # Then each is there as if it had been written alone, and those that wait are in the queue
+    assert made == [True] * AT_ONCE
+    assert [store.get(0, each.id) for each in kinds + plain] == kinds + plain
+    assert set(keys(store.queued(0))) == {each.id for each in kinds + plain if each.queued}
+
+
+def test_of_many_those_whose_ids_are_taken_are_not_written(store: Store) -> None:
+    # Given a task, history that is kept, and history that has expired
+    gone, kept = NOON - timedelta(seconds=1), NOON + timedelta(seconds=1)
+    there = [
+        task("there", action="old"),
+        task("kept", status=Status.DONE, queued=None, expires_at=kept),
+        task("gone", status=Status.DONE, queued=None, expires_at=gone),
+    ]
+    assert store.insert_many(there) == [True] * 3
+    # When others of the same ids are written, and new ones
+    given = [task(id) for id in ("new", "there", "kept", "gone", "newer")]
+    # Then what is there stays, and what has expired makes room
+    assert store.insert_many(given) == [True, False, False, True, True]
+    assert store.get(0, "there") == there[0]
+    assert store.get(0, "kept") == there[1]
+    assert [store.get(0, id) for id in ("new", "gone", "newer")] == [task("new"), task("gone"), task("newer")]
 
 
 def test_a_change_is_made_on_the_revision_it_was_made_from(store: Store) -> None:

@@ -2,12 +2,13 @@
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
 
 from duebell_shared.arming import ArmingRecord
+from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER, to_utc
 from duebell_shared.task import QueueKey, Status, Task
 
@@ -44,6 +45,9 @@ class MemoryStore:
             return False
         self._put(task)
         return True
+
+    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        return [self.insert(task) for task in tasks]
 
     def save(self, old: Task, new: Task) -> bool:
         there = self.tasks.get((old.lane, old.id))

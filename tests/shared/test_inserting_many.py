@@ -1,0 +1,212 @@
+"""Inserting many tasks over moto: statements that fail, answers that are lost, and who takes no batches."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ConnectTimeoutError
+from moto import mock_aws
+
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
+from duebell_shared.instants import to_utc
+from duebell_shared.new_task import new_task
+from duebell_shared.settings import Settings
+from duebell_shared.store import AT_ONCE
+from duebell_shared.table import DynamoTable
+from duebell_shared.task import Task
+from tests import partiql
+from tests.shared.test_table import client_of, lose_the_next_answer
+from tests.support import NOON, REGION, Calls, create_table
+from tests.worker.hooks import Hooks
+
+BATCH = "BatchExecuteStatement"
+
+
+def task(id: str, payload: object = None) -> Task:
+    return new_task(id=id, action="act", due=NOON, payload=payload, now=to_utc(NOON))
+
+
+THREE = [task("one"), task("two"), task("three")]
+
+
+@pytest.fixture
+def store(backend: Backend) -> DynamoTable:
+    assert isinstance(backend.store, DynamoTable)
+    return backend.store
+
+
+@pytest.fixture
+def aws(backend: Backend) -> Hooks:
+    return Hooks(backend)
+
+
+Fail = Callable[[str, str], None]
+
+
+@pytest.fixture
+def fail(monkeypatch: pytest.MonkeyPatch) -> Fail:
+    """Have the statement for this id fail with this code; after its effect, if it is InternalServerError."""
+    execute: Any = partiql.__dict__["_execute"]
+
+    def fail(id: str, code: str) -> None:
+        def failing(backend: Any, Statement: str, Parameters: list[Any]) -> dict[str, Any]:  # noqa: N803
+            is_meant = {"S": id} in Parameters[0].get("M", {}).values()
+            if is_meant and code != "InternalServerError":
+                return {"Error": {"Code": code, "Message": "as told"}}
+            answer: dict[str, Any] = execute(backend, Statement, Parameters)
+            return {"Error": {"Code": code}} if is_meant else answer
+
+        monkeypatch.setattr(partiql, "_execute", failing)
+
+    return fail
+
+
+def test_many_are_one_call(store: DynamoTable, calls: Calls) -> None:
+    assert store.insert_many([task(f"task-{number}") for number in range(AT_ONCE)]) == [True] * AT_ONCE
+    assert calls == {BATCH: 1}
+
+
+def test_a_task_is_the_same_item_whether_it_is_written_alone_or_with_others(store: DynamoTable) -> None:
+    assert store.insert(task("alone", {"n": 1}))
+    assert store.insert_many([task("other", {"n": 1})]) == [True]
+    items = client_of(store).scan(TableName="duebell")["Items"]
+    assert [item.pop("id") for item in items] == [{"S": "alone"}, {"S": "other"}]
+    assert items[0] == items[1]
+
+
+# Statements that fail alone.
+
+
+@pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded", "TransactionConflict"])
+def test_what_dynamodb_had_no_room_for_is_written_alone(
+    store: DynamoTable, calls: Calls, fail: Fail, code: str
+) -> None:
+    fail("two", code)
+    assert store.insert_many(THREE) == [True] * 3
+    assert calls == {BATCH: 1, "GetItem": 1, "PutItem": 1}
+    assert store.get(0, "two") == task("two")
+
+
+def test_what_cannot_be_written_alone_either_is_its_own_error(
+    store: DynamoTable, fail: Fail, aws: Hooks
+) -> None:
+    fail("two", "ThrottlingError")
+    aws.refuse("dynamodb.PutItem", "ThrottlingException")
+    one, two, three = store.insert_many(THREE)
+    assert (one, three) == (True, True)
+    assert isinstance(two, AwsUnavailable)
+    assert store.get(0, "two") is None
+
+
+def test_a_statement_that_failed_after_its_effect_finds_its_own_write(store: DynamoTable, fail: Fail) -> None:
+    fail("two", "InternalServerError")
+    assert store.insert_many(THREE) == [True] * 3
+
+
+def test_a_statement_that_failed_does_not_take_anothers_task_for_its_own(
+    store: DynamoTable, fail: Fail
+) -> None:
+    assert store.insert(task("two", payload="another's"))
+    fail("two", "InternalServerError")
+    assert store.insert_many(THREE) == [True, False, True]
+    assert store.get(0, "two") == task("two", payload="another's")
+
+
+def test_an_item_that_nobody_can_read_keeps_its_id(store: DynamoTable) -> None:
+    item = {"lane": {"S": "0"}, "id": {"S": "two"}, "due": {"S": "whenever"}}
+    client_of(store).put_item(TableName="duebell", Item=item)
+    assert store.insert_many(THREE) == [True, False, True]
+
+
+# Answers that are lost, and calls that fail.
+
+
+def test_a_batch_whose_answer_is_lost_finds_its_own_writes(store: DynamoTable) -> None:
+    # Given a task that is there
+    assert store.insert(task("two", payload="another's"))
+    # When a batch is made, its answer is lost, and the SDK makes it again
+    sent = lose_the_next_answer(store, BATCH)
+    made = store.insert_many(THREE)
+    # Then what it wrote is its own, and the other's is not
+    assert sent == [BATCH] * 2
+    assert made == [True, False, True]
+
+
+def test_the_same_task_added_twice_is_there_already(store: DynamoTable) -> None:
+    # An equal item is taken for one's own only when an answer may have been lost.
+    assert store.insert_many(THREE) == [True] * 3
+    assert store.insert_many(THREE) == [False] * 3
+
+
+def test_a_batch_that_nobody_answers_is_unavailable_and_not_tried_one_by_one(
+    store: DynamoTable,
+) -> None:
+    asked: list[str] = []
+
+    def happen(model: Any, **_: Any) -> None:
+        asked.append(model.name)
+        raise ConnectTimeoutError(endpoint_url="https://dynamodb")
+
+    client_of(store).meta.events.register("before-call.dynamodb", happen)
+    made = store.insert_many(THREE)
+    assert {type(each) for each in made} == {AwsUnavailable}
+    assert asked == [BATCH]
+
+
+@pytest.mark.parametrize(
+    ("code", "error"), [("ThrottlingException", AwsUnavailable), ("ExpiredTokenException", AwsRefused)]
+)
+def test_a_batch_that_is_refused_is_that_for_each(
+    store: DynamoTable, aws: Hooks, code: str, error: type[Exception]
+) -> None:
+    aws.refuse(f"dynamodb.{BATCH}", code)
+    assert [type(each) for each in store.insert_many(THREE)] == [error] * 3
+    assert store.head(0) != NOON
+
+
+def test_without_a_table_each_is_told_so(session: boto3.Session) -> None:
+    missing = Backend.connect(Settings(table="other"), session).store
+    assert [type(each) for each in missing.insert_many(THREE)] == [NotDeployed] * 3
+
+
+# Who takes no batches.
+
+
+def test_a_statement_that_names_each_attribute_is_taken_where_the_short_one_is_not(
+    store: DynamoTable, calls: Calls, aws: Hooks
+) -> None:
+    aws.refuse(f"dynamodb.{BATCH}", "ValidationException", when=lambda body: "VALUE ?" in body)
+    assert store.insert_many(THREE) == [True] * 3
+    assert [store.get(0, each.id) for each in THREE] == THREE
+    assert calls[BATCH] == 1  # the one that was not refused
+    # And from then on
+    assert store.insert_many([task("four")]) == [True]
+    assert calls[BATCH] == 2
+    assert calls["PutItem"] == 0
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "ValidationError"])
+def test_where_every_statement_is_refused_they_are_written_one_by_one_from_then_on(
+    store: DynamoTable, calls: Calls, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    monkeypatch.setattr(partiql, "_execute", lambda *_, **__: {"Error": {"Code": code}})
+    assert store.insert(task("two", payload="another's"))
+    assert store.insert_many(THREE) == [True, False, True]
+    assert store.insert_many([task("four")]) == [True]
+    assert (calls[BATCH], calls["PutItem"]) == (2, 5)
+
+
+@pytest.fixture
+def bare_moto() -> Iterator[boto3.Session]:
+    with mock_aws():
+        session = boto3.Session(region_name=REGION)
+        create_table(session)
+        yield session
+
+
+def test_a_stand_in_for_aws_that_trips_over_it_gets_them_one_by_one(bare_moto: boto3.Session) -> None:
+    store = Backend.connect(Settings(), bare_moto).store
+    assert store.insert_many(THREE) == [True] * 3
+    assert store.insert_many(THREE) == [False] * 3

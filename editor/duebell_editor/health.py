@@ -72,7 +72,7 @@ def rule_problems(
             way_out="`duebell deploy` gives it one",
         )
     if record.is_settled(now):
-        if rule.expression != expression_at(record.rings_at):
+        if not rule.is_at(record.rings_at):
             yield Problem(
                 kind=ProblemKind.RULE_ELSEWHERE,
                 what=f"the rule is at {rule.expression} and should be at {expression_at(record.rings_at)}; "

@@ -9,10 +9,10 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from .arming import ArmingRecord, Lane, ring_minute
+from .arming import ArmingRecord, Lane, early_minute, ring_minute
 from .errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
 from .instants import NEVER, utc_now
-from .rule import Rule, expression_at
+from .rule import Rule
 from .settings import MAX_LANES
 from .store import Store
 
@@ -131,7 +131,7 @@ class Armer:
                 found = self._rule.read()
             except DuebellError as error:
                 raise NotArmed(f"the rule could not be read: {error}") from error
-            if found.expression != expression_at(record.rings_at):
+            if not found.is_at(record.rings_at):
                 record = self._store.swap_record(record, record.disputed()) or self.read()
         return self.ensure(record)
 
@@ -144,7 +144,9 @@ class Armer:
             return None
         minute = ring_minute(held.target, now)
         try:
-            is_all_answered = self._rule.ring_at(minute, within=now + HOLD - self._clock())
+            is_all_answered = self._rule.ring_at(
+                minute, early=early_minute(minute, held.target, now), within=now + HOLD - self._clock()
+            )
         except (AwsRefused, NotDeployed):
             # It had no effect, so nobody needs to wait for our hold to end. After a time-out they do: the
             # call may yet land.

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from .instants import LATEST, NEVER, ceil_to_minute
 
-__all__ = ["GRACE", "HEAD_START", "LEAD", "ArmingRecord", "Lane", "LastRun", "ring_minute"]
+__all__ = ["GRACE", "HEAD_START", "LEAD", "ArmingRecord", "Lane", "LastRun", "early_minute", "ring_minute"]
 
 #: No rule is set to ring sooner than this: a changed rule takes effect after "a short period of time", and
 #: EventBridge gives no figure. https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html
@@ -38,6 +38,9 @@ _LONGEST = timedelta(hours=1)
 
 #: How long a run that was called directly may take to claim its lanes, before another one is called.
 _CALL = timedelta(seconds=10)
+
+#: How far the clocks of two machines may be apart.
+_CLOCKS = timedelta(seconds=10)
 
 _NOTHING = timedelta(0)
 
@@ -182,11 +185,15 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         What rang for them will not ring again, so the rule counts as unarmed, whatever it is set to. With
         `only` given, other free lanes are not claimed: each of them is due then as soon as any was, for that
         is what `lowered` relies on.
+
+        A run that finds none may have come by the very ring that was to see to a lease that is about to end:
+        clocks differ. Then nothing would ring any more.
         """
         free = [number for number, lane in enumerate(self.lanes) if lane.is_free(now)]
         mine = [number for number in free if only is None or number in only]
         if not mine:
-            return self
+            may_have_rung = self.rings_at is not None and self.rings_at <= now + _CLOCKS
+            return replace(self, armed=None, rings_at=None) if may_have_rung else self
         unowned = {number: lane for number, lane in enumerate(self.lanes) if not lane.owner}
         soonest = min((lane.due for lane in unowned.values()), default=NEVER)
         left = {number: replace(lane, due=soonest) for number, lane in unowned.items() if number not in mine}
@@ -270,6 +277,18 @@ def ring_minute(target: datetime, now: datetime) -> datetime | None:
     nothing that a rule can ring for.
     """
     return None if target > LATEST else _minute_for(target, now)
+
+
+def early_minute(minute: datetime | None, target: datetime, now: datetime) -> datetime | None:
+    """The minute before `minute` for the rule to ring in as well, if it only rings so late to be safe.
+
+    A changed rule most often takes effect within seconds, and who comes for nothing does no harm; but nothing
+    relies on this ring. Two minutes of different hours cannot be told apart in one cron expression.
+    """
+    if minute is None or minute.minute == 0:
+        return None
+    early = minute - timedelta(minutes=1)
+    return early if early >= target and early > now else None
 
 
 def _before(due: datetime, head_start: timedelta) -> datetime:

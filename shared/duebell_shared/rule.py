@@ -28,7 +28,7 @@ CALL_LIMIT = timedelta(seconds=6)
 #: Seconds between tries, at most; each is jittered.
 _PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0, 2.0)
 
-_CRON = re.compile(r"cron\((\d+) (\d+) (\d+) (\d+) \? (\d+)\)")
+_CRON = re.compile(r"cron\((?:\d+,)?(\d+) (\d+) (\d+) (\d+) \? (\d+)\)")
 
 #: Worth another try. PutRule answers ConcurrentModificationException in practice, and no retry mode of the
 #: SDK covers it. https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html#API_PutRule_Errors
@@ -61,16 +61,21 @@ class RuleState(msgspec.Struct, frozen=True, kw_only=True):
         """The minute it rings at; None at the sentinel, or at an expression that is not ours."""
         return minute_of(self.expression)
 
+    def is_at(self, minute: datetime | None) -> bool:
+        """Whether it is set to this minute, or parked for None."""
+        return self.expression == SENTINEL if minute is None else self.minute == minute
 
-def expression_at(minute: datetime | None) -> str:
-    """The cron expression that rings once, in this UTC minute; the sentinel for None."""
+
+def expression_at(minute: datetime | None, *, early: datetime | None = None) -> str:
+    """The cron expression that rings in this UTC minute and in `early`, of the same hour; or the sentinel."""
     if minute is None:
         return SENTINEL
-    return f"cron({minute.minute} {minute.hour} {minute.day} {minute.month} ? {minute.year})"
+    minutes = f"{early.minute},{minute.minute}" if early else f"{minute.minute}"
+    return f"cron({minutes} {minute.hour} {minute.day} {minute.month} ? {minute.year})"
 
 
 def minute_of(expression: str) -> datetime | None:
-    """The one minute that `expression` rings at; None for the sentinel and for other shapes of expression."""
+    """The last minute that `expression` rings at; None for the sentinel and for other shapes of it."""
     if expression == SENTINEL or not (fields := _CRON.fullmatch(expression)):
         return None
     minute, hour, day, month, year = map(int, fields.groups())
@@ -114,8 +119,10 @@ class Rule:
             role=rule.get("RoleArn"),
         )
 
-    def ring_at(self, minute: datetime | None, *, within: timedelta) -> bool:
-        """Set the rule to ring in `minute`, or park it at the sentinel for None; `within` as in `read`.
+    def ring_at(self, minute: datetime | None, *, early: datetime | None = None, within: timedelta) -> bool:
+        """Set the rule to ring in `minute` and in `early`, or park it at the sentinel for None.
+
+        `within` is as in `read`.
 
         False means that a try went unanswered before the one that succeeded, and may take effect yet.
 
@@ -131,7 +138,7 @@ class Rule:
             self._client.put_rule,
             deadline,
             Name=self.name,
-            ScheduleExpression=expression_at(minute),
+            ScheduleExpression=expression_at(minute, early=early),
             **{name: value for name, value in kept.items() if value},
         )
         return not went_unanswered

@@ -1,11 +1,12 @@
 """The arming record's transitions, each alone: values in, a value out."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from duebell_shared.arming import GRACE, ArmingRecord, Lane
+from duebell_shared.arming import GRACE, HEAD_START, ArmingRecord, Lane, LastRun
 from duebell_shared.instants import NEVER
 from tests.support import NOON
 
@@ -107,6 +108,36 @@ def test_a_run_that_finds_nothing_free_changes_nothing() -> None:
     assert record.claimed("run", now=NOON, until=LATER) is record
 
 
+@pytest.mark.parametrize("early", [timedelta(0), 5 * SECOND])
+def test_a_run_that_finds_nothing_free_may_have_come_by_the_ring_that_was_to_see_to_it(
+    early: timedelta,
+) -> None:
+    # Given a lease that ends about now, by another clock, and a rule that rings for it about now
+    record = ArmingRecord(lanes=(held(by="dead", until=NOON + early),), armed=NOON + early, rings_at=NOON)
+    # When a run finds it held
+    claimed = record.claimed("run", now=NOON - SECOND, until=SOON)
+    # Then the rule is to be set again
+    assert claimed.lanes == record.lanes
+    assert not claimed.is_settled(NOON)
+
+
+def test_a_run_that_is_for_some_lanes_claims_these() -> None:
+    record = free(NOON, NOON, SOON)
+    claimed = record.claimed("run", now=NOON, until=SOON, only=[1])
+    assert claimed.lanes_of("run") == (1,)
+    # What is left free may have been added to while an earlier due of another lane said enough.
+    assert [lane.due for lane in claimed.lanes] == [NOON, NEVER, NOON]
+    assert record.claimed("run", now=NOON, until=SOON, only=[]) is record
+
+
+def test_a_run_that_gives_some_lanes_back_keeps_the_others() -> None:
+    run = LastRun(run="run", ended_at=NOON, done=3)
+    record = ArmingRecord(lanes=(held(), held(SOON), held()))
+    released = record.released("run", {0: LATER, 1: LATER}, run=run)
+    assert released.lanes == (Lane(due=LATER), Lane(due=SOON), held())
+    assert released.last_run == run
+
+
 def test_a_run_renews_and_clears_its_own_lanes_only() -> None:
     record = ArmingRecord(lanes=(held(SOON), held(SOON, by="other"), Lane(due=SOON)))
     assert record.renewed("run", until=NOON).lanes == (held(SOON, until=NOON), *record.lanes[1:])
@@ -204,3 +235,54 @@ def test_the_record_comes_back_from_json_as_it_was() -> None:
     record = ArmingRecord(lanes=(held(SOON), Lane()), armed=SOON, rings_at=SOON, rev=7)
     for each in (record, record.applying("me", until=HOLD_END), free(NEVER)):
         assert msgspec.json.decode(msgspec.json.encode(each), type=ArmingRecord) == each
+
+
+# How long before.
+
+
+def test_with_a_head_start_the_rule_rings_before_due_dates_and_at_the_end_of_leases() -> None:
+    record = ArmingRecord(lanes=(Lane(due=LATER), held(until=NOON))).ringing_ahead(HEAD_START)
+    assert record.target == NOON
+    assert replace(record, lanes=(Lane(due=LATER),)).target == LATER - HEAD_START
+    assert replace(record, lanes=(Lane(),)).target == NEVER
+    first = datetime.min.replace(tzinfo=UTC)
+    assert replace(record, lanes=(Lane(due=first),)).target == first
+
+
+# Who calls a run.
+
+
+@pytest.mark.parametrize(
+    ("due", "head_start", "rings_at", "too_late"),
+    [
+        (NOON, timedelta(0), NOON + MINUTE, True),
+        (NOON, timedelta(0), NOON, False),  # it rings at this moment
+        (NOON, timedelta(0), None, True),
+        (NOON + SECOND, timedelta(0), NOON + MINUTE, False),  # a run would not wait for it
+        (NOON + SECOND, HEAD_START, NOON + MINUTE, True),
+        (NOON + HEAD_START + MINUTE, HEAD_START, NOON + MINUTE, False),
+        (NOON + HEAD_START + MINUTE, HEAD_START, NOON + 2 * MINUTE, True),
+        (LATER, HEAD_START, None, False),
+        (NEVER, HEAD_START, None, False),
+    ],
+)
+def test_a_run_is_called_when_the_rule_rings_too_late(
+    due: datetime, head_start: timedelta, rings_at: datetime | None, too_late: bool
+) -> None:
+    record = ArmingRecord(lanes=(Lane(due=due),), rings_at=rings_at, head_start=head_start)
+    assert record.rings_too_late(NOON) is too_late
+    assert (record.called(NOON) is not record) is too_late
+
+
+def test_a_held_lane_calls_nobody_until_its_lease_has_run_out() -> None:
+    record = ArmingRecord(lanes=(held(NOON, until=SOON),), rings_at=LATER)
+    assert not record.rings_too_late(SOON - SECOND)
+    assert record.rings_too_late(SOON)
+
+
+def test_one_call_is_enough_until_its_run_has_come_or_should_have() -> None:
+    called = free(NOON).called(NOON)
+    assert called.called_at == NOON
+    assert not called.rings_too_late(NOON + 9 * SECOND)
+    assert called.rings_too_late(NOON + 10 * SECOND)
+    assert called.claimed("run", now=NOON, until=SOON).called_at is None

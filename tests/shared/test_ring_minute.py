@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duebell_shared.arming import LEAD, ring_minute
+from duebell_shared.arming import LEAD, early_minute, ring_minute
 from duebell_shared.instants import LATEST, NEVER
 
 MINUTE = timedelta(minutes=1)
@@ -43,6 +43,27 @@ def test_the_last_instant_can_be_rung_for() -> None:
     assert ring_minute(LATEST, at("10:00")) == LATEST
 
 
+@pytest.mark.parametrize(
+    ("target", "now", "early"),
+    [
+        ("10:01", "10:00:00.001", "10:01"),  # it rings at 10:02 to be safe
+        ("09:00", "10:00:59", "10:01"),
+        ("10:01:00.001", "10:00:30", None),  # at 10:01 it might not be due yet
+        ("10:01", "10:00", None),  # it rings at 10:01 anyway
+        ("09:00", "10:00", None),  # 10:00 may be over
+        ("10:00", "10:58:30", None),  # it rings at 11:00, and 10:59 is of another hour
+        ("12:00", "10:00", None),
+    ],
+)
+def test_what_rings_late_to_be_safe_rings_before_as_well(target: str, now: str, early: str | None) -> None:
+    minute = ring_minute(at(target), at(now))
+    assert early_minute(minute, at(target), at(now)) == (early and at(early))
+
+
+def test_there_is_nothing_to_ring_early_for_at_never() -> None:
+    assert early_minute(None, NEVER, at("10:00")) is None
+
+
 _INSTANTS = st.datetimes(
     min_value=datetime(1990, 1, 1),  # noqa: DTZ001 - the strategy adds the zone
     max_value=LATEST.replace(tzinfo=None) - timedelta(hours=1),
@@ -58,3 +79,5 @@ def test_whatever_the_target_and_the_time(target: datetime, now: datetime) -> No
     assert minute >= now + LEAD
     assert (minute.second, minute.microsecond) == (0, 0)
     assert minute - max(target, now + LEAD) < MINUTE
+    early = early_minute(minute, target, now)
+    assert early is None or (target <= early > now and early == minute - MINUTE)

@@ -36,6 +36,16 @@ def test_expressions_and_their_minutes(minute: datetime | None, expression: str)
     assert minute_of(expression) == minute
 
 
+def test_an_expression_with_an_early_minute_is_one_for_the_last() -> None:
+    expression = expression_at(MINUTE, early=MINUTE - timedelta(minutes=1))
+    assert expression == "cron(4,5 9 31 12 ? 2026)"
+    assert minute_of(expression) == MINUTE
+    state = RuleState(expression=expression, state="ENABLED")
+    assert state.is_at(MINUTE)
+    assert not state.is_at(None)
+    assert not state.is_at(MINUTE - timedelta(minutes=1))
+
+
 @pytest.mark.parametrize(
     "expression",
     [

@@ -56,6 +56,7 @@ class Start(msgspec.Struct, frozen=True):
     clock: datetime
     due: datetime
     attempt: int
+    claimed_at: datetime
 
 
 class History:
@@ -229,9 +230,8 @@ class History:
         chance = self.random
 
         def act(_: Any, task: Task) -> None:
-            self.starts.append(
-                Start(task.id, self.world.now, process.clock(), task.queued or task.due, task.attempt)
-            )
+            due, claimed_at = task.queued or task.due, task.started_at or self.world.now
+            self.starts.append(Start(task.id, self.world.now, process.clock(), due, task.attempt, claimed_at))
             match name:
                 case "slow":
                     process.sleep(chance.uniform(10, 200))
@@ -312,7 +312,9 @@ class History:
 
     def _was_cancelled(self, start: Start) -> bool:
         known = self.known.get(start.id)
-        return bool(known and known.cancelled_at and known.cancelled_at < start.at - timedelta(seconds=5))
+        # A task that was claimed may be cancelled; its attempt is made all the same.
+        margin = timedelta(seconds=5)
+        return bool(known and known.cancelled_at and known.cancelled_at < start.claimed_at - margin)
 
     def _beyond_limits(self, tasks: dict[str, Task]) -> list[str]:
         return [

@@ -97,11 +97,12 @@ class Aws:
         if minute is None:
             return
         in_effect = self.world.now + timedelta(seconds=self.world.random.uniform(0, 30))
-        rings_at = minute + timedelta(seconds=self.world.random.uniform(0, 59))
-        if rings_at < in_effect:
-            return
-        # Another setting takes as long to take effect, so a ring that is near may come nevertheless.
-        self.world.at(rings_at, lambda: self._ring_if(setting))
+        early = [minute - timedelta(minutes=1)] if "," in expression else []
+        for each in (*early, minute):
+            rings_at = each + timedelta(seconds=self.world.random.uniform(0, 59))
+            if rings_at >= in_effect:
+                # Another setting takes as long to take effect, so a ring that is near may come nevertheless.
+                self.world.at(rings_at, lambda: self._ring_if(setting))
 
     def _ring_if(self, setting: int) -> None:
         if setting == self._settings or self.world.random.random() < 0.1:

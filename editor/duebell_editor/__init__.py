@@ -5,6 +5,7 @@ editor = Editor.from_env()
 editor.add("remind", due=timedelta(days=2), payload={"user": 7})
 """
 
+from duebell_shared.arming import LastRun
 from duebell_shared.errors import (
     AwsError,
     AwsRefused,
@@ -25,7 +26,7 @@ from duebell_shared.errors import (
 )
 from duebell_shared.recurrence import Missed, Occurrence, Recurrence, Result
 from duebell_shared.schedule import Schedule, make_schedule
-from duebell_shared.settings import Settings
+from duebell_shared.settings import Precision, Settings
 from duebell_shared.task import Failure, Status, Task
 
 from .editor import Editor, IfExists
@@ -49,12 +50,14 @@ __all__ = [
     "InvalidSchedule",
     "InvalidSettings",
     "InvalidTask",
+    "LastRun",
     "Missed",
     "NewTask",
     "NotArmed",
     "NotDeployed",
     "Occurrence",
     "Page",
+    "Precision",
     "Problem",
     "ProblemKind",
     "Recurrence",

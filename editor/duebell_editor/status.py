@@ -6,11 +6,11 @@ from datetime import datetime
 
 import msgspec
 
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.arming import ArmingRecord, LastRun
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.instants import NEVER
-from duebell_shared.settings import MAX_LANES
+from duebell_shared.settings import MAX_LANES, Precision
 from duebell_shared.task import Status
 
 from .health import (
@@ -38,6 +38,8 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     rings_at     the minute it rings at; None when it is parked
     next_due     when the earliest task in the queue shall be looked at; None when none waits
     armed        whether the rule is confirmed to be where the queue needs it
+    precision    how near to their due date tasks start, as the worker was set up when it last ran
+    last_run     what came of the run that ended last; None before the first
     lanes        partitions of the queue
     running      how many of these a run holds at this moment
     problems     what is wrong, each with the way out; empty when all is well
@@ -50,6 +52,8 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     rings_at: datetime | None = None
     next_due: datetime | None = None
     armed: bool = False
+    precision: Precision = Precision.MINUTE
+    last_run: LastRun | None = None
     lanes: int = 0
     running: int = 0
     problems: tuple[Problem, ...] = ()
@@ -86,6 +90,8 @@ def _with_queue(
         status,
         next_due=None if min(heads) == NEVER else min(heads),
         armed=record.is_settled(now) or record.target == NEVER,
+        precision=Precision.SECOND if record.head_start else Precision.MINUTE,
+        last_run=record.last_run,
         lanes=len(record.lanes),
         running=sum(not lane.is_free(now) for lane in record.lanes),
     )

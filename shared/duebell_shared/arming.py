@@ -69,13 +69,13 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True):
     """What came of the run that gave lanes back last.
 
     run              its id
-    ended_at         when
+    finished_at      when it did
     done, retried, failed, expired   how many attempts came to what
     lateness_max_ms  the latest start, in milliseconds after it was due; None when nothing was started
     """
 
     run: str
-    ended_at: _Instant
+    finished_at: _Instant
     done: int = 0
     retried: int = 0
     failed: int = 0

@@ -131,7 +131,7 @@ def test_a_run_that_is_for_some_lanes_claims_these() -> None:
 
 
 def test_a_run_that_gives_some_lanes_back_keeps_the_others() -> None:
-    run = LastRun(run="run", ended_at=NOON, done=3)
+    run = LastRun(run="run", finished_at=NOON, done=3)
     record = ArmingRecord(lanes=(held(), held(SOON), held()))
     released = record.released("run", {0: LATER, 1: LATER}, run=run)
     assert released.lanes == (Lane(due=LATER), Lane(due=SOON), held())

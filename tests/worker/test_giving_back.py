@@ -158,3 +158,30 @@ def test_an_outcome_that_cannot_be_written_is_trouble_and_the_rest_is_for_the_ne
     allow()
     clock.advance(GRACE)
     assert worker.run().done == 2
+
+
+def test_the_record_keeps_what_came_of_the_last_run(editor: Editor, worker: Worker, clock: Clock) -> None:
+    # Given a run that did two tasks and failed one
+    @worker.action("act", attempts=1)
+    def act(payload: str) -> None:
+        if payload == "bad":
+            raise ValueError(payload)
+
+    for payload in ("good", "good", "bad"):
+        editor.add("act", due=NOON, payload=payload)
+    assert editor.status().last_run is None
+    clock.advance(timedelta(seconds=5))
+    report = worker.run()
+
+    # Then the status tells
+    last = editor.status().last_run
+    assert last
+    assert (last.run, last.finished_at) == (report.run, clock.now)
+    assert (last.done, last.failed, last.retried, last.lateness_max_ms) == (2, 1, 0, 5000)
+
+    # And after a run that found nothing, that
+    clock.advance(HOUR)
+    worker.run()
+    last = editor.status().last_run
+    assert last
+    assert (last.done, last.failed, last.lateness_max_ms, last.finished_at) == (0, 0, None, clock.now)

@@ -70,11 +70,11 @@ class Tally:
         """How many attempts have ended so far."""
         return self._outcomes.total()
 
-    def last_run(self, run: str, ended_at: datetime) -> LastRun:
+    def last_run(self, run: str, finished_at: datetime) -> LastRun:
         """What the arming record keeps of it."""
         return LastRun(
             run=run,
-            ended_at=ended_at,
+            finished_at=finished_at,
             done=self._outcomes[Outcome.DONE],
             retried=self._outcomes[Outcome.RETRIED],
             failed=self._outcomes[Outcome.FAILED],

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor import Missed, Occurrence, Recurrence, Schedule, SchedulerStatus
+from duebell_editor import LastRun, Missed, Occurrence, Recurrence, Schedule, SchedulerStatus
 from duebell_shared.instants import render
 from duebell_shared.task import Status, Task
 
@@ -170,11 +170,18 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         "armed": "yes" if status.armed else "no",
         "table": Text(status.table),
         "next due": when(status.next_due, now) if status.next_due else "nothing",
+        "last run": _last_run(status.last_run, now) if status.last_run else "none yet",
         "running": f"{status.running} of {status.lanes} lanes",
+        "precision": f"to the {status.precision}",
     }
     for number, problem in enumerate(status.problems, start=1):
         rows[f"problem {number}"] = Text(plain(str(problem)), style="red")
     return _facts(rows)
+
+
+def _last_run(run: LastRun, now: datetime) -> Text:
+    late = "" if run.lateness_max_ms is None else f", {run.lateness_max_ms / 1000:.1f} s late at most"
+    return Text(f"{when(run.finished_at, now)}: {run.done} done, {run.failed} failed{late}")
 
 
 def show_diagnosis(status: SchedulerStatus) -> None:

@@ -5,7 +5,7 @@ from typing import Self
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from duebell_editor import ProblemKind, SchedulerStatus
+from duebell_editor import Precision, ProblemKind, SchedulerStatus
 from duebell_editor.bulk import BulkReport
 from duebell_editor.history import History
 from duebell_editor.timeline import Bucket
@@ -24,6 +24,18 @@ class ProblemView(BaseModel):
     mendable: bool = Field(description="Whether `duebell doctor --fix`, or `POST /api/doctor`, mends it")
 
 
+class LastRunView(BaseModel):
+    """What came of the run that ended last."""
+
+    run: str = Field(description="Its id, as in the log and on the tasks it ran")
+    finished_at: Instant
+    done: int
+    retried: int
+    failed: int
+    expired: int
+    lateness_max_ms: int | None = Field(description="The latest start after its due; null when none started")
+
+
 class StatusView(BaseModel):
     """How the scheduler stands; the fields are those of the library's `SchedulerStatus`."""
 
@@ -40,6 +52,16 @@ class StatusView(BaseModel):
                     "rings_at": "2026-12-31T00:00:00.000Z",
                     "next_due": "2026-12-31T00:00:00.000Z",
                     "armed": True,
+                    "precision": "minute",
+                    "last_run": {
+                        "run": "5f0c3a2e9d7b4c61a8f0e2d4b6c8a0e1",
+                        "finished_at": "2026-12-30T00:00:21.482Z",
+                        "done": 12,
+                        "retried": 0,
+                        "failed": 1,
+                        "expired": 0,
+                        "lateness_max_ms": 20914,
+                    },
                     "lanes": 4,
                     "running": 0,
                 }
@@ -56,6 +78,8 @@ class StatusView(BaseModel):
     rings_at: Instant | None = Field(description="The minute the rule rings at; null when it is parked")
     next_due: Instant | None = Field(description="When the earliest task is looked at; null when none waits")
     armed: bool = Field(description="Whether the rule is confirmed to be where the queue needs it")
+    precision: Precision = Field(description="How near to their due date tasks start")
+    last_run: LastRunView | None = Field(description="What came of the run that ended last")
     lanes: int
     running: int = Field(description="How many lanes a run holds now")
 
@@ -63,8 +87,9 @@ class StatusView(BaseModel):
     def of(cls, status: SchedulerStatus) -> Self:
         """The status as it was read."""
         problems = [msgspec.structs.asdict(problem) for problem in status.problems]
-        plain = msgspec.structs.asdict(status)
-        return cls.model_validate({**plain, "problems": problems, "healthy": status.healthy})
+        last = status.last_run and msgspec.structs.asdict(status.last_run)
+        plain = {**msgspec.structs.asdict(status), "problems": problems, "last_run": last}
+        return cls.model_validate({**plain, "healthy": status.healthy})
 
 
 class PreviewView(BaseModel):

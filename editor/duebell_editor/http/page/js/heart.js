@@ -57,7 +57,8 @@ function facts() {
         h(
           "small",
           {},
-          ` ${last.done} done, ${last.failed} failed, ${lateness(last.lateness_max_ms)} late at most`,
+          ` ${last.done} done, ${last.failed} failed`,
+          last.lateness_max_ms === null ? "" : `, ${lateness(last.lateness_max_ms)} late at most`,
         ),
       ),
     fact("Worker", status.running ? `at work on ${status.running} of ${status.lanes} lanes` : "asleep"),

@@ -141,8 +141,7 @@ class Run:
             except (AwsError, NotDeployed) as error:
                 self._attempts.trouble = error
             is_all_done = self._wait(0, until=min(self._clock() + _LOOK_AGAIN, self._next_due))
-            self._hand_over()
-            if is_all_done:
+            if not self._hand_over() and is_all_done:
                 return
 
     def _start_due(self) -> None:
@@ -153,10 +152,9 @@ class Run:
             if self._is_time_to_stop():
                 self._stopped_early = True
                 return
-            if self._has_too_much():
+            if self._has_too_much() or self._hand_over():
                 self._next_due = self._clock()  # look again at once, into the lanes that are left
                 return
-            self._hand_over()
             self._attempts.start(key, Status.SCHEDULED)
 
     def _has_too_much(self) -> bool:
@@ -188,12 +186,17 @@ class Run:
         to_come = [share for share in self._handed_over if all(lanes[number].due <= now for number in share)]
         return len(owners) + len(to_come)
 
-    def _hand_over(self) -> None:
-        """Start further runs for the shares whose lanes have nothing under way, and give them these."""
+    def _hand_over(self) -> bool:
+        """Start further runs for the shares whose lanes have nothing under way, and give them these.
+
+        Whether there are any such. What was added to the other lanes must be looked for then.
+        """
+        if not self._shares or not self._backend.function:
+            return False
         busy = {key.lane for key in self._attempts.under_way()}
         ready = [share for share in self._shares if busy.isdisjoint(share)]
-        if not ready or not self._backend.function:
-            return
+        if not ready:
+            return False
         self._shares = [share for share in self._shares if share not in ready]
         lanes = tuple(lane for share in ready for lane in share)
         try:
@@ -201,12 +204,12 @@ class Run:
             self._lease.hand_over({lane: self._store.head(lane) for lane in lanes})
         except (AwsError, NotArmed) as error:
             emit("not_shared", level=logging.WARNING, run=self._id, lanes=lanes, error=str(error))
-        if not set(lanes).isdisjoint(self._lease.lanes):
-            return
-        self._handed_over += ready
-        emit("shared", run=self._id, lanes=lanes, runs=len(ready))
-        for share in ready:
-            self._backend.function.start(share)
+        if set(lanes).isdisjoint(self._lease.lanes):
+            self._handed_over += ready
+            emit("shared", run=self._id, lanes=lanes, runs=len(ready))
+            for share in ready:
+                self._backend.function.start(share)
+        return True
 
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, should one have killed it.

@@ -35,7 +35,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     table, rule  where it lives
     expression   the rule's cron expression, as EventBridge has it; empty if it could not be read
     enabled      whether the rule rings at all
-    rings_at     the minute it rings at; None when it is parked
+    rings_at     the minute it rings at, or at the latest if it may ring before; None when it is parked
     next_due     when the earliest task in the queue shall be looked at; None when none waits
     armed        whether the rule is confirmed to be where the queue needs it
     precision    how near to their due date tasks start, as the worker was set up when it last ran

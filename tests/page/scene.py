@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
 import uvicorn
 from fastapi import FastAPI
 
-from duebell_editor import Editor
+from duebell_editor import Editor, LastRun
 from duebell_editor.http import serve, server
 from duebell_shared.backend import Backend
 from duebell_shared.instants import utc_now
@@ -95,6 +96,14 @@ class Scene:
                 self.ran(task, ended, failure=failure)
             else:
                 self.ran(task, ended, lateness=timedelta(seconds=20 + n % 7 * 9))
+        self.rested(now - timedelta(minutes=17))
+
+    def rested(self, at: datetime) -> None:
+        """A run ended then."""
+        run = LastRun(run="run-7", finished_at=at, done=11, failed=1, lateness_max_ms=41_300)
+        record = self.store.read_record()
+        assert record
+        assert self.store.swap_record(record, msgspec.structs.replace(record, last_run=run))
 
     def ran(
         self,

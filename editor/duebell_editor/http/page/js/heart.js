@@ -27,17 +27,18 @@ function ringing() {
   const [title, text] = headline();
   if (title) return h("div.ringing", {}, h("p.big", {}, title), h("p.quiet", {}, text));
   const rings = new Date(status.rings_at);
+  const early = status.expression.includes(","); // it most often rings in the minute before as well
   return h(
     "div.ringing",
     {},
-    h("p.label", {}, "Rings in"),
+    h("p.label", {}, early ? "Rings within" : "Rings in"),
     h("p.big", { id: "countdown", role: "timer", "aria-live": "off" }, countdown(rings - Date.now())),
     h(
       "p",
       {},
       "The rule rings ",
       time(status.rings_at, { words: false, inside: true }),
-      " and wakes the worker.",
+      early ? ", or a minute before, and wakes the worker." : " and wakes the worker.",
     ),
   );
 }

@@ -14,7 +14,10 @@ from duebell_editor import Editor, Status
 from duebell_infra.local import EmbeddedStack
 from duebell_shared.instants import utc_now
 
-__all__ = ["Lateness", "measure", "percentiles"]
+__all__ = ["LIMITS", "Lateness", "measure", "percentiles"]
+
+#: By precision: how many seconds late half of all tasks may start, and 99 of 100.
+LIMITS = {"minute": (60.0, 75.0), "second": (0.25, 1.0)}
 
 _TASKS = 500
 
@@ -74,5 +77,7 @@ def _wait_for(editor: Editor, give_up: datetime) -> list[float]:
         time.sleep(5)
         done = editor.list(status=Status.DONE, limit=1000).tasks
         if len(done) == _TASKS:
+            if early := [task.id for task in done if task.started_at is None or task.started_at < task.due]:
+                raise RuntimeError(f"{len(early)} tasks were started early, {early[0]} for one")
             return [(task.lateness_ms or 0) / 1000 for task in done]
     raise RuntimeError(f"not all of {_TASKS} tasks were run in time")

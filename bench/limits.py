@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bench import adding, cold_start, draining, many, memory, schedules
+from bench import adding, cold_start, draining, lateness, many, memory, schedules
 from bench.figures import Figures
 
 __all__ = ["beyond"]
@@ -17,6 +17,7 @@ def beyond(figures: Figures, parts: list[str]) -> list[str]:
         "many": _many,
         "draining": _draining,
         "memory": _memory,
+        "lateness": _lateness,
     }
     return [line for part in parts if part in checks for line in checks[part](figures)]
 
@@ -76,3 +77,13 @@ def _memory(figures: Figures) -> Iterator[str]:
     if figures.memory and figures.memory.growth_mb > memory.LIMIT_MB:
         growth = figures.memory.growth_mb
         yield f"memory: {growth:.0f} MB for the tasks of a run, and {memory.LIMIT_MB:.0f} are the limit"
+
+
+def _lateness(figures: Figures) -> Iterator[str]:
+    for each in figures.lateness or []:
+        half, most = lateness.LIMITS[each.what.rpartition(" ")[2]]
+        if each.p50 > half or each.p99 > most:
+            yield (
+                f"{each.what}: half by {each.p50:.2f} s and 99 % by {each.p99:.2f} s, "
+                f"and {half} and {most} are the limits"
+            )

@@ -83,11 +83,15 @@ How many seconds after its due date a task starts. First a simulation of a milli
 to is chosen by duebell's own code, and EventBridge rings within that minute, [as measured](https://www.trek10.com/blog/lambdaclock)
 (4,700 rings in 2016: 25 s after the full minute on average, rarely beyond 60 s; taken as evenly spread from 0 to 50 s), or
 anywhere in it, as its documentation has it. What is simplified: nothing fails, tasks are added long before they are due,
-the Lambda starts in 0.3 s, and a run takes one second.
+the Lambda starts in 0.3 s, and a run takes one second. A changed rule is assumed to take effect within half a minute:
+EventBridge gives no figure.
 
 A task that is due on a whole minute waits for the ring alone. One that is due at some second waits for the next whole minute
-first; and one that comes due right after a run waits until the rule can safely ring again, which is a minute later at the
-soonest.
+first; and one that comes due right after a run waits until the rule rings again. That is mostly in the next minute, and
+in the one after it at the latest.
+
+To the second, the run is there before and waits. What is left is what a successor takes to start when a run's time is over, and
+tasks that come due while the rule cannot ring yet.
 
 ![Seconds after the due date](performance/lateness.svg)
 """

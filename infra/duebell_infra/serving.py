@@ -16,7 +16,6 @@ from .ending import Ended, ended_by_signal
 from .errors import EmbeddedStackFailed
 from .local import EmbeddedStack
 from .ministack import HOST, refuse_taken
-from .session import embedded_environment
 from .worker_log import WorkerLog
 
 __all__ = ["LocalService", "serve"]
@@ -116,7 +115,7 @@ def _greet(service: LocalService, stack: EmbeddedStack, url: str, say: Callable[
     say("in another terminal, the command line and your services reach it with:")
     say(
         "  export "
-        + " ".join(f"{name}={value}" for name, value in embedded_environment(stack.endpoint_url).items())
+        + " ".join(f"{name}={value}" for name, value in stack.environment.items())
     )
     say("  duebell add ACTION --in 2m")
     say("Ctrl-C stops it and keeps what is in the queue")

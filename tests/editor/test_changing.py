@@ -1,11 +1,12 @@
 """Changing a task that is there: what each call makes of it, and when the rule follows."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor, NotArmed, Status, Task, TaskConflict, TaskNotFound
+from duebell_editor import AwsUnavailable, Editor, NotArmed, Status, Task, TaskConflict, TaskNotFound
 from duebell_infra.testing import InlinePool
 from duebell_shared.rule import SENTINEL, expression_at
 from duebell_worker import Worker
@@ -247,3 +248,32 @@ def test_a_change_that_is_stored_and_not_armed_is_told_so(
     status = scheduler.editor.ensure_armed()
     assert (status.armed, expression(scheduler)) == (True, expression_at(status.rings_at))
     assert status.rings_at
+
+
+@pytest.mark.xfail(reason="a change that is refused, for it was made already, does not arm the rule")
+@pytest.mark.parametrize("change", ["resume", "retry"])
+def test_a_change_that_was_made_and_never_answered_is_armed_when_it_is_repeated(
+    scheduler: Scheduler, one: Task, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    # Given a task that is out of the queue, and a rule that is parked, for nothing else waits
+    scheduler.become(one, {"resume": Status.PAUSED, "retry": Status.FAILED}[change])
+    scheduler.clock.now = DUE + 2 * HOUR
+    Worker(backend=scheduler.backend, pool=lambda _: InlinePool()).run()
+    assert expression(scheduler) == SENTINEL
+    # And a change that DynamoDB made and did not answer
+    save = scheduler.store.save
+
+    def save_unanswered(old: Task, new: Task) -> bool:
+        save(old, new)
+        raise AwsUnavailable("nobody answered")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(scheduler.store, "save", save_unanswered)
+        with pytest.raises(AwsUnavailable):
+            CHANGES[change](scheduler.editor)
+    # When it is repeated, as the documentation says
+    with suppress(TaskConflict):
+        CHANGES[change](scheduler.editor)
+    # Then the rule rings for the task
+    assert scheduler.editor.get("one").status is Status.SCHEDULED
+    assert expression(scheduler) != SENTINEL

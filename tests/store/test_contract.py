@@ -121,7 +121,7 @@ def test_a_recurring_task_comes_back_through_its_whole_life(store: Store) -> Non
     running = store.claim(key(made), run="r", now=LATER, status=Status.SCHEDULED)
     assert running
     failure = Failure(type="ValueError", message="no")
-    aside = running.to_retry(LATER + timedelta(days=9), failure)
+    aside = running.to_retry(LATER + timedelta(days=9), failure, now=LATER)
     assert store.save(running, aside)
     assert aside.recurrence
     assert aside.recurrence.aside

@@ -65,6 +65,7 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "occurrences": [],
         "lateness_ms": None,
         "failure": None,
+        "failures": [],
         "run": None,
         "expires_at": None,
         "lane": editor.get("a b/c").lane,

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Self
 
 import msgspec
 
-__all__ = ["FailedAttempt", "Failure", "attempts_left_running", "latest"]
+__all__ = ["FailedAttempt", "Failure", "attempts_left_running", "in_short", "latest"]
 
 #: The failed attempts that a task remembers.
 _REMEMBERED = 10
@@ -47,24 +46,23 @@ class FailedAttempt(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     message: str
 
-    @classmethod
-    def of(
-        cls,
-        failure: Failure,
-        due: datetime,
-        attempt: int,
-        started_at: datetime | None = None,
-        finished_at: datetime | None = None,
-    ) -> Self:
-        """The attempt that ended with this failure."""
-        return cls(
-            due=due,
-            attempt=attempt,
-            started_at=started_at,
-            finished_at=finished_at,
-            type=failure.type[:_TYPE],
-            message=failure.message[:_MESSAGE],
-        )
+
+def in_short(
+    failure: Failure,
+    due: datetime,
+    attempt: int,
+    started_at: datetime | None = None,
+    finished_at: datetime | None = None,
+) -> FailedAttempt:
+    """The attempt that ended with this failure."""
+    return FailedAttempt(
+        due=due,
+        attempt=attempt,
+        started_at=started_at,
+        finished_at=finished_at,
+        type=failure.type[:_TYPE],
+        message=failure.message[:_MESSAGE],
+    )
 
 
 _LEFT_RUNNING = Failure(
@@ -76,7 +74,7 @@ _LEFT_RUNNING = Failure(
 def attempts_left_running(due: datetime, known: int, until: int) -> Iterable[FailedAttempt]:
     """Those after the attempt `known` and before `until`: no outcome of them was written."""
     for number in range(max(known + 1, until - _REMEMBERED), until):
-        yield FailedAttempt.of(_LEFT_RUNNING, due, number)
+        yield in_short(_LEFT_RUNNING, due, number)
 
 
 def latest(attempts: Iterable[FailedAttempt]) -> tuple[FailedAttempt, ...]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from . import payload as payloads
 from .errors import InvalidTask, TaskConflict
-from .failure import FailedAttempt, Failure, attempts_left_running, latest
+from .failure import FailedAttempt, Failure, attempts_left_running, in_short, latest
 from .given import check_due, check_expiry, check_name, check_spread
 from .instants import to_utc
 from .recurrence import PUNCTUAL, Missed, Occurrence, Recurrence, Result, Seat, Turn, delay_of, delayed
@@ -323,7 +323,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         kept = tuple(one for one in self.failures if one.due in dues)
         if failure is None:
             return kept
-        this = FailedAttempt.of(failure, self.due, self.attempt, self.started_at, to_utc(now))
+        this = in_short(failure, self.due, self.attempt, self.started_at, to_utc(now))
         return latest((*kept, this))
 
     # Where a recurring task stands. These are parts of a change, and do not count as one.

@@ -25,6 +25,10 @@ FULL = {
 }
 
 
+#: An error whose name is longer than any that is kept.
+_Strange = type("𝄞" * 200, (Exception,), {})
+
+
 def stored_bytes(id: str) -> int:
     """What DynamoDB counts of this item: names and values in UTF-8, and the keys once more in the index."""
     table = boto3.client("dynamodb", region_name=REGION)
@@ -50,27 +54,25 @@ def test_a_full_payload_goes_all_the_way_with_a_failure_on_top(
     worker = Worker(backend=backend, pool=lambda _: InlinePool())
     seen: list[object] = []
 
-    @worker.action(action, attempts=2)
+    @worker.action(action, attempts=11)
     def act(payload: object) -> None:
         seen.append(payload)
-        if len(seen) < 3:
-            raise ValueError("\x00\U0001d11e" * 1_000_000)  # what takes the most room there is
+        if len(seen) < 12:
+            raise _Strange("\x00\U0001d11e" * 1_000_000)  # what takes the most room there is
 
-    # When it fails, and fails for good
-    clock.advance(2 * SOON)
-    worker.run()
-    assert editor.get(id).status is Status.SCHEDULED
-    assert stored_bytes(id) < ITEM_LIMIT
-    clock.advance(2 * SOON)
-    worker.run()
+    # When it fails, and fails for good, with as many attempts as a task remembers, and one more
+    while editor.get(id).status is Status.SCHEDULED:
+        clock.advance(timedelta(hours=1))
+        worker.run()
+        assert stored_bytes(id) < ITEM_LIMIT
     assert editor.get(id).status is Status.FAILED
-    assert stored_bytes(id) < ITEM_LIMIT
+    assert len(editor.get(id).failures) == 10
 
     # Then it can be retried, and is done with what it was given
     editor.retry(id)
     clock.advance(2 * SOON)
     assert worker.run().done == 1
-    assert seen == [payload] * 3
+    assert seen == [payload] * 12
     assert editor.get(id).payload == payload
 
 

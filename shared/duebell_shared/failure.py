@@ -14,7 +14,7 @@ _MOST_WORDS = 300
 
 #: What is kept of an error's type and message, in characters: ten of these must fit beside the largest
 #: payload, and a character takes up to six bytes.
-_TYPE, _MESSAGE = 100, 200
+_TYPE, _MESSAGE = 80, 200
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class FailedAttempt(msgspec.Struct, frozen=True, kw_only=True):
     attempt      which one it was, the first being 1
     started_at   when it was started; None if its run left it running, for the next start has taken its place
     finished_at  when it failed; None if its run left it running
-    type         the type of the error, its first 100 characters; WorkerDied if its run left it running
+    type         the type of the error, its first 80 characters; WorkerDied if its run left it running
     message      the error's message, its first 200 characters
     """
 

@@ -31,6 +31,7 @@ def test_the_names_of_the_editor() -> None:
         "AwsUnavailable",
         "DuebellError",
         "Editor",
+        "FailedAttempt",
         "Failure",
         "IfExists",
         "InvalidInput",

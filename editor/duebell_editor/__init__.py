@@ -24,10 +24,12 @@ from duebell_shared.errors import (
     TaskNotFound,
     UnreadableTask,
 )
+from duebell_shared.failure import FailedAttempt, Failure
 from duebell_shared.recurrence import Missed, Occurrence, Recurrence, Result
 from duebell_shared.schedule import Schedule, make_schedule
 from duebell_shared.settings import Precision, Settings
-from duebell_shared.task import Failure, Status, Task
+from duebell_shared.status import Status
+from duebell_shared.task import Task
 
 from .editor import Editor, IfExists
 from .health import Problem, ProblemKind
@@ -43,6 +45,7 @@ __all__ = [
     "AwsUnavailable",
     "DuebellError",
     "Editor",
+    "FailedAttempt",
     "Failure",
     "IfExists",
     "InvalidInput",

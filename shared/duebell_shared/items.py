@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 from pynamodb.attributes import Attribute, NumberAttribute, TTLAttribute, UnicodeAttribute
@@ -11,9 +11,11 @@ from pynamodb.indexes import KeysOnlyProjection, LocalSecondaryIndex
 from pynamodb.models import Model
 
 from .errors import InvalidSchedule, UnreadableTask
+from .failure import FailedAttempt, Failure
 from .instants import parse, render
 from .recurrence import Occurrence, Recurrence
-from .task import Failure, Status, Task
+from .status import Status
+from .task import Task
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -28,6 +30,8 @@ ARMING = "arming"
 UNREADABLE = datetime.min.replace(microsecond=1, tzinfo=UTC)
 
 _MILLISECOND = timedelta(milliseconds=1)
+
+_Past = TypeVar("_Past", bound=msgspec.Struct)
 
 #: The fields of a task that are attributes of the same name.
 _FIELDS = tuple(field for field in Task.__struct_fields__ if field not in {"lane", "id"})
@@ -106,17 +110,28 @@ class _RecurrenceAttribute(Attribute[Recurrence]):
         return recurrence
 
 
-class _OccurrencesAttribute(Attribute[tuple[Occurrence, ...]]):
-    attr_type = STRING
+class _HistoryAttribute(Attribute[tuple[_Past, ...]]):
+    """What has been: it only tells, and the task is as good as ever when it cannot be read."""
 
-    def serialize(self, value: tuple[Occurrence, ...]) -> str:
+    attr_type = STRING
+    past: type[_Past]
+
+    def serialize(self, value: tuple[_Past, ...]) -> str:
         return msgspec.json.encode(value).decode()
 
-    def deserialize(self, value: str) -> tuple[Occurrence, ...]:
+    def deserialize(self, value: str) -> tuple[_Past, ...]:
         try:
-            return msgspec.json.decode(value, type=tuple[Occurrence, ...])
-        except msgspec.MsgspecError:  # it only says what has been: the task is as good as ever
+            return msgspec.json.decode(value, type=tuple[self.past, ...])  # type: ignore[name-defined]
+        except msgspec.MsgspecError:
             return ()
+
+
+class _FailuresAttribute(_HistoryAttribute[FailedAttempt]):
+    past = FailedAttempt
+
+
+class _OccurrencesAttribute(_HistoryAttribute[Occurrence]):
+    past = Occurrence
 
 
 class DueIndex(LocalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
@@ -150,6 +165,7 @@ class TaskItem(Model):
     run = UnicodeAttribute(null=True)
     lateness_ms = NumberAttribute(null=True)
     failure = _FailureAttribute(null=True)
+    failures = _FailuresAttribute(null=True)
     expires_at = TTLAttribute(null=True)
     spread = _DurationAttribute(null=True)
     expires_after = _DurationAttribute(null=True)

@@ -1,7 +1,6 @@
 """A task: what shall happen, when, and what has become of it. Values and pure functions only."""
 
 from datetime import datetime, timedelta
-from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -11,40 +10,18 @@ from msgspec.structs import replace
 
 from . import payload as payloads
 from .errors import InvalidTask, TaskConflict
+from .failure import FailedAttempt, Failure, attempts_left_running, in_short, latest
 from .given import check_due, check_expiry, check_name, check_spread
 from .instants import to_utc
 from .recurrence import PUNCTUAL, Missed, Occurrence, Recurrence, Result, Seat, Turn, delay_of, delayed
+from .status import Status
 
-__all__ = ["Failure", "QueueKey", "Status", "Task"]
+__all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task"]
 
 #: The last occurrences that a recurring task remembers.
 _REMEMBERED = 20
 
-_MOST_WORDS = 300
-
 _MILLISECOND = timedelta(milliseconds=1)
-
-
-class Status(StrEnum):
-    """What has become of a task.
-
-    scheduled → running → done, or back to scheduled (a retry, the next occurrence), or failed;
-    scheduled ↔ paused; → cancelled; → expired (too late to be run, by its own `expires_after` or its policy).
-    """
-
-    SCHEDULED = "scheduled"
-    RUNNING = "running"
-    PAUSED = "paused"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    EXPIRED = "expired"
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether the task is history: nothing happens to it any more by itself."""
-        return self in {Status.DONE, Status.FAILED, Status.CANCELLED, Status.EXPIRED}
-
 
 #: What a task ends as when its last occurrence, or its only one, is over.
 _FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
@@ -56,17 +33,6 @@ class QueueKey(NamedTuple):
     queued: datetime
     id: str
     lane: int
-
-
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """Why an attempt failed: the exception's type, its message and the end of its traceback."""
-
-    type: str
-    message: str
-    traceback: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.type}: {self.message}"[:_MOST_WORDS]
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -88,6 +54,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     run          id of the run that started the last attempt
     lateness_ms  how long after `queued` the last attempt was started, in milliseconds
     failure      why the last attempt failed; of a recurring task, until an occurrence is done
+    failures     the failed attempts of the occurrence that was tried last, and of those that wait aside to be
+                 retried; the last ten, the latest at the end. None of those before a move or a retry
     expires_at   when its history is deleted (by DynamoDB, within days of it)
 
     spread         it is looked at up to so much after it is due, always the same for the same id
@@ -112,6 +80,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     run: str | None = None
     lateness_ms: int | None = None
     failure: Failure | None = None
+    failures: tuple[FailedAttempt, ...] = ()
     expires_at: datetime | None = None
     spread: timedelta = timedelta(0)
     expires_after: timedelta | None = None
@@ -171,12 +140,12 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         due = check_due(due, now)
         if self.recurrence is None and self.status is not Status.PAUSED:
             return self._scheduled(max(self._delayed(due), now), due=due)
-        moved = self._next(due=due, attempt=0, failure=None, recurrence=self._turned(Turn.ALONE))
-        return (
-            moved
-            if self.status is Status.PAUSED
-            else moved._seated_anew(max(self._delayed(due), to_utc(now)))
-        )
+        others = tuple(one for one in self.failures if one.due != self.due)
+        alone = self._turned(Turn.ALONE)
+        moved = self._next(due=due, attempt=0, failure=None, failures=others, recurrence=alone)
+        if self.status is Status.PAUSED:
+            return moved
+        return moved._seated_anew(max(self._delayed(due), to_utc(now)))
 
     def updated(
         self,
@@ -270,14 +239,29 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             lateness = round((self.started_at - self._delayed(due)) / _MILLISECOND)
         return replace(self, due=due, recurrence=recurrence, lateness_ms=lateness)
 
+    def left_running(self) -> Self:
+        """The task just claimed that a run had left running: with the attempts that were lost so.
+
+        If it failed before and that is not remembered, only the last is certain to be one.
+        """
+        numbers = [one.attempt for one in self.failures if one.due == self.due]
+        known = numbers[-1] if numbers else self.attempt - 2 if self.failure else 0
+        lost = attempts_left_running(self.due, known, self.attempt)
+        return replace(self, failures=latest((*self.failures, *lost)))
+
     def done(self, *, now: datetime, retention: timedelta) -> Self:
         """The attempt succeeded."""
         return self._concluded(Result.DONE, now=now, retention=retention, failure=None)
 
-    def to_retry(self, at: datetime, failure: Failure) -> Self:
+    def to_retry(self, at: datetime, failure: Failure, *, now: datetime) -> Self:
         """The attempt failed, and another is made at `at`; the schedule's next does not wait for that."""
-        alone = self._turned(Turn.ALONE)
-        changed = self._next(status=Status.SCHEDULED, queued=to_utc(at), failure=failure, recurrence=alone)
+        changed = self._next(
+            status=Status.SCHEDULED,
+            queued=to_utc(at),
+            failure=failure,
+            failures=self._failures_with(failure, now),
+            recurrence=self._turned(Turn.ALONE),
+        )
         return changed._seated_anew(to_utc(at))
 
     def failed(
@@ -303,7 +287,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         attempt: int | None = None,
     ) -> Self:
         """With this occurrence over: at the next one, or finished."""
-        over = replace(self, failure=failure, attempt=self.attempt if attempt is None else attempt)
+        new = failure if result is Result.FAILED and attempt in (None, self.attempt) else None
+        over = replace(
+            self,
+            failure=failure,
+            failures=self._failures_with(new, now),
+            attempt=self.attempt if attempt is None else attempt,
+        )
         if self.recurrence:
             over = replace(
                 over,
@@ -325,6 +315,16 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             extra=self.recurrence is not None and self.recurrence.turn is Turn.EXTRA,
             failure=str(self.failure) if self.failure and result is Result.FAILED else None,
         )
+
+    def _failures_with(self, failure: Failure | None, now: datetime) -> tuple[FailedAttempt, ...]:
+        """The failed attempts of this occurrence and those that wait aside; with this one, if it failed."""
+        aside = self.recurrence.aside if self.recurrence else ()
+        dues = {self.due, *(seat.due for seat in aside)}
+        kept = tuple(one for one in self.failures if one.due in dues)
+        if failure is None:
+            return kept
+        this = in_short(failure, self.due, self.attempt, self.started_at, to_utc(now))
+        return latest((*kept, this))
 
     # Where a recurring task stands. These are parts of a change, and do not count as one.
 
@@ -377,6 +377,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             queued=to_utc(queued),
             attempt=0,
             failure=None,
+            failures=(),
             finished_at=None,
             expires_at=None,
             **changes,

@@ -1,5 +1,6 @@
 """The commands about tasks and the scheduler, run as a program runs them, over the library on moto."""
 
+import re
 import sys
 import uuid
 from pathlib import Path
@@ -183,6 +184,8 @@ def test_show_tells_all_there_is_to_know(duebell: Duebell, editor: Editor) -> No
     assert facts["failure"].strip() == r"ValueError: \x1b[2Jgone [red]"
     assert r'"text": "\u001b[31m \u202e ü [red]"' in out
     assert "line 2" in out
+    told = ["1", *["2026-11-21 13:00:00 UTC"] * 3, r"ValueError: \x1b[2Jgone [red]"]
+    assert re.split(r"  +", out.splitlines()[-2].strip()) == told
     assert "\x1b" not in out
 
 

@@ -134,7 +134,8 @@ def test_a_retry_is_listed_by_when_it_is_looked_at_next(editor: Editor, backend:
     editor.add("act", due=DUE, id="one")
     editor.add("act", due=DUE + HOUR, id="two")
     running = start(editor, backend, "one")
-    backend.store.save(running, running.to_retry(DUE + 2 * HOUR, Failure(type="E", message="")))
+    failure = Failure(type="E", message="")
+    backend.store.save(running, running.to_retry(DUE + 2 * HOUR, failure, now=DUE))
     assert ids(editor.list()) == ["two", "one"]
 
 

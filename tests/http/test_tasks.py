@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 
 from duebell_editor import Editor, Status, http
 from duebell_editor.http import create_app
+from duebell_shared.failure import Failure
 from duebell_shared.instants import render
 from duebell_shared.task import QueueKey
 from tests.support import NOON
@@ -65,6 +66,7 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "occurrences": [],
         "lateness_ms": None,
         "failure": None,
+        "failures": [],
         "run": None,
         "expires_at": None,
         "lane": editor.get("a b/c").lane,
@@ -317,3 +319,27 @@ def test_the_doctor_looks_thoroughly_and_mends(client: TestClient, editor: Edito
     assert [one["kind"] for one in client.get("/api/doctor").json()["problems"]] == ["rule_elsewhere"]
     assert client.post("/api/doctor").json()["healthy"]
     assert client.get("/api/doctor").json()["problems"] == []
+
+
+def test_a_task_tells_of_its_failed_attempts(client: TestClient, editor: Editor) -> None:
+    # Given a task whose run died, and that failed when it was run again
+    task = editor.get(add(client, id="a")["id"])
+    store, now = editor._backend.store, task.due
+    for status in (Status.SCHEDULED, Status.RUNNING):
+        claimed = store.claim(QueueKey(task.due, "a", task.lane), run="r", now=now, status=status)
+    assert claimed
+    failure = Failure(type="CardDeclined", message="no", traceback="somewhere")
+    retry = claimed.left_running().to_retry(now + timedelta(hours=1), failure, now=now + timedelta(seconds=2))
+    assert store.save(claimed, retry)
+    # Then both are told of
+    died, declined = client.get("/api/tasks/a").json()["failures"]
+    assert (died["attempt"], died["type"]) == (1, "WorkerDied")
+    assert (died["started_at"], died["finished_at"]) == (None, None)
+    assert declined == {
+        "due": "2026-11-22T12:00:00.000Z",
+        "attempt": 2,
+        "started_at": "2026-11-22T12:00:00.000Z",
+        "finished_at": "2026-11-22T12:00:02.000Z",
+        "type": "CardDeclined",
+        "message": "no",
+    }

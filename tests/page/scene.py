@@ -125,11 +125,11 @@ class Scene:
         assert self.store.save(running, after)
         return after
 
-    def claimed(self, task: Task, now: datetime) -> Task:
+    def claimed(self, task: Task, now: datetime, status: Status = Status.SCHEDULED) -> Task:
         """The task as a run has claimed it."""
         assert task.queued
         key = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
-        running = self.store.claim(key, run="run-7", now=now, status=Status.SCHEDULED)
+        running = self.store.claim(key, run="run-7", now=now, status=status)
         assert running
         return running
 

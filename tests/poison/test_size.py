@@ -1,15 +1,21 @@
 """A payload at the size limit: added, failed with all that can be said of it, retried and done."""
 
 import json
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import boto3
+import msgspec
 import pytest
 
 from duebell_editor import Editor, InvalidTask, Status
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
+from duebell_shared.failure import Failure
+from duebell_shared.items import item_of
 from duebell_shared.lanes import lane_of
+from duebell_shared.new_task import new_task
 from duebell_shared.payload import MAX_BYTES
 from duebell_worker import Worker
 from tests.support import REGION, Clock
@@ -26,15 +32,19 @@ FULL = {
 
 
 def stored_bytes(id: str) -> int:
-    """What DynamoDB counts of this item: names and values in UTF-8, and the keys once more in the index."""
+    """What DynamoDB counts of the item of this task."""
     table = boto3.client("dynamodb", region_name=REGION)
     pages = table.get_paginator("query").paginate(
         TableName="duebell",
         KeyConditionExpression="lane = :lane AND id = :id",
         ExpressionAttributeValues={":lane": {"S": str(lane_of(id, 4))}, ":id": {"S": id}},
     )
-    item = next(item for page in pages for item in page["Items"])
-    sizes = {name: len(name) + len(next(iter(value.values())).encode()) for name, value in item.items()}  # type: ignore[attr-defined]
+    return size_of(next(item for page in pages for item in page["Items"]))
+
+
+def size_of(item: Mapping[str, Any]) -> int:
+    """What DynamoDB counts of an item: names and values in UTF-8, and the keys once more in the index."""
+    sizes = {name: len(name) + len(next(iter(value.values())).encode()) for name, value in item.items()}
     in_index = sum(sizes.get(name, 0) for name in ("lane", "id", "queued")) + 100
     return sum(sizes.values()) + in_index
 
@@ -72,6 +82,23 @@ def test_a_full_payload_goes_all_the_way_with_a_failure_on_top(
     assert worker.run().done == 1
     assert seen == [payload] * 3
     assert editor.get(id).payload == payload
+
+
+@pytest.mark.parametrize("payload", FULL.values(), ids=FULL.keys())
+def test_as_many_failed_attempts_as_are_kept_fit_beside_a_full_payload(payload: str) -> None:
+    # Given the longest names, the largest payload, and an error of nothing but what takes the most room
+    due = datetime(2026, 12, 31, 1, 2, 3, 456_000, tzinfo=UTC)
+    task = new_task(id="𝄞" * 256, action="ä" * 256, due=due, payload=payload, now=due)
+    failure = Failure(type="𝄞" * 200, message="\x00" * 1_000, traceback="\x00" * 4_000)
+    # When it has failed more often than is kept
+    for number in range(1, 13):
+        running = msgspec.structs.replace(
+            task, attempt=number, started_at=due, run="r" * 36, lateness_ms=10**9
+        )
+        task = running.to_retry(due, failure, now=due)
+    # Then its item is none too large; moto cannot tell, for it adds what was before to what is now
+    assert len(task.failures) == 10
+    assert size_of(item_of(task)) < ITEM_LIMIT
 
 
 @pytest.mark.parametrize("payload", FULL.values(), ids=FULL.keys())

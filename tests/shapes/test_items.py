@@ -133,6 +133,8 @@ def test_an_item_due_later_than_a_rule_can_ring_parks_the_rule(scene: Scene) -> 
 RUNS: dict[str, tuple[Mapping[str, Any], Status]] = {
     "a failure that is no JSON": (but(failure=text("{oops")), Status.DONE),
     "occurrences that are no JSON": (but(occurrences=text("{oops")), Status.DONE),
+    "failed attempts that are no JSON": (but(failures=text("{oops")), Status.DONE),
+    "failed attempts of another shape": (but(failures=text('[{"attempt": "x"}]')), Status.DONE),
     "a failure of another shape": (but(failure=text('{"type": 5}')), Status.DONE),
     "a payload that is no JSON": (but(payload=text("{oops")), Status.FAILED),
     "an action of another version": (but(action=text("later")), Status.FAILED),

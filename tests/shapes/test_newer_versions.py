@@ -64,6 +64,13 @@ def test_a_failure_with_more_fields_is_read(scene: Scene) -> None:
     assert (found.type, found.message, found.traceback) == ("E", "m", "t")
 
 
+def test_a_failed_attempt_with_more_fields_is_read(scene: Scene) -> None:
+    attempt = '{"due": "2026-11-21T12:00:00Z", "attempt": 2, "type": "E", "message": "m", "cause": {}}'
+    scene.table.put("new", {**ITEM, "status": text("failed"), "failures": text(f"[{attempt}]")})
+    [found] = scene.editor.get("new").failures
+    assert (found.attempt, found.type, found.message, found.started_at) == (2, "E", "m", None)
+
+
 def test_an_arming_record_with_more_fields_is_used_as_it_is(scene: Scene) -> None:
     # Given a record to which a newer version has added something
     scene.editor.add("note", due=SOON, id="a")

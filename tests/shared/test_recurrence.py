@@ -129,7 +129,7 @@ def test_it_ends_after_so_many_runs() -> None:
 
 def test_an_occurrence_is_retried_like_any_other() -> None:
     running = started(hourly())
-    retried = running.to_retry(NOON + HOUR + MINUTE, FAILURE)
+    retried = running.to_retry(NOON + HOUR + MINUTE, FAILURE, now=NOON + HOUR)
     assert retried.rev == running.rev + 1
     assert (retried.due, retried.queued) == (NOON + HOUR, NOON + HOUR + MINUTE)
     assert (retried.attempt, retried.failure, retried.runs) == (1, FAILURE, 0)
@@ -142,7 +142,7 @@ def test_an_occurrence_is_retried_like_any_other() -> None:
 def test_a_retry_after_the_next_occurrence_delays_it_not() -> None:
     # When an occurrence is to be retried after the next one is due
     later = NOON + 2 * HOUR + 30 * MINUTE
-    task = started(hourly()).to_retry(later, FAILURE)
+    task = started(hourly()).to_retry(later, FAILURE, now=NOON + HOUR)
     # Then the next one comes first
     assert (task.due, task.queued, task.attempt) == (NOON + 2 * HOUR, NOON + 2 * HOUR, 0)
     task = done(task)
@@ -158,14 +158,14 @@ def test_only_so_many_wait_aside() -> None:
     task = hourly()
     for _ in range(MAX_ASIDE):
         assert task.can_wait
-        task = started(task).to_retry(NOON_PLUS[100], FAILURE)
+        task = started(task).to_retry(NOON_PLUS[100], FAILURE, now=NOON + HOUR)
     assert not task.can_wait
     with pytest.raises(TaskConflict, match="too many of its occurrences wait"):
         task.run_extra(now=NOON)
 
 
 def test_occurrences_that_wait_count_for_max_runs() -> None:
-    task = started(hourly(max_runs=2)).to_retry(NOON + 2 * HOUR + MINUTE, FAILURE)
+    task = started(hourly(max_runs=2)).to_retry(NOON + 2 * HOUR + MINUTE, FAILURE, now=NOON + HOUR)
     task = done(task)
     assert (task.due, task.attempt) == (NOON + HOUR, 1)
     assert done(task).status is Status.DONE
@@ -224,7 +224,9 @@ def test_skip_ends_expired_when_nothing_is_left() -> None:
 
 def test_a_retry_is_not_taken_for_one_that_was_missed() -> None:
     # Given an occurrence that is retried, late, when the next has passed too
-    task = started(hourly(), NOON + HOUR + 59 * MINUTE).to_retry(NOON + 2 * HOUR - SECOND, FAILURE)
+    task = started(hourly(), NOON + HOUR + 59 * MINUTE).to_retry(
+        NOON + 2 * HOUR - SECOND, FAILURE, now=NOON + HOUR
+    )
     running = started(task, NOON + 2 * HOUR + MINUTE)
     # Then it is that one that runs, and the next after it
     assert (running.due, running.missed_runs, running.attempt) == (NOON + HOUR, 0, 2)
@@ -304,14 +306,20 @@ def test_an_extra_run_does_not_disturb_the_chain() -> None:
 
 
 def test_an_extra_run_beside_a_retry_keeps_its_attempts() -> None:
-    task = started(hourly()).to_retry(NOON + HOUR + 10 * MINUTE, FAILURE).run_extra(now=NOON + HOUR + MINUTE)
+    task = (
+        started(hourly())
+        .to_retry(NOON + HOUR + 10 * MINUTE, FAILURE, now=NOON + HOUR)
+        .run_extra(now=NOON + HOUR + MINUTE)
+    )
     assert (task.queued, task.attempt) == (NOON + HOUR + MINUTE, 0)
     task = done(task)
     assert (task.due, task.queued, task.attempt) == (NOON + HOUR, NOON + HOUR + 10 * MINUTE, 1)
 
 
 def test_an_extra_run_that_fails_is_retried_as_such() -> None:
-    task = started(hourly().run_extra(now=NOON + MINUTE)).to_retry(NOON + 2 * MINUTE, FAILURE)
+    task = started(hourly().run_extra(now=NOON + MINUTE)).to_retry(
+        NOON + 2 * MINUTE, FAILURE, now=NOON + HOUR
+    )
     task = done(task)
     assert task.last
     assert (task.last.extra, task.last.attempts, task.runs, task.due) == (True, 2, 0, NOON + HOUR)
@@ -344,7 +352,7 @@ def test_another_schedule_holds_from_now_on() -> None:
 
 
 def test_another_schedule_keeps_a_retry() -> None:
-    task = started(hourly()).to_retry(NOON + HOUR + 10 * MINUTE, FAILURE)
+    task = started(hourly()).to_retry(NOON + HOUR + 10 * MINUTE, FAILURE, now=NOON + HOUR)
     assert task.recurrence
     schedule = make_schedule("rate(1 hour)", now=NOON + HOUR + MINUTE)
     task = task.rescheduled(replace(task.recurrence, schedule=schedule), now=NOON + HOUR + MINUTE)

@@ -165,7 +165,7 @@ def test_a_success_forgets_former_failures() -> None:
 
 
 def test_a_retry_keeps_the_due_date_and_the_failure() -> None:
-    retry = task(Status.RUNNING).to_retry(LATER, FAILURE)
+    retry = task(Status.RUNNING).to_retry(LATER, FAILURE, now=DUE)
     assert (retry.status, retry.due, retry.queued) == (Status.SCHEDULED, DUE, LATER)
     assert (retry.attempt, retry.failure) == (1, FAILURE)
 
@@ -181,7 +181,7 @@ def test_times_are_kept_in_whole_milliseconds_and_never_early() -> None:
     made = new_task(id="a", action="act", due=odd, payload=None, now=odd)
     millisecond = NOON + timedelta(milliseconds=1)
     assert (made.due, made.queued, made.created_at) == (millisecond, millisecond, millisecond)
-    assert made.to_retry(odd, FAILURE).queued == millisecond
+    assert made.to_retry(odd, FAILURE, now=DUE).queued == millisecond
 
 
 # Lanes.

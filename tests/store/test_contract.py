@@ -14,13 +14,14 @@ import pytest
 from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord, Lane
 from duebell_shared.backend import Backend
+from duebell_shared.failure import FailedAttempt, Failure
 from duebell_shared.instants import NEVER
 from duebell_shared.new_task import new_task
 from duebell_shared.recurrence import Missed, Recurrence
 from duebell_shared.schedule import make_schedule
 from duebell_shared.settings import Settings
 from duebell_shared.store import AT_ONCE, Store
-from duebell_shared.task import Failure, QueueKey, Status, Task
+from duebell_shared.task import QueueKey, Status, Task
 from tests.support import NOON, create_table
 
 LATER = NOON + timedelta(hours=1)
@@ -96,6 +97,12 @@ def test_a_task_comes_back_as_it_was_written(store: Store) -> None:
         run="run",
         lateness_ms=12,
         failure=Failure(type="E", message="ü", traceback="…"),
+        failures=(
+            FailedAttempt(due=LATER, attempt=2, type="WorkerDied", message=""),
+            FailedAttempt(
+                due=LATER, attempt=3, started_at=NOON, finished_at=LATER, type="E", message='"ü"\n\x00'
+            ),
+        ),
         expires_at=NOON + timedelta(days=30),
         payload_json='{"big":123456789012345678901234567890,"f":0.1,"s":"\\u0000é"}',
     )
@@ -121,11 +128,12 @@ def test_a_recurring_task_comes_back_through_its_whole_life(store: Store) -> Non
     running = store.claim(key(made), run="r", now=LATER, status=Status.SCHEDULED)
     assert running
     failure = Failure(type="ValueError", message="no")
-    aside = running.to_retry(LATER + timedelta(days=9), failure)
+    aside = running.to_retry(LATER + timedelta(days=9), failure, now=LATER)
     assert store.save(running, aside)
     assert aside.recurrence
     assert aside.recurrence.aside
     assert store.get(0, "one") == aside
+    assert len(aside.failures) == 1
     running = store.claim(key(aside), run="r", now=LATER, status=Status.SCHEDULED)
     assert running
     after = running.done(now=LATER, retention=timedelta(days=1))
@@ -134,7 +142,9 @@ def test_a_recurring_task_comes_back_through_its_whole_life(store: Store) -> Non
     assert store.get(0, "one") == after
     assert len(after.occurrences) == 1
     # And what is taken away again is gone
-    once = msgspec.structs.replace(after, rev=99, recurrence=None, occurrences=(), spread=timedelta(0))
+    once = msgspec.structs.replace(
+        after, rev=99, recurrence=None, occurrences=(), failures=(), spread=timedelta(0)
+    )
     assert store.save(after, once)
     assert store.get(0, "one") == once
 

@@ -89,6 +89,7 @@ def test_a_task_that_ends_its_process_each_time_fails_when_attempts_are_used_up(
     assert (task.status, task.attempt) == (Status.FAILED, 3)
     assert task.failure is not None
     assert task.failure.type == "WorkerDied"
+    assert [(one.attempt, one.type) for one in task.failures] == [(n, "WorkerDied") for n in (1, 2, 3)]
     assert editor.status().healthy
 
 
@@ -101,6 +102,7 @@ def test_a_task_left_running_that_fails_again_is_retried_like_any_other(
     assert worker.run().retried == 1
     task = editor.get("a")
     assert (task.status, task.attempt) == (Status.SCHEDULED, 2)
+    assert [(one.attempt, one.type) for one in task.failures] == [(1, "WorkerDied"), (2, "ZeroDivisionError")]
     assert task.queued is not None
     assert timedelta(seconds=30) <= task.queued - clock.now <= timedelta(seconds=60)
 

@@ -7,6 +7,7 @@ import pytest
 from duebell_editor import Editor
 from duebell_worker import Abort, Failure, Retry, Status, Worker
 from tests.support import NOON, Clock
+from tests.worker.stage import Stage
 
 
 def failure_of(editor: Editor, id: str) -> Failure:
@@ -79,7 +80,40 @@ def test_attempts_are_made_until_they_are_used_up(editor: Editor, worker: Worker
     assert failure_of(editor, "a").message == "no answer"
 
 
-def test_a_success_after_failures_leaves_none_behind(editor: Editor, worker: Worker, clock: Clock) -> None:
+def test_the_task_tells_when_each_attempt_failed_and_why(
+    editor: Editor, staged: Worker, stage: Stage, clock: Clock
+) -> None:
+    # Given an action that fails after a while, each time otherwise
+    errors = iter([ValueError("x" * 300), KeyError("b"), None])
+
+    @staged.action("act")
+    def act() -> None:
+        stage.sleep(3)
+        if error := next(errors):
+            raise error
+
+    editor.add("act", due=NOON, id="a")
+
+    # When it is run until it is done
+    started = []
+    while (task := editor.get("a")).status is Status.SCHEDULED:
+        assert task.queued is not None
+        clock.now = max(clock.now, task.queued)
+        started.append(clock.now)
+        staged.run()
+
+    # Then the two that failed are told of, and no traceback is kept of them
+    assert (task.status, task.attempt, task.failure) == (Status.DONE, 3, None)
+    first, second = task.failures
+    assert (first.attempt, first.type, first.message) == (1, "ValueError", "x" * 200)
+    assert (second.attempt, second.type, second.message) == (2, "KeyError", "'b'")
+    for one, at in zip(task.failures, started, strict=False):
+        assert (one.due, one.started_at, one.finished_at) == (NOON, at, at + timedelta(seconds=3))
+
+
+def test_a_success_after_failures_leaves_no_last_one_behind(
+    editor: Editor, worker: Worker, clock: Clock
+) -> None:
     answers = iter([ValueError("once"), None])
 
     @worker.action("act")

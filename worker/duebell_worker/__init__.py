@@ -7,8 +7,10 @@ worker = Worker.from_env()
 def remind(payload: dict, task: Task) -> None: ...
 """
 
+from duebell_shared.failure import Failure
 from duebell_shared.settings import Settings
-from duebell_shared.task import Failure, Status, Task
+from duebell_shared.status import Status
+from duebell_shared.task import Task
 
 from .outcome import Abort, Retry
 from .report import RunReport

@@ -168,8 +168,10 @@ class Attempts:
         claimed = self._store.claim(attempt.key, run=self._run, now=self._clock(), status=attempt.status)
         if claimed is None or not self._lease.is_held():  # it may have stood still for minutes meanwhile
             return
-        attempt.claimed, attempt.started = claimed, claimed.caught_up()
-        task = attempt.started
+        task = claimed.caught_up()
+        if attempt.status is Status.RUNNING:
+            task = task.left_running()
+        attempt.claimed, attempt.started = claimed, task
         action = self._actions.get(task.action)
         error: BaseException | None = None
         if action and task.attempt <= action.attempts and not task.is_too_late:

@@ -7,8 +7,9 @@ from pathlib import Path
 from random import Random
 from types import TracebackType
 
+from duebell_shared.failure import Failure
 from duebell_shared.instants import LATEST
-from duebell_shared.task import Failure, Task
+from duebell_shared.task import Task
 
 from .action import Action, InvalidPayload
 from .report import Outcome
@@ -86,7 +87,7 @@ def after_attempt(
         return failed(failure)
     pause = error.after if isinstance(error, Retry) else back_off(task.attempt, random)
     pause = max(min(pause, LATEST - now), timedelta(0))
-    return task.to_retry(now + pause, failure), Outcome.RETRIED
+    return task.to_retry(now + pause, failure, now=now), Outcome.RETRIED
 
 
 def _unknown(name: str, actions: Mapping[str, Action]) -> Failure:

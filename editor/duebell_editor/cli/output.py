@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor import LastRun, Missed, Occurrence, Recurrence, Schedule, SchedulerStatus
+from duebell_editor import FailedAttempt, LastRun, Missed, Occurrence, Recurrence, Schedule, SchedulerStatus
 from duebell_shared.instants import render
 from duebell_shared.task import Status, Task
 
@@ -150,6 +150,8 @@ def show_task(task: Task, now: datetime) -> None:
         if task.failure.traceback:
             rows["traceback"] = Text(plain(task.failure.traceback.rstrip()))
     console().print(_facts(rows))
+    if task.failures:
+        console().print(_failures(task.failures))
     if task.occurrences:
         console().print(_history(task.occurrences))
 
@@ -205,6 +207,19 @@ def _recurrence(recurrence: Recurrence, now: datetime) -> dict[str, str | Text]:
         "runs": f"{recurrence.runs}{limit}" + (f", the last {failures} failed" if failures else ""),
         "waiting aside": str(len(recurrence.aside)),
     }
+
+
+def _failures(attempts: Iterable[FailedAttempt]) -> Table:
+    """The attempts that failed, the latest first."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for column in ("failed attempt", "due", "started", "ended"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("failure", overflow="fold")
+    for one in reversed([*attempts]):
+        started, finished = (local(at) if at else "-" for at in (one.started_at, one.finished_at))
+        failure = Text(plain(f"{one.type}: {one.message}"))
+        table.add_row(str(one.attempt), local(one.due), started, finished, failure)
+    return table
 
 
 def _history(occurrences: Iterable[Occurrence]) -> Table:

@@ -28,6 +28,17 @@ class FailureView(BaseModel):
     traceback: str
 
 
+class FailedAttemptView(BaseModel):
+    """An attempt that failed, in short."""
+
+    due: Instant = Field(description="When its occurrence was due")
+    attempt: int = Field(description="Which one it was, the first being 1")
+    started_at: Instant | None = Field(description="When it was started; null if its run left it running")
+    finished_at: Instant | None = Field(description="When it failed; null if its run left it running")
+    type: str
+    message: str = Field(description="The error's message, its first 200 characters")
+
+
 class ScheduleView(BaseModel):
     """When something recurs."""
 
@@ -90,6 +101,7 @@ _EXAMPLE: JsonDict = {
     "finished_at": None,
     "lateness_ms": None,
     "failure": None,
+    "failures": [],
     "run": None,
     "expires_at": None,
     "lane": 3,
@@ -118,6 +130,10 @@ class TaskView(BaseModel):
     finished_at: Instant | None
     lateness_ms: int | None = Field(description="How long after `queued` the last attempt was started")
     failure: FailureView | None = Field(description="Why the last attempt failed")
+    failures: list[FailedAttemptView] = Field(
+        description="The failed attempts of the occurrence tried last and of those that wait aside to be "
+        "retried: the last ten, oldest first"
+    )
     run: str | None = Field(description="The run that started the last attempt")
     expires_at: Instant | None = Field(description="When its history is deleted")
     lane: int

@@ -104,6 +104,43 @@ function failure({ failure: why }) {
   );
 }
 
+const table = (names, rows) =>
+  h(
+    "table.plain",
+    {},
+    h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, ...rows),
+  );
+
+function failures(task) {
+  if (!task.failures.length) return null;
+  const rows = [...task.failures]
+    .reverse()
+    .map((one) =>
+      h(
+        "tr",
+        {},
+        h(
+          "td",
+          {},
+          String(one.attempt),
+          task.recurrence && h("small", {}, "of ", time(one.due, { words: false, inside: true })),
+        ),
+        h("td", {}, one.started_at ? time(one.started_at, { words: false }) : "not known"),
+        h(
+          "td",
+          {},
+          h("strong", {}, one.type),
+          ` ${one.message}`,
+          one.started_at &&
+            one.finished_at &&
+            h("small", {}, `after ${lateness(new Date(one.finished_at) - new Date(one.started_at))}`),
+        ),
+      ),
+    );
+  return part("Failed attempts", table(["Attempt", "Started", "What came of it"], rows));
+}
+
 function occurrences(task) {
   if (!task.occurrences.length) return null;
   const rows = [...task.occurrences]
@@ -125,12 +162,7 @@ function occurrences(task) {
         h("td", {}, String(one.attempts)),
       ),
     );
-  const head = h(
-    "thead",
-    {},
-    h("tr", {}, ...["Due", "Result", "Late", "Attempts"].map((name) => h("th", { scope: "col" }, name))),
-  );
-  return part("What has been", h("table.plain", {}, head, h("tbody", {}, ...rows)));
+  return part("What has been", table(["Due", "Result", "Late", "Attempts"], rows));
 }
 
 function details(task) {
@@ -160,6 +192,7 @@ function show(task) {
     h("p.lead", {}, badge(task.status), " ", h("span", {}, task.action)),
     buttons(task),
     failure(task),
+    failures(task),
     when(task),
     payload(task),
     occurrences(task),

@@ -1,0 +1,26 @@
+"""The statuses of a task."""
+
+from enum import StrEnum
+
+__all__ = ["Status"]
+
+
+class Status(StrEnum):
+    """What has become of a task.
+
+    scheduled → running → done, or back to scheduled (a retry, the next occurrence), or failed;
+    scheduled ↔ paused; → cancelled; → expired (too late to be run, by its own `expires_after` or its policy).
+    """
+
+    SCHEDULED = "scheduled"
+    RUNNING = "running"
+    PAUSED = "paused"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the task is history: nothing happens to it any more by itself."""
+        return self in {Status.DONE, Status.FAILED, Status.CANCELLED, Status.EXPIRED}

@@ -1,0 +1,188 @@
+"""The failed attempts that a task remembers: which, how many, and until when. Values only."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from duebell_shared.failure import FailedAttempt, Failure
+from duebell_shared.new_task import new_task
+from duebell_shared.recurrence import Recurrence
+from duebell_shared.schedule import make_schedule
+from duebell_shared.task import Status, Task
+from tests.support import NOON
+
+HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
+KEEP = timedelta(days=30)
+
+
+def once() -> Task:
+    return new_task(id="one", action="act", due=NOON, payload=None, now=NOON)
+
+
+def hourly() -> Task:
+    """A task of every full hour from 13:00 on."""
+    schedule = make_schedule("cron(0 * * * ? *)", now=NOON)
+    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
+    return new_task(id="one", action="act", due=None, payload=None, now=NOON, recurrence=recurrence)
+
+
+def started(task: Task, at: datetime) -> Task:
+    """The task as a run claims it."""
+    return replace(task, status=Status.RUNNING, attempt=task.attempt + 1, rev=task.rev + 1, started_at=at)
+
+
+def retried(task: Task, at: datetime, *, again: datetime, message: str = "no") -> Task:
+    """The task after an attempt that took a second, failed, and is made again then."""
+    failure = Failure(type="ValueError", message=message, traceback="somewhere")
+    return started(task, at).to_retry(again, failure, now=at + SECOND)
+
+
+def failed(task: Task, at: datetime) -> Task:
+    """The task after an attempt that took a second and failed for good."""
+    failure = Failure(type="LookupError", message="lost")
+    return started(task, at).failed(failure, now=at + SECOND, retention=KEEP)
+
+
+def told(task: Task) -> list[tuple[datetime, int, str]]:
+    return [(one.due, one.attempt, one.type) for one in task.failures]
+
+
+def test_each_failed_attempt_is_told_of_in_short() -> None:
+    task = retried(once(), NOON + SECOND, again=NOON + MINUTE)
+    task = failed(task, NOON + MINUTE)
+    assert task.failures == (
+        FailedAttempt(
+            due=NOON,
+            attempt=1,
+            started_at=NOON + SECOND,
+            finished_at=NOON + 2 * SECOND,
+            type="ValueError",
+            message="no",
+        ),
+        FailedAttempt(
+            due=NOON,
+            attempt=2,
+            started_at=NOON + MINUTE,
+            finished_at=NOON + MINUTE + SECOND,
+            type="LookupError",
+            message="lost",
+        ),
+    )
+
+
+def test_a_long_error_is_cut() -> None:
+    failure = Failure(type="T" * 500, message="m" * 500)
+    [only] = started(once(), NOON).to_retry(NOON + HOUR, failure, now=NOON).failures
+    assert (only.type, only.message) == ("T" * 80, "m" * 200)
+
+
+def test_the_last_ten_are_remembered() -> None:
+    task = once()
+    for number in range(12):
+        at = NOON + number * MINUTE
+        task = retried(task, at, again=at + MINUTE)
+    assert [one.attempt for one in task.failures] == [*range(3, 13)]
+
+
+def test_what_failed_before_it_was_done_stays() -> None:
+    task = retried(once(), NOON, again=NOON + MINUTE)
+    done = started(task, NOON + MINUTE).done(now=NOON + MINUTE, retention=KEEP)
+    assert (done.status, done.failure) == (Status.DONE, None)
+    assert told(done) == [(NOON, 1, "ValueError")]
+
+
+@pytest.mark.parametrize("status", [Status.SCHEDULED, Status.PAUSED])
+def test_a_move_begins_anew(status: Status) -> None:
+    task = retried(once(), NOON, again=NOON + MINUTE)
+    task = task if status is Status.SCHEDULED else task.paused()
+    assert task.moved(NOON + HOUR, now=NOON).failures == ()
+
+
+def test_a_retry_begins_anew() -> None:
+    assert failed(once(), NOON).retried(now=NOON + HOUR).failures == ()
+
+
+def test_other_changes_leave_them_as_they_are() -> None:
+    task = retried(once(), NOON, again=NOON + MINUTE)
+    before = task.failures
+    assert task.updated(payload=1).failures == before
+    assert task.paused().resumed(now=NOON).failures == before
+    assert task.cancelled(now=NOON, retention=KEEP).failures == before
+
+
+# Of a recurring task.
+
+
+def test_those_of_an_occurrence_are_told_of_until_the_next_has_been_tried() -> None:
+    # Given an occurrence that failed twice, and for good
+    first, second = NOON + HOUR, NOON + 2 * HOUR
+    task = failed(retried(hourly(), first, again=first + MINUTE), first + MINUTE)
+    assert (task.due, task.attempt) == (second, 0)
+    assert told(task) == [(first, 1, "ValueError"), (first, 2, "LookupError")]
+    # When the next one is tried, it fails alone, or leaves nothing
+    assert told(failed(task, second)) == [(second, 1, "LookupError")]
+    assert started(task, second).done(now=second, retention=KEEP).failures == ()
+
+
+def test_those_of_an_occurrence_that_waits_aside_are_kept_beside_anothers() -> None:
+    # Given an occurrence that is retried after the next
+    first, second = NOON + HOUR, NOON + 2 * HOUR
+    task = retried(hourly(), first, again=second + MINUTE)
+    assert task.due == second
+    # When the next fails too, and the first again
+    task = failed(task, second)
+    assert told(task) == [(first, 1, "ValueError"), (second, 1, "LookupError")]
+    assert task.due == first
+    task = failed(task, second + MINUTE)
+    # Then it has its own, and the other's are history
+    assert told(task) == [(first, 1, "ValueError"), (first, 2, "LookupError")]
+
+
+def test_an_occurrence_that_is_moved_begins_anew_and_others_do_not() -> None:
+    first, second, third = (NOON + number * HOUR for number in (1, 2, 3))
+    task = retried(hourly(), first, again=third + MINUTE)
+    task = retried(task, second, again=second + MINUTE)
+    assert task.due == second
+    assert told(task.moved(third - MINUTE, now=second)) == [(first, 1, "ValueError")]
+
+
+# Left running by runs that died.
+
+
+def test_attempts_that_were_left_running_failed_too() -> None:
+    # Given an attempt that failed, and two that nobody heard of again
+    task = retried(once(), NOON, again=NOON + MINUTE)
+    for minutes in (1, 2, 3):
+        task = started(task, NOON + minutes * MINUTE)
+    # When the next has failed
+    task = task.left_running()
+    task = task.failed(Failure(type="E", message=""), now=NOON + HOUR, retention=KEEP)
+    # Then all are told of, and of those two no times
+    assert told(task) == [
+        (NOON, 1, "ValueError"),
+        (NOON, 2, "WorkerDied"),
+        (NOON, 3, "WorkerDied"),
+        (NOON, 4, "E"),
+    ]
+    assert {(one.started_at, one.finished_at) for one in task.failures[1:3]} == {(None, None)}
+
+
+def test_an_attempt_that_was_not_made_is_none_that_failed() -> None:
+    task = started(started(once(), NOON), NOON + MINUTE).left_running()
+    died = Failure(type="WorkerDied", message="all 1 attempts are used up")
+    after = task.failed(died, now=NOON + HOUR, retention=KEEP, attempt=1)
+    assert told(after) == [(NOON, 1, "WorkerDied")]
+    assert task.expired(now=NOON + HOUR, retention=KEEP).failures == after.failures
+
+
+def test_of_failures_that_an_older_version_did_not_tell_nothing_is_made_up() -> None:
+    task = retried(retried(once(), NOON, again=NOON), NOON, again=NOON)
+    task = replace(task, failures=())
+    task = started(started(task, NOON), NOON + MINUTE).left_running()
+    assert told(task) == [(NOON, 3, "WorkerDied")]
+
+
+def test_however_many_were_left_running_ten_are_told_of() -> None:
+    task = started(replace(once(), attempt=10**12), NOON).left_running()
+    assert [one.attempt for one in task.failures] == [*range(10**12 - 9, 10**12 + 1)]

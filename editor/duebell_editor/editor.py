@@ -370,7 +370,13 @@ class Editor:
             task = self.get(id)
             if rev is not None and task.rev != rev:
                 raise TaskChanged(id, expected=rev, rev=task.rev)
-            changed = change(task)
+            try:
+                changed = change(task)
+            except (
+                TaskConflict
+            ):  # it may have been made before, and never answered: then the rule is yet to follow
+                self._arm([task])
+                raise
             if self._store.save(task, changed):
                 self._arm([changed] if changed.queued != task.queued else [])
                 return changed

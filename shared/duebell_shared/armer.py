@@ -116,9 +116,16 @@ class Armer:
 
     def call(self) -> bool:
         """Whether whoever asks shall start a run directly: one is needed, and nobody else was told to."""
-        record = self.read()
-        called = record.called(self._clock())
-        return called != record and self._store.swap_record(record, called) is not None
+        is_mine = False
+
+        def call(record: ArmingRecord) -> ArmingRecord:
+            nonlocal is_mine
+            called = record.called(self._clock())
+            is_mine = called != record
+            return called
+
+        self.change(call)
+        return is_mine
 
     def verify(self) -> ArmingRecord:
         """`ensure`, after a look at the queue and at the rule itself, which someone else may have changed."""

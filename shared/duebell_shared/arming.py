@@ -220,6 +220,10 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         record = self._with({number: Lane(due=min(self.lanes[number].due, heads[number])) for number in mine})
         return replace(record, last_run=run) if mine and run else record
 
+    def handed_over(self, owner: str, heads: Mapping[int, datetime], *, now: datetime) -> Self:
+        """These lanes given back for runs that are started for them now: nobody is to call another one."""
+        return replace(self.released(owner, heads), called_at=now)
+
     # What whoever wants a run at once does.
 
     def called(self, now: datetime) -> Self:

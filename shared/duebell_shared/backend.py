@@ -14,7 +14,7 @@ from botocore.exceptions import BotoCoreError, NoRegionError
 
 from .armer import Armer
 from .arming import ArmingRecord
-from .errors import AwsError, InvalidSettings, NotDeployed
+from .errors import AwsError, InvalidSettings, NotArmed, NotDeployed
 from .function import Function
 from .instants import utc_now
 from .rule import CALL_LIMIT, Rule
@@ -110,14 +110,14 @@ class Backend:
         """Start a run directly if the rule, as it is set, rings later than something is due.
 
         `record` is the newest one, the rule confirmed. Without a function to invoke, or if that fails, the
-        rule rings all the same, so nothing is raised.
+        rule rings all the same, so nothing is raised. While the rule is disabled, nobody is to run.
         """
         if self.function is None or not record.rings_too_late(self.clock()):
             return
         try:
-            if self.armer.call():
+            if self.rule.read().is_enabled and self.armer.call():
                 self.function.start()
-        except (AwsError, NotDeployed) as error:
+        except (AwsError, NotArmed, NotDeployed) as error:
             _LOG.warning("no run was started directly, so the rule will do it: %s", error)
 
     @classmethod

@@ -250,7 +250,6 @@ def test_a_change_that_is_stored_and_not_armed_is_told_so(
     assert status.rings_at
 
 
-@pytest.mark.xfail(reason="a change that is refused, for it was made already, does not arm the rule")
 @pytest.mark.parametrize("change", ["resume", "retry"])
 def test_a_change_that_was_made_and_never_answered_is_armed_when_it_is_repeated(
     scheduler: Scheduler, one: Task, monkeypatch: pytest.MonkeyPatch, change: str

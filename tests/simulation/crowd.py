@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
-from random import Random
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
@@ -49,12 +48,8 @@ _START, _LIMIT = 0.5, 300.0
 class Crowd:
     """So many tasks due now, in so many lanes, and at most so many runs that share them."""
 
-    def __init__(
-        self, tasks: int, *, lanes: int, runs: int, takes: Callable[[Random], float] = lambda _: 0.0
-    ) -> None:
-        """`takes`: how many seconds an action does."""
+    def __init__(self, tasks: int, *, lanes: int, runs: int) -> None:
         self.world = World(1)
-        self._takes = takes
         self.settings = Settings(lanes=lanes, max_runs=runs, function="worker")
         self.store = MemoryStore()
         self.bell = Bell()
@@ -92,13 +87,7 @@ class Crowd:
             function=Function("worker", lambda: cast("Any", self._lambda())),
         )
         worker = Worker(backend=backend, pool=lambda _: SimulatedPool(process))
-
-        @worker.action("act")
-        def act(_: object, task: Task) -> None:
-            self.starts.append((self.world.now, task.id))
-            if seconds := self._takes(self.world.random):
-                process.sleep(seconds)
-
+        worker.action("act")(lambda _, task: self.starts.append((self.world.now, task.id)))
         left = lambda: max(int((ends_at - self.world.now).total_seconds() * 1000), 0)  # noqa: E731
         context = SimpleNamespace(get_remaining_time_in_millis=left)
         self.reports.append(worker.handler(event, cast("Any", context)))

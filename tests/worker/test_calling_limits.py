@@ -1,4 +1,4 @@
-"""Where direct calls go further than they should, or are not made: each a fault that is not mended yet."""
+"""Direct calls where they are easily one too many, or missing."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -69,7 +69,6 @@ def disable(session: boto3.Session) -> None:
     session.client("events").disable_rule(Name="duebell")
 
 
-@pytest.mark.xfail(reason="direct calls do not ask whether the rule is disabled")
 def test_while_the_rule_is_disabled_an_editor_calls_nobody(
     session: boto3.Session, clock: Clock, called: Called
 ) -> None:
@@ -82,7 +81,6 @@ def test_while_the_rule_is_disabled_an_editor_calls_nobody(
     assert called.events == []
 
 
-@pytest.mark.xfail(reason="a run calls its successor, and that the next, whether the rule is disabled or not")
 def test_while_the_rule_is_disabled_a_run_has_no_successor(
     session: boto3.Session, clock: Clock, called: Called
 ) -> None:
@@ -96,7 +94,6 @@ def test_while_the_rule_is_disabled_a_run_has_no_successor(
     assert called.events == []
 
 
-@pytest.mark.xfail(reason="Armer.call gives up when another changes the record, whatever the change was")
 def test_a_renewal_at_the_same_moment_does_not_cost_a_call(
     clock: Clock, called: Called, store: ContendedStore, bell: Bell
 ) -> None:
@@ -116,7 +113,6 @@ def test_a_renewal_at_the_same_moment_does_not_cost_a_call(
     assert called.events == [{"duebell": {}}]
 
 
-@pytest.mark.xfail(reason="handing lanes over does not say that runs were started for them")
 def test_lanes_that_runs_were_just_started_for_have_nobody_else_called(
     clock: Clock, called: Called, store: ContendedStore, bell: Bell
 ) -> None:
@@ -136,7 +132,6 @@ def test_lanes_that_runs_were_just_started_for_have_nobody_else_called(
     assert called.events == []
 
 
-@pytest.mark.xfail(reason="a run to the minute does not wait even for what is due in the same second")
 def test_who_is_called_by_a_clock_that_is_a_little_ahead_waits_for_what_is_due(
     called: Called, store: ContendedStore, bell: Bell
 ) -> None:

@@ -80,7 +80,7 @@ class Lease:
 
     def hand_over(self, heads: Mapping[int, datetime]) -> None:
         """Give these lanes back, as in `release`, and keep the others. Raises LeaseLost, NotArmed."""
-        record = self._armer.change(lambda record: record.released(self._owner, heads))
+        record = self._armer.change(lambda record: record.handed_over(self._owner, heads, now=self._clock()))
         self.lanes = tuple(lane for lane in self.lanes if lane not in heads)
         self._check(record)
         self._armer.ensure(record)

@@ -33,6 +33,12 @@ _LOOK_AGAIN = timedelta(seconds=5)
 #: While a run waits for the next due date, how often it looks whether an earlier one was added.
 _WATCH = timedelta(seconds=0.25)
 
+#: What is due so soon is waited for always: it may be due already by the clock of who called this run.
+_MOMENT = timedelta(seconds=2)
+
+#: How long lanes that are to be handed over wait for tasks under way in them, before that is given up.
+_PATIENCE = timedelta(seconds=30)
+
 #: How long until what could not be claimed is tried again.
 _PASSED_OVER = timedelta(minutes=5)
 
@@ -82,6 +88,7 @@ class Run:
         )
         self._pace = Pace(backend.clock(), 0)
         self._shares: list[tuple[int, ...]] = []
+        self._share_by = NEVER
         self._handed_over: list[tuple[int, ...]] = []
         self._watch_at = backend.clock()
         self._passed_over: set[QueueKey] = set()
@@ -177,6 +184,7 @@ class Run:
         if runs <= 1:
             return False
         _, *self._shares = shares(self._lease.lanes, runs)
+        self._share_by = now + _PATIENCE
         return True
 
     def _others(self, now: datetime) -> int:
@@ -189,12 +197,15 @@ class Run:
     def _hand_over(self) -> bool:
         """Start further runs for the shares whose lanes have nothing under way, and give them these.
 
-        Whether there are any such. What was added to the other lanes must be looked for then.
+        Whether there are other lanes to look into now, or tasks that were added to those that are left.
         """
         if not self._shares or not self._backend.function:
             return False
         busy = {key.lane for key in self._attempts.under_way()}
         ready = [share for share in self._shares if busy.isdisjoint(share)]
+        if not ready and self._clock() >= self._share_by:  # something there takes long, and holds up the rest
+            self._shares, self._shares_with = [], 0
+            return True
         if not ready:
             return False
         self._shares = [share for share in self._shares if share not in ready]
@@ -233,7 +244,7 @@ class Run:
         """Give the lanes back, unless more is due before the rule could ring, and there is time for it."""
         self._lease.clear()
         heads = {lane: self._head(lane) for lane in self._lease.lanes}
-        stays_for = self._head_start + LEAD if self._waits else timedelta(0)
+        stays_for = self._head_start + LEAD if self._waits else _MOMENT
         next_due = self._lease.release(
             heads,
             unless_due_within=None if self._is_time_to_stop() else stays_for,

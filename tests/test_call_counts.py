@@ -8,6 +8,7 @@ from duebell_editor import Editor, Status
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
 from tests.support import Calls, Clock
+from tests.worker.called import Called
 
 HEAD = datetime(2026, 12, 1, tzinfo=UTC)
 AFTER_IT = HEAD + timedelta(days=1)
@@ -39,6 +40,18 @@ def test_a_task_that_is_not_the_new_head_costs_one_write_and_one_read(
         editor.add("act", due=AFTER_IT + timedelta(seconds=number))
         # Then that is a write and a read, and the rule is left alone
         assert calls == {"PutItem": 1, "GetItem": 1}
+
+
+def test_a_worker_that_could_be_called_costs_nothing_when_it_is_not_needed(
+    backend: Backend, calls: Calls
+) -> None:
+    called = Called()
+    editor = Editor(backend=called.by(backend))
+    editor.add("act", due=HEAD)
+    calls.clear()
+    editor.add("act", due=AFTER_IT)
+    assert calls == {"PutItem": 1, "GetItem": 1}
+    assert called.events == []
 
 
 def test_the_first_add_of_a_process_reads_once_more_for_the_number_of_lanes(

@@ -3,9 +3,20 @@
 from .mutant import Mutant
 from .of_a_run import OF_A_RUN
 from .of_arming import OF_ARMING
+from .of_direct_calls import OF_DIRECT_CALLS
+from .of_precision import OF_PRECISION
+from .of_sharing import OF_SHARING
 from .of_the_queue import OF_THE_QUEUE
 from .of_the_record import OF_THE_RECORD
 
 __all__ = ["MUTANTS"]
 
-MUTANTS: tuple[Mutant, ...] = (*OF_THE_RECORD, *OF_ARMING, *OF_A_RUN, *OF_THE_QUEUE)
+MUTANTS: tuple[Mutant, ...] = (
+    *OF_THE_RECORD,
+    *OF_ARMING,
+    *OF_A_RUN,
+    *OF_PRECISION,
+    *OF_DIRECT_CALLS,
+    *OF_SHARING,
+    *OF_THE_QUEUE,
+)

@@ -6,6 +6,7 @@ __all__ = ["OF_A_RUN"]
 
 _RUN = "worker/duebell_worker/run.py"
 _LEASE = "worker/duebell_worker/lease.py"
+_ATTEMPTS = "worker/duebell_worker/attempts.py"
 _WORKER = "worker/duebell_worker/worker.py"
 _OUTCOME = "worker/duebell_worker/outcome.py"
 
@@ -13,10 +14,10 @@ OF_A_RUN = (
     Mutant(
         name="not cleared",
         file=_RUN,
-        line="        self._lease.clear()\n",
-        broken="",
+        line="        self._lease.clear()\n        heads = {",
+        broken="        heads = {",
         why="the release keeps a due from before, and what came of it rings again",
-        killers=(Killer.GIVING_BACK, Killer.LEASE),
+        killers=(Killer.ADDED_TO,),
     ),
     Mutant(
         name="cleared after the heads are read",
@@ -54,16 +55,56 @@ OF_A_RUN = (
     ),
     Mutant(
         name="an outcome written without the lease",
-        file=_RUN,
+        file=_ATTEMPTS,
         line="        if not self._lease.is_held():\n            return\n        is_ours",
         broken="        is_ours",
         why="a run that lost its lease writes nothing more",
         killers=(Killer.LEASE,),
     ),
     Mutant(
+        name="claimed without the lease",
+        file=_ATTEMPTS,
+        line="        if not self._lease.is_held():\n            return\n        claimed",
+        broken="        claimed",
+        why="a run that lost its lease takes a task from the one that holds it",
+        killers=(Killer.LEASE, Killer.RUN, Killer.HISTORIES),
+    ),
+    Mutant(
+        name="called without the lease",
+        file=_ATTEMPTS,
+        line="if claimed is None or not self._lease.is_held():",
+        broken="if claimed is None:",
+        why="a process that stood still while it claimed calls the action beside another run's",
+        killers=(Killer.LEASE, Killer.RUN),
+    ),
+    Mutant(
+        name="holds what it has released",
+        file=_LEASE,
+        line="        self._until = self._clock()\n",
+        broken="",
+        why="what still hangs in its threads writes its outcome when another run holds the lane",
+        killers=(Killer.LEASE,),
+    ),
+    Mutant(
+        name="what is under way is started once more",
+        file=_RUN,
+        line="known = {*self._attempts.under_way(), *self._attempts",
+        broken="known = {*self._attempts",
+        why="while an action takes long, its task is claimed again at each look, for nothing",
+        killers=(Killer.RUN, Killer.LEASE),
+    ),
+    Mutant(
+        name="an attempt beyond the limit is made",
+        file=_ATTEMPTS,
+        line="if action and task.attempt <= action.attempts and not",
+        broken="if action and not",
+        why="a task that ends its process ends it once more than it may",
+        killers=(Killer.RUN, Killer.HISTORIES),
+    ),
+    Mutant(
         name="released although due",
         file=_LEASE,
-        line="return record if is_due and not even_if_due else released",
+        line="return record if is_near else released",
         broken="return released",
         why="what came due meanwhile waits for another ring",
         killers=(Killer.LEASE, Killer.RUN),
@@ -71,8 +112,8 @@ OF_A_RUN = (
     Mutant(
         name="what a dead run left running is never claimed",
         file=_RUN,
-        line="self._start(key, Status.RUNNING)",
-        broken="self._start(key, Status.SCHEDULED)",
+        line="self._attempts.start(key, Status.RUNNING)",
+        broken="self._attempts.start(key, Status.SCHEDULED)",
         why="a task whose process died stays running for ever",
         killers=(Killer.RUN, Killer.HISTORIES),
     ),
@@ -87,15 +128,15 @@ OF_A_RUN = (
     Mutant(
         name="started early",
         file=_RUN,
-        line="self._store.queued(lane, before=now)",
-        broken="self._store.queued(lane, before=now + timedelta(seconds=30))",
+        line="before = now + _LOOK_AGAIN if self._waits else now\n        self._next_due = NEVER\n",
+        broken="now = before = now + timedelta(seconds=30)\n        self._next_due = NEVER\n",
         why="nothing runs before it is due",
-        killers=(Killer.HISTORIES, Killer.RUN),
+        killers=(Killer.RUN, Killer.HISTORIES),
     ),
     Mutant(
         name="trouble with AWS is forgotten",
         file=_RUN,
-        line="                if self._trouble:\n                    raise self._trouble\n",
+        line="                if self._attempts.trouble:\n                    raise self._attempts.trouble\n",
         broken="",
         why="lanes are given back with tasks in them that are neither running nor looked at",
         killers=(Killer.HANDLER, Killer.HISTORIES),

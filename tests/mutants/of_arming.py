@@ -6,6 +6,7 @@ __all__ = ["OF_ARMING"]
 
 _ARMER = "shared/duebell_shared/armer.py"
 _RULE = "shared/duebell_shared/rule.py"
+_RECORD = "shared/duebell_shared/arming.py"
 _EDITOR = "editor/duebell_editor/editor.py"
 
 OF_ARMING = (
@@ -40,6 +41,55 @@ OF_ARMING = (
         broken="newest.confirmed(\n                me, newest.target, minute,",
         why="an earlier target that came while PutRule was under way counts as armed",
         killers=(Killer.MEANWHILE, Killer.ARMER),
+    ),
+    Mutant(
+        name="the early minute is counted on",
+        file=_ARMER,
+        line="            lambda newest: newest.confirmed(\n                me, held.target, minute, now",
+        broken="            lambda newest: newest.confirmed(\n"
+        "                me, held.target, early_minute(minute, held.target, now) or minute, now",
+        why="a minute that may be over before the rule is changed counts as a ring to come",
+        killers=(Killer.ARMING, Killer.ARMER),
+    ),
+    Mutant(
+        name="never rings early",
+        file=_ARMER,
+        line="early=early_minute(minute, held.target, now)",
+        broken="early=None",
+        why="what is due at once waits a minute longer than it most often need",
+        killers=(Killer.ARMING, Killer.ARMER),
+    ),
+    Mutant(
+        name="an early minute before the target",
+        file=_RECORD,
+        line="return early if early >= target and early > now else None",
+        broken="return early if early > now else None",
+        why="each due date has its rule ring a minute before, for nothing",
+        killers=(Killer.ARMING,),
+    ),
+    Mutant(
+        name="an early minute that is over",
+        file=_RECORD,
+        line="return early if early >= target and early > now else None",
+        broken="return early if early >= target else None",
+        why="nothing rings in a minute that has begun",
+        killers=(Killer.ARMING,),
+    ),
+    Mutant(
+        name="an early minute of another hour",
+        file=_RECORD,
+        line="if minute is None or minute.minute == 0:",
+        broken="if minute is None:",
+        why="the rule would ring in minute 59 of the later hour, and not a minute earlier",
+        killers=(Killer.ARMING,),
+    ),
+    Mutant(
+        name="the early minute taken for the rule's",
+        file=_RULE,
+        line=r"cron\((?:\d+,)?(\d+) ",
+        broken=r"cron\((\d+)(?:,\d+)? ",
+        why="whoever verifies the rule finds it set to another minute than it was",
+        killers=(Killer.RULE,),
     ),
     Mutant(
         name="a lost swap counts",

@@ -127,6 +127,9 @@ def test_a_run_that_is_for_some_lanes_claims_these() -> None:
     assert claimed.lanes_of("run") == (1,)
     # What is left free may have been added to while an earlier due of another lane said enough.
     assert [lane.due for lane in claimed.lanes] == [NOON, NEVER, NOON]
+    assert [
+        lane.due for lane in free(LATER, NOON, NEVER).claimed("run", now=NOON, until=SOON, only=[1]).lanes
+    ] == [NOON, NEVER, NOON]
     assert record.claimed("run", now=NOON, until=SOON, only=[]) is record
 
 
@@ -274,8 +277,9 @@ def test_a_run_is_called_when_the_rule_rings_too_late(
     assert (record.called(NOON) is not record) is too_late
 
 
-def test_a_held_lane_calls_nobody_until_its_lease_has_run_out() -> None:
-    record = ArmingRecord(lanes=(held(NOON, until=SOON),), rings_at=LATER)
+@pytest.mark.parametrize("due", [NOON, NEVER])  # since the claim, or nothing
+def test_a_held_lane_calls_nobody_until_its_lease_has_run_out(due: datetime) -> None:
+    record = ArmingRecord(lanes=(held(due, until=SOON),), rings_at=LATER)
     assert not record.rings_too_late(SOON - SECOND)
     assert record.rings_too_late(SOON)
 

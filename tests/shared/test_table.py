@@ -115,6 +115,20 @@ def test_a_claim_that_was_tried_twice_does_not_take_anothers_for_its_own(store: 
     assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED) is None
 
 
+def test_a_claim_from_before_is_not_taken_for_this_one(store: Store) -> None:
+    # Given a task that a run has claimed, and that was moved then
+    assert store.insert(task())
+    claimed = store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
+    assert claimed
+    assert store.save(claimed, claimed.moved(SOON + timedelta(hours=1), now=SOON))
+    # When the same run, which has not seen that, claims it again, and the refusal is lost
+    sent = lose_the_next_answer(store, "UpdateItem")
+    again = store.claim(KEY, run="run", now=SOON + timedelta(seconds=1), status=Status.SCHEDULED)
+    # Then it has not got it
+    assert sent == ["UpdateItem"] * 2
+    assert again is None
+
+
 def test_a_swap_whose_answer_is_lost_leaves_it_to_the_next_read(store: Store) -> None:
     # Given a record whose swap is tried twice
     sent = lose_the_next_answer(store, "PutItem")

@@ -9,10 +9,11 @@ from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Precision, Settings
-from duebell_worker import Worker
+from duebell_worker import Status, Worker
 from duebell_worker.lease import Lease
 from tests.support import NOON, Calls, Clock
 from tests.worker.called import Called
+from tests.worker.hooks import Hooks
 from tests.worker.stage import Stage
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -115,6 +116,16 @@ def test_a_call_that_fails_loses_nothing(
     assert rings_at
     assert clock.now + MINUTE <= rings_at <= clock.now + 2 * MINUTE
     assert "could not be invoked, so the rule will do it" in caplog.text
+
+
+def test_a_table_that_does_not_take_the_note_of_it_loses_nothing(
+    editor: Editor, called: Called, aws: Hooks, caplog: pytest.LogCaptureFixture
+) -> None:
+    aws.refuse("dynamodb.PutItem", "ThrottlingException", when=lambda body: 'called_at\\":\\"' in body)
+    task = editor.add("act", due=timedelta(0))
+    assert editor.get(task.id).status is Status.SCHEDULED
+    assert called.events == []
+    assert "no run was started directly, so the rule will do it" in caplog.text
 
 
 def test_what_is_due_later_calls_nobody(editor: Editor, called: Called) -> None:

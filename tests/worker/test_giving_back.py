@@ -8,9 +8,11 @@ import boto3
 import pytest
 
 from duebell_editor import AwsUnavailable, Editor, NotArmed, NotDeployed
-from duebell_infra.testing import InlinePool
-from duebell_shared.arming import GRACE
+from duebell_infra.testing import InlinePool, MemoryStore
+from duebell_infra.testing.bell import Bell
+from duebell_shared.arming import GRACE, ArmingRecord
 from duebell_shared.backend import Backend
+from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Status, Worker
 from tests.support import NOON, Clock
@@ -66,6 +68,27 @@ def test_what_is_added_while_the_heads_are_read_is_not_lost(
     assert report.rings_at == (NOON + HOUR if later else None)
     assert {lane.due for lane in backend.armer.read().lanes if later} <= {NOON + HOUR}
     assert elsewhere.status().healthy
+
+
+def test_a_run_to_which_something_was_added_ends_once_that_is_done(clock: Clock) -> None:
+    # Given a queue in memory, each look into which takes a moment, and a task that adds one, due at once
+    class SlowStore(MemoryStore):
+        def read_record(self) -> ArmingRecord | None:
+            clock.advance(timedelta(milliseconds=100))
+            return super().read_record()
+
+    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
+    backend = Backend.over(Settings(), SlowStore(), rule, clock=clock, sleep=clock.sleep)
+    editor = Editor(backend=backend)
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda: None)
+    worker.action("add")(lambda: editor.add("act", due=timedelta(0)))
+    editor.add("add", due=NOON)
+    # When it is run
+    report = worker.run(time_left=timedelta(minutes=5))
+    # Then the due of that one does not keep the run going, nor the rule ringing
+    assert (report.done, report.stopped_early, report.rings_at) == (2, False, None)
+    assert clock.now < NOON + timedelta(minutes=1)
 
 
 def test_a_run_whose_rule_is_gone_runs_what_is_due_and_then_says_so(

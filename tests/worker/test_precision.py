@@ -144,6 +144,30 @@ def test_while_an_action_takes_long_others_start_in_time(
     assert starts == dues
 
 
+def test_what_was_added_meanwhile_is_looked_for_once(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage, *, calls: Calls, aws: Hooks
+) -> None:
+    # Given an action that takes long, and a task that is added meanwhile, due at once
+    worker = Worker(backend=backend, pool=stage)
+    starts: list[datetime] = []
+    worker.action("long")(lambda: stage.sleep(100))
+    worker.action("act")(lambda: starts.append(clock.now))
+    editor.add("long", due=NOON)
+    queries: list[int] = []
+
+    def add(**_: object) -> None:
+        if clock.now > NOON + 10 * SECOND and not queries:
+            queries.append(calls["Query"])
+            editor.add("act", due=timedelta(0), id="a")
+
+    aws.before("dynamodb.GetItem", add)
+    # When it was started
+    worker.run(time_left=5 * MINUTE)
+    assert len(starts) == 1
+    # Then the four lanes are looked into every five seconds again, as long as the other one takes
+    assert calls["Query"] - queries[0] <= 4 * (90 // 5 + 4)
+
+
 def test_the_lease_is_kept_while_the_run_waits(
     editor: Editor, worker: Worker, starts: list[datetime]
 ) -> None:

@@ -1,0 +1,142 @@
+"""Mutants of precision "second": the rule's head start, and the run that waits."""
+
+from .mutant import Killer, Mutant
+
+__all__ = ["OF_PRECISION"]
+
+_RECORD = "shared/duebell_shared/arming.py"
+_ARMER = "shared/duebell_shared/armer.py"
+_RUN = "worker/duebell_worker/run.py"
+_LEASE = "worker/duebell_worker/lease.py"
+
+OF_PRECISION = (
+    Mutant(
+        name="no head start",
+        file=_RECORD,
+        line="return self.until if self.owner else _before(self.due, head_start)",
+        broken="return self.until if self.owner else self.due",
+        why="the rule rings at the due date, and the run comes a minute late",
+        killers=(Killer.ARMING, Killer.PRECISION),
+        is_fast=True,
+    ),
+    Mutant(
+        name="a head start to the end of a lease",
+        file=_RECORD,
+        line="return self.until if self.owner else _before(self.due, head_start)",
+        broken="return _before(self.until if self.owner else self.due, head_start)",
+        why="the watchdog rings while its run lives, and not when it is dead",
+        killers=(Killer.ARMING,),
+    ),
+    Mutant(
+        name="a head start to never",
+        file=_RECORD,
+        line="return due if due == NEVER or due < _FIRST + head_start else due - head_start",
+        broken="return due if due < _FIRST + head_start else due - head_start",
+        why="the rule of an empty queue is not parked",
+        killers=(Killer.ARMING,),
+    ),
+    Mutant(
+        name="the worker does not say that it waits",
+        file=_RECORD,
+        line="return replace(self, head_start=head_start)",
+        broken="return self",
+        why="editors arm to the minute, for a worker that could be there before",
+        killers=(Killer.PRECISION,),
+    ),
+    Mutant(
+        name="the record made anew without the head start",
+        file=_ARMER,
+        line=", head_start=self._head_start\n",
+        broken="\n",
+        why="what is added before the first run is late by up to two minutes",
+        killers=(Killer.PRECISION,),
+    ),
+    Mutant(
+        name="does not wait for what is due before the rule could ring",
+        file=_LEASE,
+        line="soonest <= self._clock() + unless_due_within",
+        broken="soonest <= self._clock()",
+        why="the run that came early for a due date leaves before it",
+        killers=(Killer.PRECISION,),
+    ),
+    Mutant(
+        name="stays too short",
+        file=_RUN,
+        line="self._head_start + LEAD if self._waits",
+        broken="self._head_start if self._waits",
+        why="what is due a little later than it stays for is nearer than the rule can ring ahead of",
+        killers=(Killer.PRECISION,),
+    ),
+    Mutant(
+        name="waits though it is run by hand",
+        file=_RUN,
+        line="self._waits = bool(self._head_start) and stop_at is not None",
+        broken="self._waits = bool(self._head_start)",
+        why="who runs it by hand sits there for minutes",
+        killers=(Killer.PRECISION,),
+    ),
+    Mutant(
+        name="waits beyond its time",
+        file=_RUN,
+        line="        until = min(until, self._stop_at) if self._stop_at and most < 0 else until\n",
+        broken="",
+        why="Lambda ends the process with the lanes held",
+        killers=(Killer.PRECISION,),
+    ),
+    Mutant(
+        name="does not watch the record while it waits",
+        file=_RUN,
+        line="watches = self._waits and until != NEVER",
+        broken="watches = False",
+        why="what is added meanwhile, and due before what it waits for, is late",
+        killers=(Killer.PRECISION,),
+    ),
+    Mutant(
+        name="seldom watches the record",
+        file=_RUN,
+        line="_WATCH = timedelta(seconds=0.25)",
+        broken="_WATCH = timedelta(seconds=5)",
+        why="what is added meanwhile is late by that",
+        killers=(Killer.PRECISION,),
+    ),
+    Mutant(
+        name="not cleared when something was added",
+        file=_RUN,
+        line="                return False\n            self._lease.clear()\n",
+        broken="                return False\n",
+        why="the due that was added looks new at each look, and the lanes are queried four times a second",
+        killers=(Killer.PRECISION,),
+    ),
+    Mutant(
+        name="cannot wait without the record",
+        file=_RUN,
+        line='except (AwsError, NotArmed) as error:\n            emit("not_watched"',
+        broken='except NotArmed as error:\n            emit("not_watched"',
+        why="a table that does not answer for a moment ends the run",
+        killers=(Killer.PRECISION,),
+    ),
+    Mutant(
+        name="the next due is not looked at while actions run",
+        file=_RUN,
+        line="until=min(self._clock() + _LOOK_AGAIN, self._next_due)",
+        broken="until=self._clock() + _LOOK_AGAIN",
+        why="beside an action that takes long, others start up to five seconds late",
+        killers=(Killer.PRECISION,),
+    ),
+    Mutant(
+        name="does not look ahead",
+        file=_RUN,
+        line="before = now + _LOOK_AGAIN if self._waits else now",
+        broken="before = now",
+        why="beside an action that takes long, others start up to five seconds late",
+        killers=(Killer.PRECISION,),
+    ),
+    Mutant(
+        name="what it looks ahead to is started",
+        file=_RUN,
+        line="            if key.queued > now:\n",
+        broken="            if False:\n",
+        why="tasks start up to five seconds before they are due",
+        killers=(Killer.PRECISION, Killer.HISTORIES),
+    ),
+)

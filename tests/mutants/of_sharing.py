@@ -1,0 +1,243 @@
+"""Mutants of sharing: what one run holds, given to several while tasks are added."""
+
+from .mutant import Killer, Mutant
+
+__all__ = ["OF_SHARING"]
+
+_RECORD = "shared/duebell_shared/arming.py"
+_FUNCTION = "shared/duebell_shared/function.py"
+_RUN = "worker/duebell_worker/run.py"
+_LEASE = "worker/duebell_worker/lease.py"
+_SHARING = "worker/duebell_worker/sharing.py"
+_WORKER = "worker/duebell_worker/worker.py"
+
+_UNIT = (Killer.ARMING, Killer.PROTOCOL)
+
+OF_SHARING = (
+    # The record.
+    Mutant(
+        name="a run that is for some lanes claims all",
+        file=_RECORD,
+        line="mine = [number for number in free if only is None or number in only]",
+        broken="mine = free",
+        why="the first of several runs takes the lanes of the others",
+        killers=(Killer.ARMING, Killer.SHARING),
+        is_fast=True,
+    ),
+    Mutant(
+        name="what is not claimed keeps its due",
+        file=_RECORD,
+        line="left = {number: replace(lane, due=soonest) for number, lane in unowned.items() "
+        "if number not in mine}",
+        broken="left: dict[int, Lane] = {}",
+        why="what was added there while an earlier due of a lane that is claimed said enough is lost",
+        killers=_UNIT,
+    ),
+    Mutant(
+        name="what is not claimed is due as the others that are not",
+        file=_RECORD,
+        line="soonest = min((lane.due for lane in unowned.values()), default=NEVER)",
+        broken="soonest = min((unowned[n].due for n in unowned if n not in mine), default=NEVER)",
+        why="what was added there while an earlier due of a lane that is claimed said enough is lost",
+        killers=_UNIT,
+    ),
+    Mutant(
+        name="more lanes are given back than were read",
+        file=_RECORD,
+        line="mine = [number for number in self.lanes_of(owner) if number in heads]\n"
+        "        record = self._with({number: Lane(due=min(self.lanes[number].due, heads[number])) "
+        "for number in mine})",
+        broken="mine = list(self.lanes_of(owner))\n"
+        "        record = self._with({number: Lane(due=min(self.lanes[number].due, "
+        "heads.get(number, NEVER))) for number in mine})",
+        why="a run that hands some lanes over loses the others, and what is in them",
+        killers=(Killer.ARMING, Killer.SHARING),
+    ),
+    # The lease.
+    Mutant(
+        name="a run that is started for some lanes asks for all",
+        file=_LEASE,
+        line="now=clock(), until=until, only=only)",
+        broken="now=clock(), until=until)",
+        why="the first of several runs takes the lanes of the others",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="lanes that were handed over count as held",
+        file=_LEASE,
+        line="        self.lanes = tuple(lane for lane in self.lanes if lane not in heads)\n",
+        broken="",
+        why="the run that shares counts itself out, and starts nobody",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="lanes that are handed over are not rung for",
+        file=_LEASE,
+        line="        self._check(record)\n        self._armer.ensure(record)\n\n    def release",
+        broken="        self._check(record)\n\n    def release",
+        why="when neither the run that was started comes, nor this one ends, only its watchdog rings",
+        killers=(Killer.SHARING,),
+    ),
+    # The run that shares.
+    Mutant(
+        name="not cleared before handing over",
+        file=_RUN,
+        line="            self._lease.clear()\n            self._lease.hand_over({",
+        broken="            self._lease.hand_over({",
+        why="the lane keeps a due from before, and what came of it rings again",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="cleared after the heads of what is handed over are read",
+        file=_RUN,
+        line="            self._lease.clear()\n"
+        "            self._lease.hand_over({lane: self._store.head(lane) for lane in lanes})\n",
+        broken="            heads = {lane: self._store.head(lane) for lane in lanes}\n"
+        "            self._lease.clear()\n"
+        "            self._lease.hand_over(heads)\n",
+        why="what was added between the two is forgotten",
+        killers=(Killer.SHARING, Killer.HISTORIES),
+    ),
+    Mutant(
+        name="a lane is handed over while a task of it is under way",
+        file=_RUN,
+        line="ready = [share for share in self._shares if busy.isdisjoint(share)]",
+        broken="ready = list(self._shares)",
+        why="the run that takes it finds the task left running, and runs it beside itself",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="further runs are started before the lanes are given back",
+        file=_RUN,
+        line="        try:\n            self._lease.clear()\n            self._lease.hand_over({",
+        broken="        for share in ready:\n            self._backend.function.start(share)\n"
+        "        try:\n            self._lease.clear()\n            self._lease.hand_over({",
+        why="they find the lanes held, and leave",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="further runs are started for lanes that could not be handed over",
+        file=_RUN,
+        line="if set(lanes).isdisjoint(self._lease.lanes):",
+        broken="if True:",
+        why="they find the lanes held, and leave; and this run believes that they are at it",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="a head that cannot be read ends the run",
+        file=_RUN,
+        line='except (AwsError, NotArmed) as error:\n            emit("not_shared", level=logging.WARNING, '
+        "run=self._id, lanes=lanes",
+        broken='except NotArmed as error:\n            emit("not_shared", level=logging.WARNING, '
+        "run=self._id, lanes=lanes",
+        why="what it could go on with waits for the next one",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="lanes that are to be handed over are looked into",
+        file=_RUN,
+        line="lanes = [lane for lane in self._lease.lanes if not any(lane in share for share in "
+        "self._shares)]",
+        broken="lanes = list(self._lease.lanes)",
+        why="as one of their tasks ends the next one starts, and they are never handed over",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="pauses when it shares",
+        file=_RUN,
+        line="                self._next_due = self._clock()  # look",
+        broken="                pass  # look",
+        why="while a long action of another lane keeps it, nothing is started for five seconds",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="what was left running in a lane that was handed over is run here as well",
+        file=_RUN,
+        line="            if key.lane not in self._lease.lanes:\n                continue\n",
+        broken="",
+        why="the run that holds the lane has it under way, and it is claimed from it",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="other runs do not count",
+        file=_RUN,
+        line="self._shares_with - self._others(now)",
+        broken="self._shares_with",
+        why="each run starts further ones, beyond the setting",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="runs that have not come yet do not count",
+        file=_RUN,
+        line="return len(owners) + len(to_come)",
+        broken="return len(owners)",
+        why="until they come, more of them are started, beyond the setting",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="runs that came and went count",
+        file=_RUN,
+        line="if all(lanes[number].due <= now for number in share)]",
+        broken="]",
+        why="a long run shares once, and never again",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="a run by hand shares",
+        file=_RUN,
+        line="if backend.function and stop_at else 0",
+        broken="if backend.function else 0",
+        why="who runs it by hand does not see it done",
+        killers=(Killer.SHARING,),
+    ),
+    # The arithmetic, and how a run is told its lanes.
+    Mutant(
+        name="a lane in two shares",
+        file=_SHARING,
+        line="lanes[first::runs]",
+        broken="lanes[first:]",
+        why="one of the two finds it held, and this run gives away what it keeps",
+        killers=(Killer.SHARING,),
+        is_fast=True,
+    ),
+    Mutant(
+        name="one run too few",
+        file=_SHARING,
+        line="return math.ceil(backlog / self._in_time(now, ended))",
+        broken="return math.floor(backlog / self._in_time(now, ended))",
+        why="what is due takes up to twice the time",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="what ended before counts for the pace",
+        file=_SHARING,
+        line="max(ended - self.ended_before, 1)",
+        broken="max(ended, 1)",
+        why="a run that has done much believes that it is fast",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="a run is started without its lanes",
+        file=_FUNCTION,
+        line='{} if lanes is None else {"lanes": list(lanes)}',
+        broken="{}",
+        why="the first of several takes all lanes that are free",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="the lanes of an invocation are not read",
+        file=_FUNCTION,
+        line="    return tuple(lanes)\n",
+        broken="    return None\n",
+        why="the first of several takes all lanes that are free",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
+        name="the handler forgets for which lanes it is",
+        file=_WORKER,
+        line="self._run(id, self.backend, left, lanes_in(event))",
+        broken="self._run(id, self.backend, left)",
+        why="the first of several takes all lanes that are free",
+        killers=(Killer.SHARING,),
+    ),
+)

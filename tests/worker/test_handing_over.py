@@ -1,0 +1,269 @@
+"""The moment in which a run hands lanes over: what happens just then is neither lost nor done twice."""
+
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_infra.testing import MemoryStore
+from duebell_infra.testing.bell import Bell
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsUnavailable
+from duebell_shared.instants import NEVER
+from duebell_shared.rule import Rule
+from duebell_shared.settings import Settings
+from duebell_shared.task import QueueKey
+from duebell_worker import Status, Worker
+from duebell_worker.lease import Lease
+from tests.support import NOON, Clock
+from tests.worker.called import Called
+from tests.worker.dead import die_while_running
+from tests.worker.stage import Stage
+
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+
+
+class WatchedStore(MemoryStore):
+    """A queue in memory that says when a head was read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_head: Callable[[int], object] = lambda _: None
+
+    def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
+        head = super().head(lane, skipping=skipping)
+        self.on_head(lane)
+        return head
+
+
+class Started(Called):
+    """The further runs that are started: for which lanes, and how the record stood at that moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shares: list[list[int]] = []
+        self.records: list[ArmingRecord] = []
+        self.read: Callable[[], ArmingRecord] = lambda: ArmingRecord(lanes=())
+        self.come: Callable[[list[int]], object] = lambda _: None
+
+    def invoke(self, **given: object) -> None:  # type: ignore[override]
+        super().invoke(**given)  # type: ignore[arg-type]
+        if lanes := self.events[-1]["duebell"].get("lanes"):
+            self.shares.append(lanes)
+            self.records.append(self.read())
+            self.come(lanes)
+
+
+@pytest.fixture
+def started() -> Started:
+    return Started()
+
+
+@pytest.fixture
+def store() -> WatchedStore:
+    return WatchedStore()
+
+
+@pytest.fixture
+def most() -> int:
+    """How many runs there may be."""
+    return 4
+
+
+@pytest.fixture
+def backend(clock: Clock, store: WatchedStore, started: Started, most: int) -> Backend:
+    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
+    settings = Settings(lanes=4, max_runs=most)
+    backend = Backend.over(settings, store, rule, clock=clock, sleep=clock.sleep)
+    started.read = backend.armer.read
+    return started.by(backend)
+
+
+@pytest.fixture
+def editor(backend: Backend) -> Editor:
+    return Editor(backend=backend)
+
+
+@pytest.fixture
+def worker(backend: Backend, stage: Stage) -> Worker:
+    """It does one task at a time, each in a second."""
+    worker = Worker(backend=backend, pool=stage, concurrency=1)
+    worker.action("act")(lambda: stage.sleep(1))
+    return worker
+
+
+def in_lane(editor: Editor, lane: int, count: int = 1) -> list[str]:
+    """So many ids of this lane."""
+    ids = [id for number in range(count * 40) if editor.queue.lane_of(id := f"task-{number}") == lane]
+    return ids[:count]
+
+
+def add(editor: Editor, *ids: str, due: datetime = NOON) -> None:
+    editor.add_many({"action": "act", "due": due, "id": id} for id in ids)
+
+
+def test_lanes_are_free_and_rung_for_before_the_runs_for_them_are_started(
+    editor: Editor, worker: Worker, started: Started, clock: Clock
+) -> None:
+    # Given a run that has too much to do, and whose watchdog rings two minutes later than a rule could
+    add(editor, *(f"task-{number}" for number in range(120)))
+    clock.now = NOON + 30 * SECOND
+    # When it shares
+    report = worker.run(time_left=10 * MINUTE)
+    # Then each of the others finds its lanes free, and should it not come, the rule rings for them
+    assert started.shares == [[1], [2], [3]]
+    for lanes, record in zip(started.shares, started.records, strict=True):
+        assert record.lanes_of(report.run) == (0,)
+        assert all(record.lanes[lane].is_free(NOON) for lane in lanes)
+        assert record.is_settled(clock.now)
+        assert record.rings_at == NOON + 2 * MINUTE
+
+
+def test_what_is_added_while_lanes_are_handed_over_is_not_lost(
+    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, started: Started
+) -> None:
+    # Given a run with much to do in one lane and nothing in the others, to which an editor adds
+    add(editor, *in_lane(editor, 0, 120))
+    late = [id for lane in (1, 2, 3) for id in in_lane(editor, lane)]
+
+    def add_later(_: int) -> None:
+        store.on_head = lambda _: None
+        add(editor, *late, due=NOON + HOUR)
+
+    # When it does so just after the first of their heads was read
+    store.on_head = add_later
+    worker.run(time_left=10 * MINUTE)
+    # Then each is known to be due when that task is
+    assert started.shares == [[1], [2], [3]]
+    for record in (started.records[0], backend.armer.read()):
+        assert [record.lanes[lane].due for lane in (1, 2, 3)] == [NOON + HOUR] * 3
+
+
+def test_a_lane_is_handed_over_due_at_its_head_whatever_came_and_went(
+    editor: Editor, worker: Worker, started: Started
+) -> None:
+    # Given a run during which an earlier task is added and cancelled again
+    add(editor, *(f"task-{number}" for number in range(120)))
+    cancelled: list[str] = []
+
+    @worker.action("fickle")
+    def fickle() -> None:
+        for lane in (1, 2, 3):
+            id = next(f"gone-{n}" for n in range(99) if editor.queue.lane_of(f"gone-{n}") == lane)
+            editor.add("act", due=NOON - HOUR, id=id)
+            editor.cancel(id)
+            cancelled.append(id)
+
+    editor.add("fickle", due=NOON - SECOND)
+    # When it hands the lanes over
+    worker.run(time_left=10 * MINUTE)
+    # Then nothing is left of that
+    assert len(cancelled) == 3
+    assert [started.records[0].lanes[lane].due for lane in (1, 2, 3)] == [NOON] * 3
+
+
+def test_a_run_that_cannot_read_a_head_keeps_the_lanes_and_starts_nobody_for_them_yet(
+    editor: Editor, worker: Worker, store: WatchedStore, started: Started
+) -> None:
+    # Given a table that does not answer when lanes are to be handed over
+    add(editor, *(f"task-{number}" for number in range(120)))
+
+    def fail(_: int) -> None:
+        store.on_head = lambda _: None
+        raise AwsUnavailable("so it is")
+
+    store.on_head = fail
+    # When a run shares
+    report = worker.run(time_left=10 * MINUTE)
+    # Then it goes on, and hands them over later
+    assert started.shares == [[1], [2], [3]]
+    assert all(record.lanes_of(report.run) == (0,) for record in started.records)
+    assert report.done > 10
+
+
+def test_a_rule_that_cannot_be_set_then_does_not_end_the_run(
+    editor: Editor, worker: Worker, backend: Backend, started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a rule that cannot be set from the moment on in which a run knows that it has too much to do
+    add(editor, *(f"task-{number}" for number in range(120)))
+    set_rule = backend.rule.ring_at
+
+    def ring_at(minute: datetime | None, **given: timedelta) -> bool:
+        if 5 * SECOND < backend.clock() - NOON < MINUTE and not started.shares:
+            raise AwsUnavailable("so it is")
+        return set_rule(minute, **given)
+
+    backend.clock.now = NOON + 30 * SECOND  # type: ignore[attr-defined]
+    monkeypatch.setattr(backend.rule, "ring_at", ring_at)
+    # When it hands lanes over
+    report = worker.run(time_left=10 * MINUTE)
+    # Then it goes on with the lane that is left, and the others are started
+    assert started.shares == [[1], [2], [3]]
+    assert (report.lost_lease, report.lanes) == (False, 1)
+
+
+def test_a_task_left_running_in_a_lane_that_was_handed_over_is_left_to_the_run_that_has_it(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, started: Started
+) -> None:
+    # Given a task that a run left running when it died, among many that are due
+    [left] = in_lane(editor, 2)
+    add(editor, left)
+    die_while_running(backend, clock, left)
+    add(editor, *(f"more-{number}" for number in range(120)))
+    # When the next run finds that, and then hands its lane over
+    worker.run(time_left=10 * MINUTE)
+    # Then it has not touched it
+    assert [2] in started.shares
+    assert (editor.get(left).status, editor.get(left).attempt) == (Status.RUNNING, 1)
+
+
+@pytest.mark.parametrize("most", [2])
+def test_a_run_whose_helpers_have_come_and_gone_may_share_again(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, started: Started
+) -> None:
+    # Given runs that come at once and give their lanes back empty
+    def come(lanes: list[int]) -> None:
+        run = Lease(backend.armer, f"run-{lanes}", clock, only=lanes)
+        run.clear()
+        run.release(dict.fromkeys(run.lanes, NEVER), unless_due_within=None)
+
+    started.come = come
+    add(editor, *(f"task-{number}" for number in range(240)))
+    # When there is still too much to do
+    worker.run(time_left=10 * MINUTE)
+    # Then further ones are started
+    assert started.shares == [[1, 3], [2]]
+
+
+def test_lanes_that_are_to_be_handed_over_are_not_looked_into_any_more(
+    editor: Editor, backend: Backend, stage: Stage, clock: Clock, started: Started
+) -> None:
+    # Given a task that takes long, in a lane with many others
+    worker = Worker(backend=backend, pool=stage, concurrency=2)
+    starts: list[tuple[datetime, int]] = []
+    worker.action("long")(lambda: stage.sleep(60))
+
+    @worker.action("act")
+    def act(payload: int) -> None:
+        starts.append((clock.now, payload))
+        stage.sleep(1)
+
+    ids = [f"task-{number}" for number in range(400)]
+    editor.add_many(
+        {"action": "act", "due": NOON, "id": id, "payload": editor.queue.lane_of(id)} for id in ids
+    )
+    editor.add(
+        "long",
+        due=NOON - SECOND,
+        id=next(f"long-{n}" for n in range(99) if editor.queue.lane_of(f"long-{n}") == 2),
+    )
+    # When the run shares, and cannot give that lane away yet
+    worker.run(time_left=10 * MINUTE)
+    # Then it starts none of the others in it, and goes on with those of the lane that it keeps at once
+    assert started.shares[-1] == [2]
+    shared_at = max(at for at, lane in starts if lane != 0)
+    assert shared_at < NOON + 10 * SECOND
+    assert max(after - before for (before, _), (after, _) in pairwise(starts)) <= SECOND

@@ -121,18 +121,10 @@ OF_DIRECT_CALLS = (
     Mutant(
         name="called without a note of it",
         file=_ARMER,
-        line="return called != record and self._store.swap_record(record, called) is not None",
-        broken="return called != record",
+        line="            return called\n\n        self.change(call)",
+        broken="            return record\n\n        self.change(call)",
         why="nobody else knows of it, and a burst of adds calls a run each",
         killers=(Killer.CALLING,),
-    ),
-    Mutant(
-        name="called though the note of it was not made",
-        file=_ARMER,
-        line="return called != record and self._store.swap_record(record, called) is not None",
-        broken="return called != record and self._store.swap_record(record, called) is not record",
-        why="of two who want a run at once, each calls one",
-        killers=(Killer.ARMER, Killer.ARMING, Killer.CALLING),
     ),
     Mutant(
         name="the record is read for each add",
@@ -145,7 +137,7 @@ OF_DIRECT_CALLS = (
     Mutant(
         name="who cannot call fails",
         file=_BACKEND,
-        line="except (AwsError, NotDeployed) as error:",
+        line="except (AwsError, NotArmed, NotDeployed) as error:",
         broken="except NotDeployed as error:",
         why="an add raises though its task is stored and the rule set",
         killers=(Killer.CALLING,),

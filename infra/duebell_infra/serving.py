@@ -113,9 +113,6 @@ def _greet(service: LocalService, stack: EmbeddedStack, url: str, say: Callable[
         else "worker   none, so every task will fail: give your actions with --actions MODULE:ATTRIBUTE"
     )
     say("in another terminal, the command line and your services reach it with:")
-    say(
-        "  export "
-        + " ".join(f"{name}={value}" for name, value in stack.environment.items())
-    )
+    say("  export " + " ".join(f"{name}={value}" for name, value in stack.environment.items()))
     say("  duebell add ACTION --in 2m")
     say("Ctrl-C stops it and keeps what is in the queue")

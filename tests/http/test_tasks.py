@@ -217,6 +217,8 @@ def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
         "rings_at": "2026-12-31T00:00:00.000Z",
         "next_due": "2026-12-31T00:00:00.000Z",
         "armed": True,
+        "precision": "minute",
+        "last_run": None,
         "lanes": 4,
         "running": 0,
     }

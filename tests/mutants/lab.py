@@ -61,7 +61,11 @@ class Lab:
             return "went on for ever"
         if done.returncode == 0:
             return None
-        said = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR", "seed"))]
+        said = [
+            line
+            for line in done.stdout.splitlines()
+            if line.startswith(("FAILED tests", "ERROR tests", "seed"))
+        ]
         return (said or [(done.stderr or done.stdout).strip()[-300:]])[0]
 
     def killed_by(self, mutant: Mutant) -> tuple[Killer, str] | None:

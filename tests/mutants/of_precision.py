@@ -78,9 +78,9 @@ OF_PRECISION = (
     Mutant(
         name="waits beyond its time",
         file=_RUN,
-        line="        until = min(until, self._stop_at) if self._stop_at and most < 0 else until\n",
-        broken="",
-        why="Lambda ends the process with the lanes held",
+        line="until = min(until, self._stop_at) if",
+        broken="until = min(until, self._stop_at + timedelta(seconds=4)) if",
+        why="the time that is kept for giving the lanes back is waited away, and Lambda ends the process",
         killers=(Killer.PRECISION,),
     ),
     Mutant(

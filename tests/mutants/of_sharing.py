@@ -78,6 +78,17 @@ OF_SHARING = (
         why="when neither the run that was started comes, nor this one ends, only its watchdog rings",
         killers=(Killer.SHARING,),
     ),
+    Mutant(
+        name="lanes that were handed over count as held while the rule is set",
+        file=_LEASE,
+        line="        self.lanes = tuple(lane for lane in self.lanes if lane not in heads)\n"
+        "        self._check(record)\n        self._armer.ensure(record)\n",
+        broken="        self._armer.ensure(record)\n"
+        "        self.lanes = tuple(lane for lane in self.lanes if lane not in heads)\n"
+        "        self._check(record)\n",
+        why="when the rule cannot be set, nobody is started, and the run takes its lease for lost",
+        killers=(Killer.SHARING,),
+    ),
     # The run that shares.
     Mutant(
         name="not cleared before handing over",

@@ -50,8 +50,8 @@ class Started(Called):
         self.read: Callable[[], ArmingRecord] = lambda: ArmingRecord(lanes=())
         self.come: Callable[[list[int]], object] = lambda _: None
 
-    def invoke(self, **given: object) -> None:
-        super().invoke(**given)  # type: ignore[arg-type]
+    def invoke(self, **given: Any) -> None:
+        super().invoke(**given)
         if lanes := self.events[-1]["duebell"].get("lanes"):
             self.shares.append(lanes)
             self.records.append(self.read())
@@ -186,22 +186,31 @@ def test_a_run_that_cannot_read_a_head_keeps_the_lanes_and_starts_nobody_for_the
 
 
 def test_a_rule_that_cannot_be_set_then_does_not_end_the_run(
-    editor: Editor, worker: Worker, backend: Backend, started: Started, monkeypatch: pytest.MonkeyPatch
+    editor: Editor,
+    worker: Worker,
+    backend: Backend,
+    clock: Clock,
+    *,
+    started: Started,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Given a rule that cannot be set from the moment on in which a run knows that it has too much to do
+    # Given a rule that cannot be set from when lanes are free until runs were started for them
     add(editor, *(f"task-{number}" for number in range(120)))
     set_rule = backend.rule.ring_at
+    refused: list[datetime] = []
 
     def ring_at(minute: datetime | None, **given: Any) -> bool:
-        if 5 * SECOND < backend.clock() - NOON < MINUTE and not started.shares:
+        if not started.shares and any(lane.owner is None for lane in backend.armer.read().lanes):
+            refused.append(clock.now)
             raise AwsUnavailable("so it is")
         return set_rule(minute, **given)
 
-    backend.clock.now = NOON + 30 * SECOND  # type: ignore[attr-defined]
+    clock.now = NOON + 30 * SECOND
     monkeypatch.setattr(backend.rule, "ring_at", ring_at)
-    # When it hands lanes over
+    # When a run hands lanes over
     report = worker.run(time_left=10 * MINUTE)
-    # Then it goes on with the lane that is left, and the others are started
+    # Then it goes on with the one that is left, and the others are started
+    assert refused
     assert started.shares == [[1], [2], [3]]
     assert (report.lost_lease, report.lanes) == (False, 1)
 

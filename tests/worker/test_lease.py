@@ -1,7 +1,9 @@
 """The lease: held lanes are left alone, a dead run's are taken over, and who lost it writes nothing more."""
 
+from collections.abc import Callable
+from concurrent.futures import Future
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from duebell_worker import Status, Task, Worker
 from duebell_worker.lease import LEASE, Lease, LeaseLost
 from tests.support import NOON, Clock
 from tests.worker.dead import die
+from tests.worker.hooks import Hooks
 from tests.worker.stage import Stage
 
 if TYPE_CHECKING:
@@ -127,6 +130,55 @@ def test_a_run_that_lost_its_lease_writes_nothing_more(
     assert (editor.get("a").attempt, editor.get("a").run != report.run) == (2, True)
     assert editor.get("b").status is Status.SCHEDULED
     assert report.rings_at == NOON + LEASE + timedelta(minutes=1)
+
+
+class StandingStill(InlinePool):
+    """A pool of a process that stands still when it is to start something."""
+
+    def __init__(self, for_so_long: Callable[[], object]) -> None:
+        self._stand_still = for_so_long
+
+    def submit(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
+        self._stand_still()
+        return super().submit(call, *arguments)
+
+
+def test_a_run_that_lost_its_lease_claims_nothing_more(
+    editor: Editor, backend: Backend, clock: Clock
+) -> None:
+    # Given a process that stands still between its look and its claim, while another run takes over
+    def stand_still() -> None:
+        clock.advance(LEASE)
+        Lease(backend.armer, "other", clock)
+
+    worker = Worker(backend=backend, pool=lambda _: StandingStill(stand_still))
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    # When it goes on
+    report = worker.run()
+    # Then it leaves the task to the other one
+    assert report.lost_lease
+    assert (editor.get("a").status, editor.get("a").attempt) == (Status.SCHEDULED, 0)
+
+
+def test_a_run_that_lost_its_lease_over_a_claim_does_not_call_the_action(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, aws: Hooks
+) -> None:
+    # Given a process that stands still while its claim is answered, while another run takes over
+    called = []
+    worker.action("act")(lambda: called.append("act"))
+    editor.add("act", due=NOON, id="a")
+
+    def stand_still(**_: object) -> None:
+        clock.advance(LEASE)
+        Lease(backend.armer, "other", clock)
+
+    aws.after("dynamodb.UpdateItem", stand_still)
+    # When it goes on
+    report = worker.run()
+    # Then the attempt counts, for it may have been made, and it was not
+    assert (report.lost_lease, called) == (True, [])
+    assert (editor.get("a").status, editor.get("a").attempt) == (Status.RUNNING, 1)
 
 
 def test_a_lease_that_ran_out_while_nobody_took_over_goes_on(

@@ -89,7 +89,7 @@ def _to_the_second(dues: Iterator[datetime], delay: Callable[[Random], float], t
     while len(late) < tasks:
         now = _rung(due - HEAD_START, now, delay, random) + timedelta(seconds=_ARM)
         ends = now + timedelta(seconds=_STAY)
-        while due <= now + HEAD_START + LEAD:
+        while due <= now + HEAD_START + LEAD and len(late) < tasks:
             if due > ends:
                 now = max(now, ends) + timedelta(seconds=_START + _ARM)
                 ends = now + timedelta(seconds=_STAY)

@@ -372,10 +372,8 @@ class Editor:
                 raise TaskChanged(id, expected=rev, rev=task.rev)
             try:
                 changed = change(task)
-            except (
-                TaskConflict
-            ):  # it may have been made before, and never answered: then the rule is yet to follow
-                self._arm([task])
+            except TaskConflict:
+                self._arm([task])  # it may have been made before, and never answered
                 raise
             if self._store.save(task, changed):
                 self._arm([changed] if changed.queued != task.queued else [])

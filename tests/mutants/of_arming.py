@@ -149,6 +149,14 @@ OF_ARMING = (
         killers=(Killer.MEANWHILE, Killer.HISTORIES),
     ),
     Mutant(
+        name="not armed for a change that was made and never answered",
+        file=_EDITOR,
+        line="                self._arm([task])\n                raise\n",
+        broken="                raise\n",
+        why="the change is refused when it is repeated, and the rule stays at the later time",
+        killers=(Killer.CHANGED,),
+    ),
+    Mutant(
         name="armed without lowering",
         file=_EDITOR,
         line="self._armer.ensure(self._armer.lower(dues))",

@@ -118,6 +118,14 @@ OF_SHARING = (
         killers=(Killer.SHARING,),
     ),
     Mutant(
+        name="a lane is waited for however long its task takes",
+        file=_RUN,
+        line="if not ready and self._clock() >= self._share_by:",
+        broken="if False:",
+        why="beside an action that hangs, all else in its lanes is left until the time is up",
+        killers=(Killer.SHARING,),
+    ),
+    Mutant(
         name="further runs are started before the lanes are given back",
         file=_RUN,
         line="        try:\n            self._lease.clear()\n            self._lease.hand_over({",

@@ -261,7 +261,7 @@ def test_with_a_head_start_the_rule_rings_before_due_dates_and_at_the_end_of_lea
         (NOON, timedelta(0), NOON + MINUTE, True),
         (NOON, timedelta(0), NOON, False),  # it rings at this moment
         (NOON, timedelta(0), None, True),
-        (NOON + SECOND, timedelta(0), NOON + MINUTE, False),  # a run would not wait for it
+        (NOON + SECOND, timedelta(0), NOON + 2 * MINUTE, False),  # a run would not wait for it
         (NOON + SECOND, HEAD_START, NOON + MINUTE, True),
         (NOON + HEAD_START + MINUTE, HEAD_START, NOON + MINUTE, False),
         (NOON + HEAD_START + MINUTE, HEAD_START, NOON + 2 * MINUTE, True),
@@ -281,6 +281,7 @@ def test_a_run_is_called_when_the_rule_rings_too_late(
 def test_a_held_lane_calls_nobody_until_its_lease_has_run_out(due: datetime) -> None:
     record = ArmingRecord(lanes=(held(due, until=SOON),), rings_at=LATER)
     assert not record.rings_too_late(SOON - SECOND)
+    assert not record.ringing_ahead(HEAD_START).rings_too_late(SOON - SECOND)
     assert record.rings_too_late(SOON)
 
 

@@ -157,7 +157,7 @@ def test_a_lane_is_handed_over_due_at_its_head_whatever_came_and_went(
             editor.add("act", due=NOON, id=id)
             editor.cancel(id)
             cancelled.append(id)
-        stage.sleep(60)
+        stage.sleep(62)
 
     editor.add("fickle", due=NOON)
     # When it hands the lanes over

@@ -88,7 +88,7 @@ def test_the_rule_follows_the_queue(
     [
         # Offsets other than UTC.
         (datetime(2026, 12, 31, tzinfo=ZoneInfo("Europe/Berlin")), "cron(0 23 30 12 ? 2026)"),
-        (datetime(2026, 7, 1, 9, tzinfo=ZoneInfo("America/New_York")), "cron(2 12 21 11 ? 2026)"),
+        (datetime(2026, 7, 1, 9, tzinfo=ZoneInfo("America/New_York")), "cron(1,2 12 21 11 ? 2026)"),
         (datetime(2027, 7, 1, 9, tzinfo=ZoneInfo("America/New_York")), "cron(0 13 1 7 ? 2027)"),
         (datetime(2027, 1, 1, tzinfo=timezone(timedelta(hours=5, minutes=45))), "cron(15 18 31 12 ? 2026)"),
         # Seconds within a minute: the first whole minute that is not before.
@@ -96,11 +96,12 @@ def test_the_rule_follows_the_queue(
         (datetime(2026, 12, 31, 10, 5, 0, 1, tzinfo=UTC), "cron(6 10 31 12 ? 2026)"),
         (datetime(2026, 12, 31, 23, 59, 59, tzinfo=UTC), "cron(0 0 1 1 ? 2027)"),
         (datetime(2028, 2, 28, 23, 59, 1, tzinfo=UTC), "cron(0 0 29 2 ? 2028)"),
-        # In the past, now, in the current minute, in the next: the first minute that is safe. It is 12:00:20.
-        (datetime(1999, 1, 1, tzinfo=UTC), "cron(2 12 21 11 ? 2026)"),
-        (timedelta(0), "cron(2 12 21 11 ? 2026)"),
-        (NOON + timedelta(seconds=59), "cron(2 12 21 11 ? 2026)"),
-        (NOON + timedelta(minutes=1), "cron(2 12 21 11 ? 2026)"),
+        # In the past, now, in the current minute, in the next: the first minute that is safe, and the one
+        # before, which mostly comes. It is 12:00:20.
+        (datetime(1999, 1, 1, tzinfo=UTC), "cron(1,2 12 21 11 ? 2026)"),
+        (timedelta(0), "cron(1,2 12 21 11 ? 2026)"),
+        (NOON + timedelta(seconds=59), "cron(1,2 12 21 11 ? 2026)"),
+        (NOON + timedelta(minutes=1), "cron(1,2 12 21 11 ? 2026)"),
         (NOON + timedelta(minutes=2), "cron(2 12 21 11 ? 2026)"),
         (NOON + timedelta(minutes=2, seconds=1), "cron(3 12 21 11 ? 2026)"),
         # The last minute there is.

@@ -33,6 +33,7 @@ class Killer(Enum):
     SHARING = ("-m", "pytest", "tests/worker/test_sharing.py", "tests/worker/test_handing_over.py")
     HANDLER = ("-m", "pytest", "tests/worker", "-k", "handler or entry")
     SCENARIO = ("-m", "pytest", "tests/test_seed_scenario.py", "tests/test_call_counts.py")
+    COSTS = ("-m", "pytest", "tests/test_call_counts.py")
     MEANWHILE = ("-m", "pytest", "tests/poison/test_meanwhile.py")
     SHAPES = ("-m", "pytest", "tests/shapes", "-k", "due_later or no_time or without_a_zone or years")
 

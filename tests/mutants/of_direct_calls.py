@@ -164,7 +164,7 @@ OF_DIRECT_CALLS = (
         line="if self.function is None or not record.rings_too_late(self.clock()):",
         broken="if self.function is None:",
         why="an add of what is due later costs a read more",
-        killers=(Killer.SCENARIO, Killer.CALLING),
+        killers=(Killer.COSTS, Killer.CALLING),
     ),
     Mutant(
         name="who cannot call fails",

@@ -19,7 +19,7 @@ def stack_editor(stack: EmbeddedStack) -> Editor:
 @pytest.fixture
 def deployer(stack: EmbeddedStack, request: pytest.FixtureRequest) -> Iterator[Deployer]:
     """A stack of the test's own, named after it, beside the shared one; all of it is gone afterwards."""
-    name = request.function.__name__.removeprefix("test_").replace("_", "-")[:40]
+    name = request.function.__name__.removeprefix("test_").replace("_", "-")[:30].rstrip("-")
     deployer = Deployer(stack, name)
     yield deployer
     deployer.destroy(Queue.DELETE)

@@ -151,8 +151,8 @@ OF_ARMING = (
     Mutant(
         name="not armed for a change that was made and never answered",
         file=_EDITOR,
-        line="                self._arm([task])\n                raise\n",
-        broken="                raise\n",
+        line="                self._arm([task])  # it may have been made before, and never answered\n",
+        broken="",
         why="the change is refused when it is repeated, and the rule stays at the later time",
         killers=(Killer.CHANGED,),
     ),

@@ -69,7 +69,7 @@ class Run:
         """Tasks run in `pool`, at most `places` at a time; of the free lanes it takes `lanes`, or all.
 
         From `stop_at` on no task is started, and at `leave_at` those that still run are given up on: a failed
-        attempt, retried later. Without these it does what is due, and neither waits nor shares.
+        attempt, retried later. Without these it does what is due, or is in a moment, and shares nothing.
         """
         self._id = id
         self._backend = backend

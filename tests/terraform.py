@@ -57,15 +57,22 @@ class Terraform:
         return done.stdout
 
     def apply(self) -> None:
-        """Apply what the files say, if need be in two goes.
+        """Apply what the files say."""
+        self._in_two_goes("apply")
 
-        On a busy machine the emulator loses an answer now and then. A second go finds what is there already,
-        as it would for a person.
+    def destroy(self) -> None:
+        """Destroy what there is."""
+        self._in_two_goes("destroy")
+
+    def _in_two_goes(self, command: str) -> None:
+        """On a busy machine the emulator loses an answer now and then.
+
+        A second go finds what is there already, as it would for a person.
         """
         try:
-            self("apply", "-auto-approve")
+            self(command, "-auto-approve")
         except AssertionError:
-            self("apply", "-auto-approve")
+            self(command, "-auto-approve")
 
     def plan(self, *options: str) -> list[Change]:
         """What would change; the plan itself is kept for `apply_plan`."""

@@ -58,7 +58,7 @@ def terraform(tmp_path: Path, module: Path, stack: EmbeddedStack) -> Iterator[Te
     (tmp_path / "main.tf").write_text(ROOT.format(name=NAME, actions=ACTIONS, region=region))
     terraform = Terraform(tmp_path, embedded_environment(stack.endpoint_url))
     yield terraform
-    terraform("destroy", "-auto-approve")
+    terraform.destroy()
     if NAME in stack.session.client("dynamodb").list_tables()["TableNames"]:
         stack.session.client("dynamodb").delete_table(TableName=NAME)
 
@@ -131,6 +131,6 @@ def test_the_whole_way(terraform: Terraform, module: Path, stack: EmbeddedStack)
 
     # And the table outlives the rest when it is taken out of Terraform's hands first
     terraform.run("state", "rm", "module.duebell.aws_dynamodb_table.queue")
-    terraform("destroy", "-auto-approve")
+    terraform.destroy()
     assert dynamodb.list_tables()["TableNames"].count(NAME) == 1
     assert editor.get("later").due == later.due

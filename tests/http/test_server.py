@@ -134,6 +134,26 @@ def test_streams_of_changes_end_with_the_server(editor: Editor, monkeypatch: pyt
     assert stream.read().endswith(b": still here\n\n")
 
 
+def test_connections_that_do_not_end_in_time_are_closed(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a shutdown that leaves a connection behind, as one of somebody who does not read
+    async def shutdown(self: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        for listening in self.servers:
+            listening.close()
+
+    monkeypatch.setattr(uvicorn.Server, "shutdown", shutdown)
+    with serving(editor, "127.0.0.1", monkeypatch) as url:
+        host, _, port = url.removeprefix("http://").removesuffix("/").partition(":")
+        client = socket.create_connection((host, int(port)), timeout=30)
+        client.sendall(f"HEAD /openapi.json HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        assert client.recv(1)
+    # Then it is closed when the server has ended; a warning of one left open would fail the test
+    with client:
+        while client.recv(65_536):
+            pass
+
+
 def test_a_port_that_is_taken_is_said(editor: Editor) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]

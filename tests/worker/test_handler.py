@@ -40,6 +40,20 @@ def test_what_the_event_is_does_not_matter(worker: Worker, clock: Clock, event: 
     assert worker.handler(event, Context(clock))["lanes"] == 4
 
 
+def test_an_invocation_for_no_lane_sets_a_rule_right_that_someone_else_has_set(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock
+) -> None:
+    # Given a task, and the rule parked by someone who knows nothing of it
+    editor.add("act", due=timedelta(hours=1), id="a")
+    backend.rule.ring_at(None, within=timedelta(seconds=20))
+
+    # When the worker is invoked for no lane, then the rule rings for the task, and no lane was taken
+    answer = worker.handler({"duebell": {"lanes": []}}, Context(clock))
+    assert answer["lanes"] == 0
+    assert backend.rule.read().is_at(NOON + timedelta(hours=1))
+    assert editor.status().healthy
+
+
 def test_the_run_keeps_within_the_invocations_time(
     editor: Editor, staged: Worker, stage: Stage, clock: Clock
 ) -> None:

@@ -68,6 +68,8 @@ class Run:
     ) -> None:
         """Tasks run in `pool`, at most `places` at a time; of the free lanes it takes `lanes`, or all.
 
+        One for no lanes was asked for by someone who may have set the rule elsewhere: it sets that right.
+
         From `stop_at` on no task is started, and at `leave_at` those that still run are given up on: a failed
         attempt, retried later. Without these it does what is due, or is in a moment, and shares nothing.
         """
@@ -81,6 +83,7 @@ class Run:
         self._head_start = backend.settings.head_start
         self._waits = bool(self._head_start) and stop_at is not None
         self._shares_with = backend.settings.max_runs if backend.function and stop_at else 0
+        self._only_arms = lanes == ()
         self._lease = Lease(backend.armer, id, backend.clock, only=lanes, head_start=self._head_start)
         self._renew_at = self._lease.renew_at
         self._attempts = Attempts(
@@ -114,7 +117,8 @@ class Run:
         except LeaseLost:
             lost = True
             emit("lease_lost", level=logging.WARNING, run=self._id)
-        record = self._backend.armer.ensure()
+        armer = self._backend.armer
+        record = armer.verify() if self._only_arms else armer.ensure()
         self._backend.hasten(record)
         return self._attempts.tally.report(
             run=self._id,

@@ -1,5 +1,6 @@
 """The HTTP editor on a port of this machine."""
 
+import asyncio
 import ipaddress
 import os
 import socket
@@ -56,7 +57,7 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """Tells the streams of changes to end when it does, for they never would."""
+    """Ends with nothing left open: streams of changes never end by themselves, some connections too late."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
         super().__init__(config)
@@ -65,6 +66,9 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.ending.set()
         await super().shutdown(sockets)
+        for connection in self.server_state.connections:  # who does not read, or came at the last moment
+            connection.transport.abort()
+        await asyncio.sleep(0)  # they are closed in the loop's next turn
 
 
 def _config(app: FastAPI) -> uvicorn.Config:

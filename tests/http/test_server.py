@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import signal
 import socket
 import threading
 import urllib.error
@@ -16,6 +17,7 @@ from fastapi import FastAPI
 
 from duebell_editor import DuebellError, Editor, InvalidSettings
 from duebell_editor.http import serve, server
+from duebell_infra.ending import Ended, ended_by_signal
 
 ODD_IDS = [
     "plain",
@@ -152,6 +154,37 @@ def test_connections_that_do_not_end_in_time_are_closed(
     with client:
         while client.recv(65_536):
             pass
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_in_the_middle_of_a_request_ends_the_server(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    # Given a server that is told to end while it answers a request
+    def create_app(*given: Any, **named: Any) -> FastAPI:
+        app = real(*given, **named)
+
+        @app.middleware("http")
+        async def interrupt(request: Any, call_next: Any) -> Any:
+            signal.raise_signal(number)
+            return await call_next(request)
+
+        return app
+
+    real = server.__dict__["create_app"]
+    monkeypatch.setattr(server, "create_app", create_app)
+    answers: list[bytes] = []
+    clients: list[threading.Thread] = []
+
+    def connect(url: str) -> None:
+        clients.append(threading.Thread(target=lambda: answers.append(ask(f"{url}api/tasks"))))
+        clients[0].start()
+
+    # When it serves, it answers and ends, and the caller's handler is told at last
+    with pytest.raises(Ended), ended_by_signal():
+        serve(editor, port=0, started=connect)
+    clients[0].join(timeout=30)
+    assert json.loads(answers[0]) == {"tasks": [], "cursor": None}
 
 
 def test_a_port_that_is_taken_is_said(editor: Editor) -> None:

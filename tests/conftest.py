@@ -12,7 +12,7 @@ from duebell_infra.local import EmbeddedStack
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from tests.e2e.support import ACTIONS, HERE
-from tests.partiql import partiql_inserts
+from tests.partiql import partiql_batches
 from tests.support import REGION, Calls, Clock, create_rule, create_table
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def clock() -> Clock:
 @pytest.fixture
 def session() -> Iterator[boto3.Session]:
     """A session on moto, with the table and the rule as the stack creates them."""
-    with mock_aws(), partiql_inserts():
+    with mock_aws(), partiql_batches():
         session = boto3.Session(region_name=REGION)
         create_table(session)
         create_rule(session)

@@ -8,7 +8,7 @@ from typing import Any
 import boto3
 import msgspec
 from moto import mock_aws
-from tests.partiql import partiql_inserts
+from tests.partiql import partiql_batches
 from tests.support import REGION, Clock, create_rule, create_table
 
 from bench.queues import PAYLOAD
@@ -77,7 +77,7 @@ def _give_up() -> None:
 
 @contextmanager
 def _scene() -> Iterator[_Scene]:
-    with mock_aws(), partiql_inserts():  # brings credentials of its own
+    with mock_aws(), partiql_batches():  # brings credentials of its own
         session = boto3.Session(region_name=REGION)
         create_table(session)
         create_rule(session)

@@ -57,6 +57,11 @@ data "aws_iam_policy_document" "worker" {
   source_policy_documents = [data.aws_iam_policy_document.editor.json]
 
   statement {
+    sid       = "Claim"
+    actions   = ["dynamodb:PartiQLUpdate"]
+    resources = [local.table]
+  }
+  statement {
     sid       = "Log"
     actions   = ["logs:CreateLogStream", "logs:PutLogEvents"]
     resources = ["${aws_cloudwatch_log_group.worker.arn}:*"]

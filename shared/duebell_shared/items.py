@@ -257,28 +257,17 @@ def task_of(item: Mapping[str, Any]) -> Task:
         raise UnreadableTask(id, error) from error
 
 
-def changes(old: Task, new: Task) -> dict[str, Any]:
-    """What makes `new` of `old`, as UpdateItem is told it: the attributes that differ."""
-    sets, removes = [], []
-    names: dict[str, str] = {}
-    values: dict[str, Any] = {}
+def changes(old: Task, new: Task) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """What makes `new` of `old`: the attributes that differ, as they are to be, and those that go."""
+    sets, removes = {}, []
     for field, attribute in _ATTRIBUTES:
         if getattr(old, field) == getattr(new, field):
             continue
-        names[f"#{field}"] = attribute.attr_name
         if (value := _stored(new, field)) is None:
-            removes.append(f"#{field}")
+            removes.append(attribute.attr_name)
         else:
-            sets.append(f"#{field} = :{field}")
-            values[f":{field}"] = {attribute.attr_type: attribute.serialize(value)}
-    expression = f"SET {', '.join(sets)}" if sets else ""
-    if removes:
-        expression += f" REMOVE {', '.join(removes)}"
-    return {
-        "UpdateExpression": expression,
-        "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": values,
-    }
+            sets[attribute.attr_name] = {attribute.attr_type: attribute.serialize(value)}
+    return sets, removes
 
 
 def _stored(task: Task, field: str) -> Any:

@@ -16,7 +16,7 @@ from .task import QueueKey, Status, Task
 
 __all__ = ["AT_ONCE", "Store"]
 
-#: As many tasks can be inserted at once.
+#: As many tasks can be written at once.
 AT_ONCE = 25
 
 
@@ -50,6 +50,12 @@ class Store(Protocol):
         Eligible: the stored `rev` is `old.rev`.
         """
 
+    def save_many(self, changes: Sequence[tuple[Task, Task]]) -> list[bool | DuebellError]:
+        """Write one to AT_ONCE changes, each as `save` does, whatever becomes of the others.
+
+        What became of each, in order: as `save` returns it, or the error that it would raise. Raises none.
+        """
+
     def get(self, lane: int, id: str) -> Task | None:
         """One task; None if there is none."""
 
@@ -61,6 +67,14 @@ class Store(Protocol):
 
         Eligible: it has this `status` (scheduled; or running, when the run that started it is gone) and is
         queued for exactly this moment. Else None.
+        """
+
+    def claim_many(
+        self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
+    ) -> list[Task | DuebellError | None]:
+        """Start one to AT_ONCE attempts, each as `claim` does, whatever becomes of the others.
+
+        What became of each, in order: as `claim` returns it, or the error that it would raise. Raises none.
         """
 
     def queued(

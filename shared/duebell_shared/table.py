@@ -13,7 +13,8 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
@@ -21,10 +22,11 @@ from pynamodb.exceptions import PynamoDBException
 from pynamodb.expressions.condition import Condition
 
 from .arming import ArmingRecord
+from .batching import INSERT, UPDATE, BatchWrite, Written
 from .endpoint import way_out
 from .errors import AwsRefused, AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
-from .inserting import BatchInsert, Inserted
 from .instants import NEVER, render, to_utc
+from .item_update import Item, ItemUpdate
 from .items import ARMING, UNREADABLE, changes, item_of, items_of, task_of
 from .task import QueueKey, Status, Task
 
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["DynamoTable"]
 
 _LOG = logging.getLogger("duebell.table")
+
+_T = TypeVar("_T")
 
 #: Keys read at a time. A page of 1 MB would hold thousands, and most are never looked at.
 _PAGE = 200
@@ -53,12 +57,6 @@ _PASSING = {
 #: What a call that fails raises, made by the client itself or by pynamodb.
 _FAILED = (PynamoDBException, ClientError, BotoCoreError)
 
-#: What a claim makes of a task.
-_START = (
-    "SET #status = :running, #attempt = #attempt + :one, rev = rev + :one, "
-    "started_at = :now, #run = :run, lateness_ms = :lateness"
-)
-
 #: What reading an item raises that no version of ours has written.
 _UNREADABLE = (ValueError, TypeError, AttributeError)
 
@@ -70,7 +68,8 @@ class DynamoTable:
         self.name = name
         self._client = client
         self._tasks, self._arming = items_of(name, client)
-        self._insert_batch = BatchInsert(name, client)
+        self._insert_batch = BatchWrite(name, client, INSERT)
+        self._update_batch = BatchWrite(name, client, UPDATE)
 
     def read_record(self) -> ArmingRecord | None:
         with self._aws():
@@ -112,12 +111,19 @@ class DynamoTable:
         ]
 
     def save(self, old: Task, new: Task) -> bool:
-        update = changes(old, new)
-        update["ConditionExpression"] = "rev = :as_read"
-        update["ExpressionAttributeValues"][":as_read"] = {"N": str(old.rev)}
         with self._aws():
-            made = _is_made(lambda: self._update(old.lane, old.id, update))
+            made = self._update(_change(old, new))
             return bool(made) or self.get(old.lane, old.id) == new
+
+    def save_many(self, changes: Sequence[tuple[Task, Task]]) -> list[bool | DuebellError]:
+        try:
+            written = self._update_many([_change(old, new) for old, new in changes])
+        except DuebellError as error:
+            return [error] * len(changes)
+        return [
+            is_made or _or_error(partial(self.save, old, new))
+            for (old, new), is_made in zip(changes, written.made, strict=True)
+        ]
 
     def get(self, lane: int, id: str) -> Task | None:
         with self._aws(), _reading(id):
@@ -136,26 +142,32 @@ class DynamoTable:
             return {task.id: task for task in found if task}
 
     def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
-        values = {
-            "as_queued": {"S": render(key.queued)},
-            "status": {"S": status.value},
-            "running": {"S": Status.RUNNING.value},
-            "one": {"N": "1"},
-            "now": {"S": render(now)},
-            "run": {"S": run},
-            "lateness": {"N": str(round((now - key.queued).total_seconds() * 1000))},
-        }
-        start = {
-            "UpdateExpression": _START,
-            "ConditionExpression": "#status = :status AND queued = :as_queued",
-            "ExpressionAttributeNames": {f"#{name}": name for name in ("status", "attempt", "run")},
-            "ExpressionAttributeValues": {f":{name}": value for name, value in values.items()},
-            "ReturnValues": "ALL_NEW",
-        }
+        return self._claim(key, run=run, now=now, status=status)
+
+    def claim_many(
+        self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
+    ) -> list[Task | DuebellError | None]:
+        try:
+            written = self._update_many([_start(key, run=run, now=now, status=status) for key in keys])
+        except DuebellError as error:
+            return [error] * len(keys)
+        claim = partial(self._claim, run=run, now=now, status=status)
+        return [
+            _or_error(
+                partial(task_of, item)
+                if is_made and item
+                else partial(claim, key, may_be_made=is_made or not written.is_sure)
+            )
+            for key, is_made, item in zip(keys, *written[:2], strict=True)
+        ]
+
+    def _claim(
+        self, key: QueueKey, *, run: str, now: datetime, status: Status, may_be_made: bool = False
+    ) -> Task | None:
         with self._aws(key.id):
-            if made := _is_made(lambda: self._update(key.lane, key.id, start)):
+            if made := self._update(_start(key, run=run, now=now, status=status)):
                 return task_of(made.answer["Attributes"])
-            there = self.get(key.lane, key.id) if made.was_retried else None
+            there = self.get(key.lane, key.id) if made.was_retried or may_be_made else None
             is_ours = there and there.run == run and there.started_at == to_utc(now)
             return there if is_ours else None
 
@@ -195,13 +207,27 @@ class DynamoTable:
             keys = self._keys(lane, page_size=1 + len(skipping))
             return next((key.queued for key in keys if key not in skipping), NEVER)
 
-    def _update(self, lane: int, id: str, update: dict[str, Any]) -> Any:
+    def _update(self, update: ItemUpdate) -> "_Made":
         """Made by the client itself: pynamodb takes as long to build the call as the client to make it."""
-        return self._client.update_item(
-            TableName=self.name, Key={"lane": {"S": str(lane)}, "id": {"S": id}}, **update
-        )
+        return _is_made(lambda: self._client.update_item(TableName=self.name, **update.call()))
 
-    def _insert_alone(self, task: Task, *, after: Inserted | None = None) -> bool | DuebellError:
+    def _update_many(self, updates: Sequence[ItemUpdate]) -> Written:
+        """What one call makes of them. Whatever it does not make is to be tried alone.
+
+        Raises AwsUnavailable, NotDeployed: then it is no use to try.
+        """
+        nothing = [False] * len(updates)
+        items = {(update.key["lane"]["S"], update.key["id"]["S"]) for update in updates}
+        if len(updates) == 1 or len(items) < len(updates):
+            return Written(nothing, nothing, is_sure=True)
+        try:
+            with self._aws():
+                return self._update_batch(updates) or Written(nothing, nothing, is_sure=True)
+        except AwsRefused as error:
+            _LOG.info("many writes at once were refused, so each is made alone: %s", error)
+            return Written(nothing, nothing, is_sure=False)
+
+    def _insert_alone(self, task: Task, *, after: Written | None = None) -> bool | DuebellError:
         try:
             return self.insert(task) if after is None else self._insert_after(task, is_sure=after.is_sure)
         except UnreadableTask:  # whatever it is, the id is taken
@@ -298,6 +324,41 @@ def _is_made(write: Callable[[], Any]) -> _Made:
         if _code_of(error) != "ConditionalCheckFailedException":
             raise
         return _Made(refusal=error)
+
+
+def _start(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemUpdate:
+    """What a claim makes of a task."""
+    return ItemUpdate(
+        key=_key(key.lane, key.id),
+        where={"status": {"S": status.value}, "queued": {"S": render(key.queued)}},
+        sets={
+            "status": {"S": Status.RUNNING.value},
+            "started_at": {"S": render(now)},
+            "run": {"S": run},
+            "lateness_ms": {"N": str(round((now - key.queued).total_seconds() * 1000))},
+        },
+        adds={"attempt": {"N": "1"}, "rev": {"N": "1"}},
+        returns=True,
+    )
+
+
+def _change(old: Task, new: Task) -> ItemUpdate:
+    """What makes `new` of `old`, if that is still what is stored."""
+    sets, removes = changes(old, new)
+    return ItemUpdate(
+        key=_key(old.lane, old.id), where={"rev": {"N": str(old.rev)}}, sets=sets, removes=removes
+    )
+
+
+def _key(lane: int, id: str) -> Item:
+    return {"lane": {"S": str(lane)}, "id": {"S": id}}
+
+
+def _or_error(call: Callable[[], _T]) -> _T | DuebellError:
+    try:
+        return call()
+    except DuebellError as error:
+        return error
 
 
 def _cause(error: BaseException | None) -> BaseException | None:

@@ -12,7 +12,7 @@ from duebell_shared.recurrence import Result
 from duebell_shared.rule import SENTINEL
 from duebell_worker import Worker
 from tests.crash.dying import Death, Lambda, Moment, Processes
-from tests.partiql import partiql_inserts
+from tests.partiql import partiql_batches
 from tests.support import Clock
 
 SOON, LATER = timedelta(minutes=30), timedelta(hours=3)
@@ -68,13 +68,13 @@ class World:
 def world() -> Iterator[Callable[[], World]]:
     """A new world whenever asked; the old one is gone then."""
     with ExitStack() as running:
-        running.enter_context(partiql_inserts())
+        running.enter_context(partiql_batches())
         running.enter_context(mock_aws())
         processes = Processes()
 
         def renew() -> World:
             running.close()
-            running.enter_context(partiql_inserts())
+            running.enter_context(partiql_batches())
             running.enter_context(mock_aws())
             return World(processes)
 

@@ -162,13 +162,12 @@ def test_a_signal_in_the_middle_of_a_request_ends_the_server(
 ) -> None:
     # Given a server that is told to end while it answers a request
     def create_app(*given: Any, **named: Any) -> FastAPI:
-        app = real(*given, **named)
-
-        @app.middleware("http")
         async def interrupt(request: Any, call_next: Any) -> Any:
             signal.raise_signal(number)
             return await call_next(request)
 
+        app: FastAPI = real(*given, **named)
+        app.middleware("http")(interrupt)
         return app
 
     real = server.__dict__["create_app"]

@@ -1,7 +1,7 @@
 """IAM policies as tests need them: read off the template, and enforced on every call of a session."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import boto3
@@ -14,11 +14,12 @@ __all__ = ["ACCOUNT", "Guarded", "Statements", "granted", "statements_of"]
 ACCOUNT = "123456789012"
 VALUES = {"Name": "duebell", "AWS::Partition": "aws", "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
 
-#: Most operations are allowed by an action of the same name; a batch of statements, by what they do.
-NAMED_OTHERWISE = {
-    "dynamodb:BatchExecuteStatement": "dynamodb:PartiQLInsert",
-    "lambda:Invoke": "lambda:InvokeFunction",
-}
+#: Most operations are allowed by an action of the same name.
+NAMED_OTHERWISE = {"lambda:Invoke": "lambda:InvokeFunction"}
+
+#: A batch of statements is allowed by what each of them does.
+STATEMENT = re.compile(r'(INSERT INTO|UPDATE) "(?P<table>[^"]+)" ')
+ALLOWED_BY = {"INSERT INTO": "dynamodb:PartiQLInsert", "UPDATE": "dynamodb:PartiQLUpdate"}
 
 Statements = list[dict[str, Any]]
 
@@ -49,33 +50,33 @@ class Guarded:
 
     def _check(self, params: dict[str, Any], model: Any, **_: Any) -> None:
         service = model.service_model.signing_name
-        action = NAMED_OTHERWISE.get(f"{service}:{model.name}", f"{service}:{model.name}")
-        for resource in _resources(service, params):
+        for action, resource in _wanted(service, model.name, params):
             if (action, resource) not in self._granted:
                 error = {"Error": {"Code": "AccessDeniedException", "Message": f"{action} on {resource}"}}
                 raise ClientError(error, model.name)  # type: ignore[arg-type]
             self.made.add((action, resource))
 
 
-def _resources(service: str, params: dict[str, Any]) -> Iterator[str]:
+def _wanted(service: str, operation: str, params: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What such a call must be allowed: an action, on a resource."""
     here = f"arn:aws:{service}:{REGION}:{ACCOUNT}"
-    if service == "dynamodb":
-        for table in _tables(params):
-            index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
-            yield f"{here}:table/{table}{index}"
-    elif service == "lambda":
-        yield f"{here}:function:{params.get('FunctionName')}"
-    elif service == "events":
-        yield f"{here}:rule/{params.get('Rule') or params.get('Name')}"
-    else:
-        yield "*"  # nobody here is allowed any of these
-
-
-def _tables(params: dict[str, Any]) -> Iterable[str]:
+    action = NAMED_OTHERWISE.get(f"{service}:{operation}", f"{service}:{operation}")
     if "Statements" in params:
-        statements = (re.match(r'INSERT INTO "([^"]+)" ', one["Statement"]) for one in params["Statements"])
-        return {insert[1] if insert else "*" for insert in statements}
-    return [params["TableName"]] if "TableName" in params else params.get("RequestItems", ["*"])
+        for one in params["Statements"]:
+            statement = STATEMENT.match(one["Statement"])
+            assert statement, one
+            yield ALLOWED_BY[statement[1]], f"{here}:table/{statement['table']}"
+    elif service == "dynamodb":
+        index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
+        tables = [params["TableName"]] if "TableName" in params else params.get("RequestItems", ["*"])
+        for table in tables:
+            yield action, f"{here}:table/{table}{index}"
+    elif service == "lambda":
+        yield action, f"{here}:function:{params.get('FunctionName')}"
+    elif service == "events":
+        yield action, f"{here}:rule/{params.get('Rule') or params.get('Name')}"
+    else:
+        yield action, "*"  # nobody here is allowed any of these
 
 
 def _listed(value: Any) -> list[str]:

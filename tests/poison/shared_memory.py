@@ -46,6 +46,9 @@ class LockedStore:
     def save(self, old: Task, new: Task) -> bool:
         return self._step(lambda: self.inner.save(old, new))
 
+    def save_many(self, changes: Sequence[tuple[Task, Task]]) -> list[bool | DuebellError]:
+        return self._step(lambda: self.inner.save_many(changes))
+
     def get(self, lane: int, id: str) -> Task | None:
         return self._step(lambda: self.inner.get(lane, id))
 
@@ -54,6 +57,11 @@ class LockedStore:
 
     def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
         return self._step(lambda: self.inner.claim(key, run=run, now=now, status=status))
+
+    def claim_many(
+        self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
+    ) -> list[Task | DuebellError | None]:
+        return self._step(lambda: self.inner.claim_many(keys, run=run, now=now, status=status))
 
     def queued(
         self, lane: int, *, after: datetime | None = None, before: datetime = NEVER

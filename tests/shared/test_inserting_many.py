@@ -1,6 +1,6 @@
 """Inserting many tasks over moto: statements that fail, answers that are lost, and who takes no batches."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import boto3
@@ -10,57 +10,16 @@ from moto import mock_aws
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.instants import to_utc
-from duebell_shared.new_task import new_task
 from duebell_shared.settings import Settings
 from duebell_shared.store import AT_ONCE
 from duebell_shared.table import DynamoTable
-from duebell_shared.task import Task
 from tests import partiql
+from tests.shared.batches import BATCH, THREE, Fail, aws, fail, store, task
 from tests.shared.test_table import client_of, lose_the_next_answer
 from tests.support import NOON, REGION, Calls, create_table
 from tests.worker.hooks import Hooks
 
-BATCH = "BatchExecuteStatement"
-
-
-def task(id: str, payload: object = None) -> Task:
-    return new_task(id=id, action="act", due=NOON, payload=payload, now=to_utc(NOON))
-
-
-THREE = [task("one"), task("two"), task("three")]
-
-
-@pytest.fixture
-def store(backend: Backend) -> DynamoTable:
-    assert isinstance(backend.store, DynamoTable)
-    return backend.store
-
-
-@pytest.fixture
-def aws(backend: Backend) -> Hooks:
-    return Hooks(backend)
-
-
-Fail = Callable[[str, str], None]
-
-
-@pytest.fixture
-def fail(monkeypatch: pytest.MonkeyPatch) -> Fail:
-    """Have the statement for this id fail with this code; after its effect, if it is InternalServerError."""
-    execute: Any = partiql.__dict__["_execute"]
-
-    def fail(id: str, code: str) -> None:
-        def failing(backend: Any, Statement: str, Parameters: list[Any]) -> dict[str, Any]:  # noqa: N803
-            is_meant = {"S": id} in Parameters[0].get("M", {}).values()
-            if is_meant and code != "InternalServerError":
-                return {"Error": {"Code": code, "Message": "as told"}}
-            answer: dict[str, Any] = execute(backend, Statement, Parameters)
-            return {"Error": {"Code": code}} if is_meant else answer
-
-        monkeypatch.setattr(partiql, "_execute", failing)
-
-    return fail
+__all__ = ["aws", "fail", "store"]
 
 
 def test_many_are_one_call(store: DynamoTable, calls: Calls) -> None:

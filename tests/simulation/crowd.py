@@ -5,7 +5,8 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/bp-partition-ke
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
 from types import SimpleNamespace
@@ -118,7 +119,12 @@ class _SteadyStore:
         return self._call(lambda: self._store.insert_many(tasks))
 
     def save(self, old: Task, new: Task) -> bool:
-        return self._call(lambda: self._store.save(old, new), lane=old.lane, units=_OUTCOME)
+        return self._call(lambda: self._store.save(old, new), {old.lane: _OUTCOME})
+
+    def save_many(self, changes: Sequence[tuple[Task, Task]]) -> list[bool | DuebellError]:
+        tasks_of = Counter(old.lane for old, _ in changes)
+        units = {lane: tasks * _OUTCOME for lane, tasks in tasks_of.items()}
+        return self._call(lambda: self._store.save_many(changes), units)
 
     def get(self, lane: int, id: str) -> Task | None:
         return self._call(lambda: self._store.get(lane, id))
@@ -127,8 +133,15 @@ class _SteadyStore:
         return self._call(lambda: self._store.get_many(keys))
 
     def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
+        return self._call(lambda: self._store.claim(key, run=run, now=now, status=status), {key.lane: _CLAIM})
+
+    def claim_many(
+        self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
+    ) -> list[Task | DuebellError | None]:
+        tasks_of = Counter(key.lane for key in keys)
         return self._call(
-            lambda: self._store.claim(key, run=run, now=now, status=status), lane=key.lane, units=_CLAIM
+            lambda: self._store.claim_many(keys, run=run, now=now, status=status),
+            {lane: tasks * _CLAIM for lane, tasks in tasks_of.items()},
         )
 
     def queued(
@@ -147,12 +160,12 @@ class _SteadyStore:
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._call(lambda: self._store.head(lane, skipping=skipping))
 
-    def _call(self, effect: Callable[[], _T], *, lane: int = 0, units: int = 0) -> _T:
-        """The effect comes at the end; before that, the lane's capacity is waited for."""
+    def _call(self, effect: Callable[[], _T], units: Mapping[int, int] | None = None) -> _T:
+        """The effect comes at the end; before that, the capacity of each lane is waited for."""
         now = self._crowd.world.now
-        free_at = max(self._crowd.free_at[lane], now) + timedelta(seconds=units / _WRITES)
-        if units:
-            self._crowd.free_at[lane] = free_at
-        waits = (free_at - now).total_seconds() if units else 0.0
-        self._process.sleep(max(_CALL, waits))
+        free_at = self._crowd.free_at
+        for lane, wanted in (units or {}).items():
+            free_at[lane] = max(free_at[lane], now) + timedelta(seconds=wanted / _WRITES)
+        waits = max((free_at[lane] - now for lane in units or ()), default=timedelta(0))
+        self._process.sleep(max(_CALL, waits.total_seconds()))
         return effect()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -86,6 +87,10 @@ class Aws:
             process.pause(random.uniform(1, 400))
         process.sleep(random.uniform(0.001, 0.01))
         return result
+
+    def refuses(self) -> bool:
+        """Whether one of many statements is refused."""
+        return self.world.now < self._quiet_from and self.world.random.random() < self.faults.refuse
 
     def put_rule(self, expression: str) -> None:
         """The rule set anew; it takes effect some time later, and a minute over by then never rings."""
@@ -203,6 +208,9 @@ class StoreOverNetwork:
     def save(self, old: Task, new: Task) -> bool:
         return self._call(f"save {new.id} {new.status}", lambda: self._store.save(old, new))
 
+    def save_many(self, changes: Sequence[tuple[Task, Task]]) -> list[bool | DuebellError]:
+        return self._many("save_many", [partial(self._store.save, old, new) for old, new in changes])
+
     def get(self, lane: int, id: str) -> Task | None:
         return self._call(f"get {id}", lambda: self._store.get(lane, id))
 
@@ -213,6 +221,12 @@ class StoreOverNetwork:
         return self._call(
             f"claim {key.id}, {status}", lambda: self._store.claim(key, run=run, now=now, status=status)
         )
+
+    def claim_many(
+        self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
+    ) -> list[Task | DuebellError | None]:
+        claim = partial(self._store.claim, run=run, now=now, status=status)
+        return self._many(f"claim_many, {status}", [partial(claim, key) for key in keys])
 
     def queued(
         self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
@@ -236,6 +250,17 @@ class StoreOverNetwork:
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._call(f"head {lane}", lambda: self._store.head(lane, skipping=skipping))
+
+    def _many(self, what: str, effects: Sequence[Callable[[], _T]]) -> list[_T | DuebellError]:
+        """One call; each of its statements may be refused by itself."""
+
+        def execute() -> list[_T | DuebellError]:
+            return [AwsUnavailable("throttled") if self._aws.refuses() else effect() for effect in effects]
+
+        try:
+            return self._call(f"{what} {len(effects)}", execute)
+        except AwsUnavailable as error:
+            return [error] * len(effects)
 
     def _call(self, what: str, effect: Callable[[], _T]) -> _T:
         try:

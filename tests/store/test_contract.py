@@ -237,6 +237,31 @@ def test_a_change_that_is_stored_already_was_ours(store: Store) -> None:
     assert store.save(first, first.paused())
 
 
+def test_many_changes_are_each_made_on_the_revision_it_was_made_from(store: Store) -> None:
+    # Given tasks of which one is changed, one is gone, and one is changed already as it is to be
+    there = [task(id) for id in ("one", "changed", "two", "done already")]
+    assert store.insert_many(there) == [True] * 4
+    moved = there[1].moved(LATER, now=NOON)
+    assert store.save(there[1], moved)
+    assert store.save(there[3], there[3].paused())
+    # When all are changed at once, by values and by taking away, then each is or is not
+    changes = [(each, each.paused()) for each in (*there, task("missing"))]
+    assert store.save_many(changes) == [True, False, True, True, False]
+    assert [store.get(0, each.id) for each in there] == [
+        there[0].paused(),
+        moved,
+        there[2].paused(),
+        there[3].paused(),
+    ]
+    assert keys(store.queued(0)) == ["changed"]
+
+
+def test_two_changes_of_one_task_at_once_are_one_that_is_made_and_one_that_is_not(store: Store) -> None:
+    assert store.insert(task())
+    changes = [(task(), task().paused()), (task(), task().moved(NOON, now=NOON))]
+    assert store.save_many(changes) == [True, False]
+
+
 def test_many_are_found_by_their_keys_and_the_missing_left_out(store: Store) -> None:
     there = [task(f"task-{number}") for number in range(7)]
     assert all(store.insert(each) for each in there)
@@ -254,6 +279,28 @@ def test_a_claim_starts_an_attempt_and_returns_the_task(store: Store) -> None:
     expected = task(status=Status.RUNNING, attempt=1, rev=2, started_at=now, run="run", lateness_ms=1234)
     assert claimed == expected
     assert store.get(0, "one") == expected
+
+
+def test_many_are_claimed_each_if_it_is_as_it_was_queued(store: Store) -> None:
+    # Given tasks of which some cannot be claimed
+    there = [task(id) for id in ("one", "moved", "running", "two")]
+    assert store.insert_many(there) == [True] * 4
+    assert store.save(there[1], there[1].moved(NOON, now=NOON))
+    assert store.claim(key(there[2]), run="dead", now=LATER, status=Status.SCHEDULED)
+    # When they are claimed at once, with one that is not there
+    now = LATER + timedelta(milliseconds=1234)
+    wanted = [key(each) for each in (*there, task("missing"))]
+    claimed = store.claim_many(wanted, run="run", now=now, status=Status.SCHEDULED)
+    # Then those are that wait, and come as they are stored
+    one, two = (
+        task(id, status=Status.RUNNING, attempt=1, rev=2, started_at=now, run="run", lateness_ms=1234)
+        for id in ("one", "two")
+    )
+    assert claimed == [one, None, None, two, None]
+    assert [store.get(0, "one"), store.get(0, "two")] == [one, two]
+    # And what another run left running can be claimed as that
+    claimed = store.claim_many([key(there[2]), key(there[0])], run="new", now=now, status=Status.RUNNING)
+    assert [each.attempt for each in claimed if isinstance(each, Task)] == [2, 2]
 
 
 @pytest.mark.parametrize(

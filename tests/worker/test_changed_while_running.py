@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from duebell_editor import Editor
+from duebell_infra.testing import InlinePool
+from duebell_shared.backend import Backend
 from duebell_worker import Status, Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.stage import Stage
@@ -80,9 +82,16 @@ def test_a_task_that_is_moved_to_now_while_it_runs_runs_again_in_the_same_run(
     assert editor.get("a").status is Status.DONE
 
 
-def test_a_task_that_is_cancelled_before_its_turn_is_not_started(editor: Editor, worker: Worker) -> None:
+@pytest.fixture
+def one_by_one(backend: Backend) -> Worker:
+    """A worker that does one task at a time; more would be claimed together."""
+    return Worker(backend=backend, concurrency=1, pool=lambda _: InlinePool())
+
+
+def test_a_task_that_is_cancelled_before_its_turn_is_not_started(editor: Editor, one_by_one: Worker) -> None:
     # Given a task that cancels the one after it, which the run has read already
     started = []
+    worker = one_by_one
     worker.action("first")(lambda: editor.cancel("second"))
     worker.action("second")(lambda: started.append("second"))
     editor.add("first", due=NOON - HOUR)
@@ -94,7 +103,10 @@ def test_a_task_that_is_cancelled_before_its_turn_is_not_started(editor: Editor,
     assert editor.get("second").status is Status.CANCELLED
 
 
-def test_a_task_that_is_moved_before_its_turn_waits_for_its_new_date(editor: Editor, worker: Worker) -> None:
+def test_a_task_that_is_moved_before_its_turn_waits_for_its_new_date(
+    editor: Editor, one_by_one: Worker
+) -> None:
+    worker = one_by_one
     worker.action("first")(lambda: editor.move("second", due=NOON + HOUR))
     worker.action("second")(lambda: None)
     editor.add("first", due=NOON - HOUR)

@@ -1,20 +1,23 @@
 """The attempts of one run: made side by side in a pool, and counted and logged as they end.
 
-The pool's threads claim a task, call its action and write the outcome. Nothing is written once the lease has
-run out.
+The pool's threads claim tasks, call their actions and write the outcomes; what several are at it to claim, or
+to write, at the same time goes together. Nothing is written once the lease has run out.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
 from random import Random
+from typing import NamedTuple
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
+from duebell_shared.store import AT_ONCE
 from duebell_shared.task import QueueKey, Status, Task
 
 from .action import Action
+from .gathering import Gathered
 from .lease import Lease, LeaseLost
 from .log import emit
 from .metrics import Metrics
@@ -26,15 +29,33 @@ __all__ = ["Attempts"]
 
 
 class _Attempt:
-    """One task in the pool: what it is, what it was claimed as and is run as, and what came of it."""
+    """One task in the pool, and how far it has come.
+
+    claimed  the task as it was claimed
+    started  the task as it is run
+    ending   how the attempt ended
+    outcome  the same, once that is stored, or the task was changed meanwhile
+    over     done when nothing more will come of it
+    """
 
     def __init__(self, key: QueueKey, status: Status) -> None:
         self.key = key
         self.status = status
         self.claimed: Task | None = None
         self.started: Task | None = None
-        self.ended: Task | None = None
+        self.ending: _Ending | None = None
         self.outcome: Outcome | None = None
+        self.over: Future[None] = Future()
+
+
+class _Ending(NamedTuple):
+    """How an attempt ended: what is stored was `claimed` and becomes `ended`."""
+
+    attempt: _Attempt
+    claimed: Task
+    started: Task
+    ended: Task
+    outcome: Outcome
 
 
 class Attempts:
@@ -69,6 +90,8 @@ class Attempts:
         self._metrics = metrics
         self._under_way: dict[Future[None], _Attempt] = {}
         self._not_claimed: list[QueueKey] = []
+        self._to_claim: list[_Attempt] = []
+        self._outcomes = Gathered(self._record, most=AT_ONCE)
 
     def __len__(self) -> int:
         """How many are under way."""
@@ -88,9 +111,21 @@ class Attempts:
         return keys
 
     def start(self, key: QueueKey, status: Status) -> None:
-        """Begin an attempt at the task that is queued there with this status."""
+        """Begin an attempt at the task that is queued there with this status, when `claim` is called next."""
         attempt = _Attempt(key, status)
-        self._under_way[self._pool.submit(self._make, attempt)] = attempt
+        self._under_way[attempt.over] = attempt
+        if self._to_claim and self._to_claim[0].status is not status:
+            self.claim()
+        self._to_claim.append(attempt)
+        if len(self._to_claim) == AT_ONCE:
+            self.claim()
+
+    def claim(self) -> bool:
+        """Have those claimed together that were started since the last time; False if none were."""
+        attempts, self._to_claim = self._to_claim, []
+        if attempts:
+            self._pool.submit(self._claim, attempts)
+        return bool(attempts)
 
     def wait(self, patience: timedelta) -> list[Task]:
         """Wait until some have ended, but no longer than this; the tasks that are in the queue again.
@@ -107,85 +142,117 @@ class Attempts:
         """Record what still runs as failed attempts: the process is about to be frozen or ended."""
         for future in [future for future in self._under_way if future.done()]:
             self._take_in(future)
-        for attempt in self._under_way.values():
-            if attempt.started:
-                self._end(attempt, Unfinished())
-                self._count(attempt)
+        under_way = [
+            attempt.ending or self._ending(attempt, Unfinished()) for attempt in self._under_way.values()
+        ]
+        endings = [ending for ending in under_way if ending]
+        for ending, saved in zip(endings, self._save(endings), strict=True):
+            if isinstance(saved, BaseException):
+                self._note(ending.attempt.key.id, saved)
+            elif saved is not None:
+                self._count(ending, ending.outcome if saved else Outcome.SUPERSEDED)
         self._under_way.clear()
+        self._to_claim.clear()
 
     def _take_in(self, future: Future[None]) -> Task | None:
         """Count and log what came of an attempt, and return the task; trouble with AWS ends the run later."""
         attempt = self._under_way.pop(future)
-        try:
-            future.result()
-        except UnreadableTask as error:
-            emit("unreadable", level=logging.ERROR, run=self._run, id=attempt.key.id, error=str(error))
-        except (AwsError, NotDeployed) as error:
-            self.trouble = error
-            emit("unrecorded", level=logging.ERROR, run=self._run, id=attempt.key.id, error=str(error))
-        except Exception as error:  # noqa: BLE001 (a bug of ours; it is not to take the other tasks with it)
-            emit("unrecorded", level=logging.ERROR, run=self._run, id=attempt.key.id, error=repr(error))
-        if attempt.outcome:
-            self._count(attempt)
-            return None if attempt.outcome is Outcome.SUPERSEDED else attempt.ended
+        if error := future.exception():
+            self._note(attempt.key.id, error)
+        if attempt.ending and attempt.outcome:
+            self._count(attempt.ending, attempt.outcome)
+            return None if attempt.outcome is Outcome.SUPERSEDED else attempt.ending.ended
         if not self._lease.is_held():
             raise LeaseLost
         if self.trouble is None:
             self._not_claimed.append(attempt.key)
         return None
 
-    def _count(self, attempt: _Attempt) -> None:
-        before, after = attempt.started, attempt.ended
-        if before is None or after is None or attempt.outcome is None:  # given up on before it was claimed
-            return
+    def _note(self, id: str, error: BaseException) -> None:
+        """Log what went wrong with a task; what is AWS's fault is the run's trouble too."""
+        if isinstance(error, UnreadableTask):
+            emit("unreadable", level=logging.ERROR, run=self._run, id=id, error=str(error))
+        elif isinstance(error, AwsError | NotDeployed):
+            self.trouble = error
+            emit("unrecorded", level=logging.ERROR, run=self._run, id=id, error=str(error))
+        elif isinstance(error, Exception):  # a bug of ours; it is not to take the other tasks with it
+            emit("unrecorded", level=logging.ERROR, run=self._run, id=id, error=repr(error))
+        else:
+            raise error
+
+    def _count(self, ending: _Ending, outcome: Outcome) -> None:
+        before, after = ending.started, ending.ended
         lateness = before.lateness_ms or 0
-        failure = after.failure if attempt.outcome in {Outcome.RETRIED, Outcome.FAILED} else None
-        self.tally.count(attempt.outcome, lateness)
+        failure = after.failure if outcome in {Outcome.RETRIED, Outcome.FAILED} else None
+        self.tally.count(outcome, lateness)
         if self._metrics:
-            self._metrics.count(before.action, attempt.outcome, lateness, self._clock())
+            self._metrics.count(before.action, outcome, lateness, self._clock())
         emit(
             "task",
-            level=logging.WARNING if attempt.outcome is Outcome.FAILED else logging.INFO,
+            level=logging.WARNING if outcome is Outcome.FAILED else logging.INFO,
             run=self._run,
             id=before.id,
             action=before.action,
             attempt=before.attempt,
-            outcome=attempt.outcome,
+            outcome=outcome,
             lateness_ms=lateness,
-            next_attempt=after.queued if attempt.outcome is Outcome.RETRIED else None,
+            next_attempt=after.queued if outcome is Outcome.RETRIED else None,
             next_due=after.due if before.recurrence and after.queued else None,
             missed_runs=before.missed_runs or None,
             failure=failure.type if failure else None,
             message=failure.message if failure else None,
         )
 
-    # In the pool's threads.
+    # In the pool's threads. Whatever happens there, the attempt is over at last: the run waits for that.
 
-    def _make(self, attempt: _Attempt) -> None:
-        """Claim the task, call its action, write the outcome."""
-        if not self._lease.is_held():
-            return
-        claimed = self._store.claim(attempt.key, run=self._run, now=self._clock(), status=attempt.status)
-        if claimed is None or not self._lease.is_held():  # it may have stood still for minutes meanwhile
-            return
-        task = claimed.caught_up()
-        if attempt.status is Status.RUNNING:
-            task = task.left_running()
-        attempt.claimed, attempt.started = claimed, task
+    def _claim(self, attempts: list[_Attempt]) -> None:
+        """Claim the tasks, all of the same status, and have those called that could be."""
+        found: Sequence[Task | BaseException | None] = [None] * len(attempts)
+        try:
+            if self._lease.is_held():
+                found = self._store.claim_many(
+                    [attempt.key for attempt in attempts],
+                    run=self._run,
+                    now=self._clock(),
+                    status=attempts[0].status,
+                )
+        except BaseException as error:  # noqa: BLE001 (a bug of ours)
+            found = [error] * len(attempts)
+        for attempt, task in zip(attempts, found, strict=True):
+            if isinstance(task, BaseException):
+                attempt.over.set_exception(task)
+            elif task is None or not self._lease.is_held():  # it may have stood still for minutes meanwhile
+                attempt.over.set_result(None)
+            else:
+                attempt.claimed = task
+                self._pool.submit(self._act, attempt, task)
+
+    def _act(self, attempt: _Attempt, claimed: Task) -> None:
+        """Call the action of a task, and have the outcome written."""
+        try:
+            task = claimed.caught_up()
+            attempt.started = task.left_running() if attempt.status is Status.RUNNING else task
+            attempt.ending = self._ending(attempt, self._call(attempt.started))
+        except BaseException as error:  # noqa: BLE001 (a bug of ours)
+            attempt.over.set_exception(error)
+        if attempt.ending:
+            self._outcomes(attempt.ending)
+
+    def _call(self, task: Task) -> BaseException | None:
+        """Call the action; what it raises, whatever that is, is no more than a failed attempt."""
         action = self._actions.get(task.action)
-        error: BaseException | None = None
         if action and task.attempt <= action.attempts and not task.is_too_late:
             try:
                 action(task)
             except BaseException as raised:  # noqa: BLE001 (whatever an action raises, it fails alone)
-                error = raised
-        self._end(attempt, error)
+                return raised
+        return None
 
-    def _end(self, attempt: _Attempt, error: BaseException | None) -> None:
-        """Write what came of the attempt, unless the task was changed meanwhile, or the lease is lost."""
-        claimed, started = attempt.claimed, attempt.started
+    def _ending(self, attempt: _Attempt, error: BaseException | None) -> _Ending | None:
+        """What comes of the attempt that raised this, or nothing; None for a task that is not claimed."""
+        claimed, started = attempt.claimed, attempt.started or attempt.claimed
         if claimed is None or started is None:
-            return
+            return None
         ended, outcome = after_attempt(
             started,
             error,
@@ -194,7 +261,29 @@ class Attempts:
             retention=self._retention,
             random=self._random,
         )
-        if not self._lease.is_held():
-            return
-        is_ours = self._store.save(claimed, ended)
-        attempt.ended, attempt.outcome = ended, outcome if is_ours else Outcome.SUPERSEDED
+        return _Ending(attempt, claimed, started, ended, outcome)
+
+    def _record(self, endings: list[_Ending]) -> None:
+        """Write what came of these attempts."""
+        for ending, saved in zip(endings, self._save(endings), strict=True):
+            attempt = ending.attempt
+            if isinstance(saved, BaseException):
+                attempt.over.set_exception(saved)
+                continue
+            if saved is not None:
+                attempt.outcome = ending.outcome if saved else Outcome.SUPERSEDED
+            attempt.over.set_result(None)
+
+    def _save(self, endings: Sequence[_Ending]) -> list[bool | BaseException | None]:
+        """Whether each was written, and not changed by someone else meanwhile; None if the lease is lost."""
+        saved: list[bool | BaseException | None] = []
+        for first in range(0, len(endings), AT_ONCE):
+            batch = endings[first : first + AT_ONCE]
+            if not self._lease.is_held():
+                saved += [None] * len(batch)
+                continue
+            try:
+                saved += self._store.save_many([(ending.claimed, ending.ended) for ending in batch])
+            except BaseException as error:  # noqa: BLE001 (a bug of ours)
+                saved += [error] * len(batch)
+        return saved

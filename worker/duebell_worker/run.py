@@ -297,6 +297,8 @@ class Run:
                 self._renew()
             if len(self._attempts) <= most:
                 return True
+            if self._attempts.claim():
+                continue
             if self._attempts and self._leave_at and now >= self._leave_at:
                 self._stopped_early = True
                 self._attempts.leave()

@@ -17,9 +17,6 @@ __all__ = ["MemoryStore"]
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
-_FIRST = datetime.min.replace(tzinfo=UTC)
-
-
 class MemoryStore:
     """Tasks and the arming record in dictionaries; each verb is one atomic step."""
 
@@ -56,6 +53,9 @@ class MemoryStore:
         self._put(new)
         return True
 
+    def save_many(self, changes: Sequence[tuple[Task, Task]]) -> list[bool | DuebellError]:
+        return [self.save(old, new) for old, new in changes]
+
     def get(self, lane: int, id: str) -> Task | None:
         return self.tasks.get((lane, id))
 
@@ -78,6 +78,11 @@ class MemoryStore:
         )
         self._put(claimed)
         return claimed
+
+    def claim_many(
+        self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
+    ) -> list[Task | DuebellError | None]:
+        return [self.claim(key, run=run, now=now, status=status) for key in keys]
 
     def queued(
         self, lane: int, *, after: datetime | None = None, before: datetime = NEVER

@@ -1,0 +1,64 @@
+"""A change of one item, and the two ways in which DynamoDB is told it: alone, or as one of many."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+__all__ = ["Item", "ItemUpdate"]
+
+#: Attributes as DynamoDB's API has them: each by its name, under its type.
+Item = Mapping[str, Mapping[str, Any]]
+
+
+class ItemUpdate(NamedTuple):
+    """What becomes of an item that is as expected.
+
+    key      which it is
+    where    what its attributes must be
+    sets     what they are set to
+    adds     numbers that are added to them
+    removes  those that are taken away
+    returns  whether the item is wanted as it is then
+    """
+
+    key: Item
+    where: Item
+    sets: Item
+    adds: Item = {}  # noqa: RUF012 (nobody writes to it)
+    removes: Sequence[str] = ()
+    returns: bool = False
+
+    def call(self) -> dict[str, Any]:
+        """What UpdateItem is told."""
+        sets = [f"#{name} = :{name}" for name in self.sets]
+        sets += [f"#{name} = #{name} + :{name}" for name in self.adds]
+        expression = f"SET {', '.join(sets)}"
+        if self.removes:
+            expression += f" REMOVE {', '.join(f'#{name}' for name in self.removes)}"
+        names = {*self.where, *self.sets, *self.adds, *self.removes}
+        return {
+            "Key": self.key,
+            "UpdateExpression": expression,
+            "ConditionExpression": " AND ".join(f"#{name} = :if_{name}" for name in self.where),
+            "ExpressionAttributeNames": {f"#{name}": name for name in names},
+            "ExpressionAttributeValues": {
+                **{f":{name}": value for name, value in {**self.sets, **self.adds}.items()},
+                **{f":if_{name}": value for name, value in self.where.items()},
+            },
+            "ReturnValues": "ALL_NEW" if self.returns else "NONE",
+        }
+
+    def statement(self, table: str) -> dict[str, Any]:
+        """The same in PartiQL, as one of the statements of BatchExecuteStatement.
+
+        https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.update.html
+        """
+        clauses = [f'SET "{name}"=?' for name in self.sets]
+        clauses += [f'SET "{name}"="{name}"+?' for name in self.adds]
+        clauses += [f'REMOVE "{name}"' for name in self.removes]
+        expected = {**self.key, **self.where}
+        conditions = " AND ".join(f'"{name}"=?' for name in expected)
+        returning = " RETURNING ALL NEW *" if self.returns else ""
+        return {
+            "Statement": f'UPDATE "{table}" {" ".join(clauses)} WHERE {conditions}{returning}',
+            "Parameters": [*self.sets.values(), *self.adds.values(), *expected.values()],
+        }

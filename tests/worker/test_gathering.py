@@ -1,0 +1,34 @@
+"""What comes while calls are under way goes together with the next."""
+
+from duebell_worker.gathering import Gathered
+
+
+def test_what_comes_alone_is_dealt_with_at_once() -> None:
+    calls: list[list[int]] = []
+    gathered = Gathered(calls.append, most=25)
+    gathered(1)
+    gathered(2)
+    assert calls == [[1], [2]]
+
+
+def test_what_comes_while_two_calls_are_under_way_goes_together_and_no_more_than_fits() -> None:
+    # Given a call during which others come
+    calls: list[list[int]] = []
+
+    def call(batch: list[int]) -> None:
+        calls.append(batch)
+        if batch == [1]:
+            gathered(2)  # this one is made beside it
+        if batch == [2]:
+            for number in range(3, 10):
+                gathered(number)
+            assert calls == [[1], [2]]
+
+    gathered = Gathered(call, most=5)
+    gathered(1)
+
+    # Then they are left to those that are under way
+    assert calls == [[1], [2], [3, 4, 5, 6, 7], [8, 9]]
+    # And the next one alone is dealt with at once again
+    gathered(10)
+    assert calls[-1] == [10]

@@ -1,6 +1,6 @@
 """Tasks that a run left running when it died: run again by the next, one at a time, as far as attempts go."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 import pytest
@@ -65,6 +65,32 @@ def test_tasks_left_running_are_run_after_all_others_and_one_at_a_time(
     for begins, ends in zip(story[4::2], story[5::2], strict=True):
         assert begins.split()[0] == ends.split()[0]
     assert sorted(story[4::2]) == ["left-1 begins", "left-2 begins", "left-3 begins"]
+
+
+def test_what_comes_due_does_not_wait_for_a_task_left_running_that_takes_long(
+    editor: Editor, staged: Worker, backend: Backend, stage: Stage, clock: Clock
+) -> None:
+    # Given tasks that were left running, of which one takes long, and one that comes due meanwhile
+    began: dict[str, datetime] = {}
+
+    @staged.action("act")
+    def act(payload: int, task: Task) -> None:
+        began[task.id] = clock.now
+        stage.sleep(payload)
+
+    editor.add("act", due=NOON, id="left-1", payload=600)
+    editor.add("act", due=NOON, id="left-2", payload=10)
+    die_while_running(backend, clock, "left-1", "left-2")
+    due = clock.now + timedelta(minutes=1)
+    editor.add("act", due=due, id="new", payload=10)
+
+    # When the next run comes
+    report = staged.run(time_left=timedelta(minutes=15))
+
+    # Then that one is done at its time, beside the one that takes long
+    assert report.done == 3
+    assert due <= began["new"] <= due + timedelta(seconds=5)
+    assert sorted(began, key=began.__getitem__) in (["left-1", "new", "left-2"], ["left-2", "left-1", "new"])
 
 
 def test_a_task_that_ends_its_process_each_time_fails_when_attempts_are_used_up(

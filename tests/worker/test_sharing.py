@@ -162,6 +162,30 @@ def test_a_lane_with_a_task_under_way_is_handed_over_when_that_has_ended(
     assert (editor.get(long).status, editor.get(long).attempt) == (Status.DONE, 1)
 
 
+def test_a_run_that_comes_while_a_share_waits_counts_too(clock: Clock, called: Called, stage: Stage) -> None:
+    # Given a lane that is to be handed over, and waits for a task under way in it, while another run comes
+    backend = scheduler(clock, called, most=2)
+    editor = Editor(backend=backend)
+    worker = Worker(backend=backend, pool=stage, concurrency=2)
+    worker.action("act")(lambda: stage.sleep(1))
+
+    @worker.action("long")
+    def long() -> None:
+        stage.sleep(15)
+        Lease(backend.armer, "other", clock, only=[0])
+        stage.sleep(5)
+
+    add(editor, 400)
+    id = next(f"long-{n}" for n in range(99) if editor.queue.lane_of(f"long-{n}") == 2)
+    editor.add("long", due=NOON - SECOND, id=id)
+    clock.advance(SECOND)
+    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 600_000)
+    # When the run for the other lanes is done, then it has kept them: there may be no more than two
+    answer = worker.handler({"duebell": {"lanes": [1, 2, 3]}}, cast("Any", context))
+    assert handed_over(called) == []
+    assert answer["done"] == sum(editor.get(f"task-{n}").lane != 0 for n in range(400)) + 1
+
+
 def test_a_task_that_never_returns_does_not_hold_up_the_lanes_that_are_to_be_handed_over(
     editor: Editor, backend: Backend, called: Called, clock: Clock, stage: Stage
 ) -> None:

@@ -61,8 +61,9 @@ class _Ending(NamedTuple):
 class Attempts:
     """What is under way in a run, and what came of what was.
 
-    tally    what came of those that have ended
-    trouble  why nothing more can be done in this run
+    tally        what came of those that have ended
+    trouble      why nothing more can be done in this run
+    not_claimed  those whose task could not be claimed as it was queued; the run takes out what it deals with
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Attempts:
     ) -> None:
         self.tally = Tally()
         self.trouble: AwsError | NotDeployed | None = None
+        self.not_claimed: list[QueueKey] = []
         self._run = run
         self._store = backend.store
         self._clock = backend.clock
@@ -89,7 +91,6 @@ class Attempts:
         self._random = random
         self._metrics = metrics
         self._under_way: dict[Future[None], _Attempt] = {}
-        self._not_claimed: list[QueueKey] = []
         self._to_claim: list[_Attempt] = []
         self._outcomes = Gathered(self._record, most=AT_ONCE)
 
@@ -100,15 +101,6 @@ class Attempts:
     def under_way(self) -> list[QueueKey]:
         """Those that are under way."""
         return [attempt.key for attempt in self._under_way.values()]
-
-    def not_claimed(self) -> list[QueueKey]:
-        """Those whose task could not be claimed as it was queued, since `take_not_claimed`."""
-        return self._not_claimed
-
-    def take_not_claimed(self) -> list[QueueKey]:
-        """The same, and they are the caller's concern from now on."""
-        keys, self._not_claimed = self._not_claimed, []
-        return keys
 
     def start(self, key: QueueKey, status: Status) -> None:
         """Begin an attempt at the task that is queued there with this status, when `claim` is called next."""
@@ -165,7 +157,7 @@ class Attempts:
         if not self._lease.is_held():
             raise LeaseLost
         if self.trouble is None:
-            self._not_claimed.append(attempt.key)
+            self.not_claimed.append(attempt.key)
         return None
 
     def _note(self, id: str, error: BaseException) -> None:

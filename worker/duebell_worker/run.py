@@ -213,13 +213,17 @@ class Run:
         if not ready:
             return False
         self._shares = [share for share in self._shares if share not in ready]
-        lanes = tuple(lane for share in ready for lane in share)
+        lanes: tuple[int, ...] = ()
         try:
-            self._lease.clear()
-            self._lease.hand_over({lane: self._store.head(lane) for lane in lanes})
+            room = self._shares_with - 1 - self._others(self._clock())  # others may have come since
+            ready = ready[: max(room, 0)]
+            lanes = tuple(lane for share in ready for lane in share)
+            if lanes:
+                self._lease.clear()
+                self._lease.hand_over({lane: self._store.head(lane) for lane in lanes})
         except (AwsError, NotArmed) as error:
             emit("not_shared", level=logging.WARNING, run=self._id, lanes=lanes, error=str(error))
-        if set(lanes).isdisjoint(self._lease.lanes):
+        if lanes and set(lanes).isdisjoint(self._lease.lanes):
             self._handed_over += ready
             emit("shared", run=self._id, lanes=lanes, runs=len(ready))
             for share in ready:
@@ -229,20 +233,26 @@ class Run:
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, should one have killed it.
 
+        Once one has run for a while, it is no such one, and what comes due does not wait for it.
+
         What cannot be claimed that way either was changed by someone else this very moment, or is nothing
         that this version can run; it is passed over for the rest of this run, and looked at again soon.
         """
-        for key in self._attempts.take_not_claimed():
+        not_claimed = self._attempts.not_claimed
+        while not_claimed:
+            key = not_claimed.pop(0)
             if key.lane not in self._lease.lanes:
                 continue
             if self._is_time_to_stop():
                 self._stopped_early = True
                 return
             self._attempts.start(key, Status.RUNNING)
-            self._wait(0)
-            for passed_over in self._attempts.take_not_claimed():
-                emit("passed_over", level=logging.WARNING, run=self._id, id=passed_over.id)
-                self._passed_over.add(passed_over)
+            if not self._wait(0, until=self._clock() + _LOOK_AGAIN):
+                self._run_due()
+            if key in not_claimed:
+                not_claimed.remove(key)
+                emit("passed_over", level=logging.WARNING, run=self._id, id=key.id)
+                self._passed_over.add(key)
 
     def _release(self) -> bool:
         """Give the lanes back, unless more is due before the rule could ring, and there is time for it."""
@@ -269,7 +279,7 @@ class Run:
         """The keys of all lanes that are due now and not under way, earliest first."""
         now = self._clock()
         lanes = [lane for lane in self._lease.lanes if not any(lane in share for share in self._shares)]
-        known = {*self._attempts.under_way(), *self._attempts.not_claimed(), *self._passed_over}
+        known = {*self._attempts.under_way(), *self._attempts.not_claimed, *self._passed_over}
         before = now + _LOOK_AGAIN if self._waits else now
         self._next_due = NEVER
         for key in heapq.merge(*(self._store.queued(lane, before=before) for lane in lanes)):

@@ -22,31 +22,17 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     dated: str
 
 
+_LAMBDA = {"source": "https://cloudchipr.com/blog/aws-lambda-pricing", "dated": "2024"}
+_DYNAMODB = {
+    "source": "https://airbyte.com/data-engineering-resources/dynamodb-pricing",
+    "dated": "21 July 2025",
+}
+
 PRICES = {
-    "write": Price(
-        dollars=0.625,
-        of="write request units, DynamoDB on demand",
-        source="https://airbyte.com/data-engineering-resources/dynamodb-pricing",
-        dated="21 July 2025",
-    ),
-    "read": Price(
-        dollars=0.125,
-        of="read request units, DynamoDB on demand",
-        source="https://airbyte.com/data-engineering-resources/dynamodb-pricing",
-        dated="21 July 2025",
-    ),
-    "invocation": Price(
-        dollars=0.20,
-        of="Lambda requests",
-        source="https://cloudchipr.com/blog/aws-lambda-pricing",
-        dated="2024",
-    ),
-    "gb_second": Price(
-        dollars=13.3334,
-        of="Lambda GB-seconds, arm64",
-        source="https://cloudchipr.com/blog/aws-lambda-pricing",
-        dated="2024",
-    ),
+    "write": Price(dollars=0.625, of="write request units, DynamoDB on demand", **_DYNAMODB),
+    "read": Price(dollars=0.125, of="read request units, DynamoDB on demand", **_DYNAMODB),
+    "invocation": Price(dollars=0.20, of="Lambda requests", **_LAMBDA),
+    "gb_second": Price(dollars=13.3334, of="Lambda GB-seconds, arm64", **_LAMBDA),
     "schedule": Price(
         dollars=1.00,
         of="EventBridge Scheduler invocations; 14 million a month are free",

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
-from tests.page.scene import Scene, serving
+from tests.page.scene import Scene
+from tests.serving import serving
 
 _FOLDER = Path(__file__).parent / "page"
 

@@ -18,7 +18,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.page.scene import Scene, serving
+from tests.page.scene import Scene
+from tests.serving import serving
 
 CHECKS = [
     not_a_server_error,

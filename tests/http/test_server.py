@@ -1,13 +1,11 @@
 """The HTTP editor on a port."""
 
-import contextlib
 import json
 import signal
 import socket
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +16,7 @@ from fastapi import FastAPI
 from duebell_editor import DuebellError, Editor, InvalidSettings
 from duebell_editor.http import serve, server
 from duebell_infra.ending import Ended, ended_by_signal
+from tests.serving import serving
 
 ODD_IDS = [
     "plain",
@@ -39,33 +38,6 @@ ODD_IDS = [
 ]
 
 
-@contextlib.contextmanager
-def serving(
-    editor: Editor, host: str, monkeypatch: pytest.MonkeyPatch, *, token: str | None = None
-) -> Iterator[str]:
-    """The URL of a server that runs on any free port, until the end of the block."""
-    servers: list[server._Server] = []
-    urls: list[str] = []
-    ready = threading.Event()
-
-    class Kept(server._Server):
-        def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
-            super().__init__(config, app)
-            servers.append(self)
-            ready.set()
-
-    monkeypatch.setattr(server, "_Server", Kept)
-    given = {"started": urls.append, "token": token}
-    thread = threading.Thread(target=serve, args=(editor, host, 0), kwargs=given, daemon=True)
-    thread.start()
-    assert ready.wait(timeout=30)
-    try:
-        yield urls[0]
-    finally:
-        servers[0].should_exit = True
-        thread.join(timeout=30)
-
-
 def ask(url: str, method: str = "GET", body: object = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
@@ -75,9 +47,9 @@ def ask(url: str, method: str = "GET", body: object = None) -> Any:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
 def test_it_serves_the_page_and_the_api_and_is_quiet(
-    editor: Editor, host: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    editor: Editor, host: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with serving(editor, host, monkeypatch) as url:
+    with serving(editor, host) as url:
         page = ask(url)
         tasks = json.loads(ask(f"{url}api/tasks"))
     assert b"<title>duebell</title>" in page
@@ -85,9 +57,9 @@ def test_it_serves_the_page_and_the_api_and_is_quiet(
     assert capfd.readouterr() == ("", "")
 
 
-def test_any_id_can_be_addressed(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_id_can_be_addressed(editor: Editor) -> None:
     # A real server, because starlette's test client decodes `%25` twice.
-    with serving(editor, "127.0.0.1", monkeypatch) as url:
+    with serving(editor) as url:
         for id in ODD_IDS:
             editor.add("x", due=editor._clock(), id=id)
             path = f"{url}api/tasks/{quote(id, safe='')}"
@@ -115,10 +87,8 @@ def test_a_token_that_can_be_guessed_or_not_be_sent_is_refused(editor: Editor, t
         serve(editor, token=token)
 
 
-def test_with_a_token_every_request_to_the_api_needs_it(
-    editor: Editor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with serving(editor, "127.0.0.1", monkeypatch, token="x" * 16) as url:
+def test_with_a_token_every_request_to_the_api_needs_it(editor: Editor) -> None:
+    with serving(editor, token="x" * 16) as url:
         assert b"<title>duebell</title>" in ask(url)
         with pytest.raises(urllib.error.HTTPError) as refused:
             ask(f"{url}api/tasks")
@@ -128,8 +98,8 @@ def test_with_a_token_every_request_to_the_api_needs_it(
             assert response.status == 200
 
 
-def test_streams_of_changes_end_with_the_server(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(editor, "127.0.0.1", monkeypatch) as url:
+def test_streams_of_changes_end_with_the_server(editor: Editor) -> None:
+    with serving(editor) as url:
         stream = urllib.request.urlopen(f"{url}api/changes", timeout=30)
         assert stream.readline() == b"event: ready\n"
     # The server has ended, and with it the stream
@@ -145,7 +115,7 @@ def test_connections_that_do_not_end_in_time_are_closed(
             listening.close()
 
     monkeypatch.setattr(uvicorn.Server, "shutdown", shutdown)
-    with serving(editor, "127.0.0.1", monkeypatch) as url:
+    with serving(editor) as url:
         host, _, port = url.removeprefix("http://").removesuffix("/").partition(":")
         client = socket.create_connection((host, int(port)), timeout=30)
         client.sendall(f"HEAD /openapi.json HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())

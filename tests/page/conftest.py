@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.page.scene import Scene, serving
+from tests.page.scene import Scene
+from tests.serving import serving
 
 __all__ = ["Open"]
 

@@ -1,18 +1,11 @@
-"""A scheduler in memory with the wall clock, served on a port: what the browser is shown."""
+"""A scheduler in memory with the wall clock: what the browser is shown."""
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
 import msgspec
-import uvicorn
-from fastapi import FastAPI
 
 from duebell_editor import Editor, LastRun
-from duebell_editor.http import serve, server
 from duebell_shared.backend import Backend
 from duebell_shared.instants import utc_now
 from duebell_shared.rule import Rule
@@ -22,7 +15,7 @@ from tests.page.queue import SharedStore
 from tests.shared.fake_events import FakeEvents
 from tests.support import Clock
 
-__all__ = ["Scene", "serving"]
+__all__ = ["Scene"]
 
 _KEEP = timedelta(days=30)
 
@@ -132,32 +125,3 @@ class Scene:
         running = self.store.claim(key, run="run-7", now=now, status=status)
         assert running
         return running
-
-
-@contextmanager
-def serving(editor: Editor, **given: Any) -> Iterator[str]:
-    """The URL of the HTTP editor over this editor, on any free port, until the end of the block."""
-    servers: list[server._Server] = []
-    urls: list[str] = []
-    ready = threading.Event()
-
-    class Kept(server._Server):
-        def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
-            super().__init__(config, app)
-            servers.append(self)
-            ready.set()
-
-    kept, server._Server = server._Server, Kept  # type: ignore[misc]
-    try:
-        thread = threading.Thread(
-            target=serve, args=(editor, "127.0.0.1", 0), kwargs={"started": urls.append, **given}, daemon=True
-        )
-        thread.start()
-        assert ready.wait(timeout=30)
-    finally:
-        server._Server = kept  # type: ignore[misc]
-    try:
-        yield urls[0]
-    finally:
-        servers[0].should_exit = True
-        thread.join(timeout=30)

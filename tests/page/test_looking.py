@@ -11,7 +11,8 @@ from playwright.sync_api import Page, expect
 from duebell_editor import AwsUnavailable, Failure, Status
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
-from tests.page.scene import Scene, serving
+from tests.page.scene import Scene
+from tests.serving import serving
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 

@@ -9,7 +9,7 @@ from duebell_editor import Editor
 from duebell_infra.local import EmbeddedStack
 from tests.e2e.support import PATIENCE
 from tests.page.conftest import Open
-from tests.page.scene import serving
+from tests.serving import serving
 
 
 @pytest.mark.e2e

@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import patch
 
+import boto3
 import pytest
+from moto import mock_aws
 
 from duebell_shared.backend import Backend
 from duebell_shared.instants import to_utc
@@ -12,10 +14,10 @@ from duebell_shared.new_task import new_task
 from duebell_shared.table import DynamoTable
 from duebell_shared.task import Task
 from tests import partiql
-from tests.support import NOON
+from tests.support import NOON, REGION, create_table
 from tests.worker.hooks import Hooks
 
-__all__ = ["BATCH", "THREE", "Fail", "aws", "fail", "store", "task"]
+__all__ = ["BATCH", "THREE", "Fail", "aws", "bare_moto", "fail", "store", "task"]
 
 BATCH = "BatchExecuteStatement"
 
@@ -38,6 +40,15 @@ def store(backend: Backend) -> DynamoTable:
 @pytest.fixture
 def aws(backend: Backend) -> Hooks:
     return Hooks(backend)
+
+
+@pytest.fixture
+def bare_moto() -> Iterator[boto3.Session]:
+    """moto without what the tests add to it."""
+    with mock_aws():
+        session = boto3.Session(region_name=REGION)
+        create_table(session)
+        yield session
 
 
 @pytest.fixture

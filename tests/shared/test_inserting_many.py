@@ -1,12 +1,10 @@
 """Inserting many tasks over moto: statements that fail, answers that are lost, and who takes no batches."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import boto3
 import pytest
 from botocore.exceptions import ConnectTimeoutError
-from moto import mock_aws
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
@@ -14,12 +12,12 @@ from duebell_shared.settings import Settings
 from duebell_shared.store import AT_ONCE
 from duebell_shared.table import DynamoTable
 from tests import partiql
-from tests.shared.batches import BATCH, THREE, Fail, aws, fail, store, task
+from tests.shared.batches import BATCH, THREE, Fail, aws, bare_moto, fail, store, task
 from tests.shared.test_table import client_of, lose_the_next_answer
-from tests.support import NOON, REGION, Calls, create_table
+from tests.support import NOON, Calls
 from tests.worker.hooks import Hooks
 
-__all__ = ["aws", "fail", "store"]
+__all__ = ["aws", "bare_moto", "fail", "store"]
 
 
 def test_many_are_one_call(store: DynamoTable, calls: Calls) -> None:
@@ -155,14 +153,6 @@ def test_where_every_statement_is_refused_they_are_written_one_by_one_from_then_
     assert store.insert_many(THREE) == [True, False, True]
     assert store.insert_many([task("four")]) == [True]
     assert (calls[BATCH], calls["PutItem"]) == (2, 5)
-
-
-@pytest.fixture
-def bare_moto() -> Iterator[boto3.Session]:
-    with mock_aws():
-        session = boto3.Session(region_name=REGION)
-        create_table(session)
-        yield session
 
 
 def test_a_stand_in_for_aws_that_trips_over_it_gets_them_one_by_one(bare_moto: boto3.Session) -> None:

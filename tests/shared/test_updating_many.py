@@ -1,13 +1,12 @@
 """Claiming and saving many over moto: what fails alone, answers that are lost, who takes no batches."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
 import boto3
 import pytest
 from botocore.exceptions import ConnectTimeoutError
-from moto import mock_aws
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
@@ -16,12 +15,12 @@ from duebell_shared.store import Store
 from duebell_shared.table import DynamoTable
 from duebell_shared.task import QueueKey, Status, Task
 from tests import partiql
-from tests.shared.batches import BATCH, THREE, Fail, aws, fail
+from tests.shared.batches import BATCH, THREE, Fail, aws, bare_moto, fail
 from tests.shared.test_table import client_of, lose_the_next_answer
-from tests.support import NOON, REGION, Calls, create_table
+from tests.support import NOON, Calls
 from tests.worker.hooks import Hooks
 
-__all__ = ["aws", "fail"]
+__all__ = ["aws", "bare_moto", "fail"]
 
 KEYS = [QueueKey(NOON, each.id, each.lane) for each in THREE]
 SOON = NOON + timedelta(seconds=1)
@@ -212,14 +211,6 @@ def test_where_every_statement_is_refused_they_are_written_one_by_one_from_then_
     assert ours(claim(store), store) == ["one", "two", "three"]
     assert store.save_many(PAUSED) == [False] * 3
     assert (calls[BATCH], calls["UpdateItem"]) == (1, 6)
-
-
-@pytest.fixture
-def bare_moto() -> Iterator[boto3.Session]:
-    with mock_aws():
-        session = boto3.Session(region_name=REGION)
-        create_table(session)
-        yield session
 
 
 def test_a_stand_in_for_aws_that_trips_over_it_gets_them_one_by_one(bare_moto: boto3.Session) -> None:

@@ -123,8 +123,8 @@ def add(
         due=when,
         schedule=schedule,
         timezone=None if schedule is None else timezone,
-        start=None if start is None else instant_from("--start", start, zone),
-        end=None if end is None else instant_from("--end", end, zone),
+        start=instant_from("--start", start, zone),
+        end=instant_from("--end", end, zone),
         missed=missed,
         max_runs=max_runs,
         spread=duration_from("--spread", spread),
@@ -176,8 +176,8 @@ def list_tasks(
     What is in the queue, scheduled and running; paused and finished tasks when their status is asked for.
     """
     zone = zone_from(timezone)
-    start = None if after is None else instant_from("--after", after, zone)
-    end = None if before is None else instant_from("--before", before, zone)
+    start = instant_from("--after", after, zone)
+    end = instant_from("--before", before, zone)
     page = at.editor().list(
         status=status or None,
         action=action,
@@ -222,8 +222,8 @@ def preview(
     meant = make_schedule(
         schedule,
         timezone=timezone,
-        start=None if start is None else instant_from("--start", start, zone),
-        end=None if end is None else instant_from("--end", end, zone),
+        start=instant_from("--start", start, zone),
+        end=instant_from("--end", end, zone),
         now=now,
     )
     occurrences = meant.preview(count, now)

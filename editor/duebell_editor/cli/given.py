@@ -23,7 +23,7 @@ def due_from(due: str | None, in_: str | None, timezone: str | None) -> datetime
     if (due is None) == (in_ is None):
         raise typer.BadParameter("give --due, a date and time, --in, a time from now, or --schedule")
     if due is not None:
-        return instant_from("--due", due, zone_from(timezone))
+        return _instant("--due", due, zone_from(timezone))
     if timezone is not None:
         raise typer.BadParameter("--timezone goes with --due, not with --in")
     return _duration(in_ or "")
@@ -38,22 +38,9 @@ def due_unless(schedule: str | None, due: str | None, in_: str | None, timezone:
     return None
 
 
-def instant_from(option: str, text: str, zone: ZoneInfo | None) -> datetime:
+def instant_from(option: str, text: str | None, zone: ZoneInfo | None) -> datetime | None:
     """A time given as ISO-8601; without an offset it is in `zone`, and wrong if there is none."""
-    try:
-        if datetime.fromisoformat(text).tzinfo is None and zone is None:
-            raise typer.BadParameter(
-                f"{option} {text} has no offset: end it with Z for UTC or with +01:00 and the like, "
-                f"or name its zone, as in --timezone Europe/Berlin"
-            )
-        naive = datetime.fromisoformat(text)
-        return instant_of(naive, zone) if zone and naive.tzinfo is None else parse(text)
-    except OverflowError:
-        raise typer.BadParameter(f"{option} {text} is too far away") from None
-    except ValueError as error:
-        raise typer.BadParameter(
-            f"{option} {text} is not an ISO-8601 date and time, such as 2026-12-31T09:00Z"
-        ) from error
+    return None if text is None else _instant(option, text, zone)
 
 
 def zone_from(name: str | None) -> ZoneInfo | None:
@@ -85,6 +72,23 @@ def payload_from(text: str | None, file: str | None) -> Any:
 def duration_from(option: str, text: str | None) -> timedelta | None:
     """A length of time, such as 1h30m; None if there is none."""
     return None if text is None else _duration(text, option)
+
+
+def _instant(option: str, text: str, zone: ZoneInfo | None) -> datetime:
+    try:
+        if datetime.fromisoformat(text).tzinfo is None and zone is None:
+            raise typer.BadParameter(
+                f"{option} {text} has no offset: end it with Z for UTC or with +01:00 and the like, "
+                f"or name its zone, as in --timezone Europe/Berlin"
+            )
+        naive = datetime.fromisoformat(text)
+        return instant_of(naive, zone) if zone and naive.tzinfo is None else parse(text)
+    except OverflowError:
+        raise typer.BadParameter(f"{option} {text} is too far away") from None
+    except ValueError as error:
+        raise typer.BadParameter(
+            f"{option} {text} is not an ISO-8601 date and time, such as 2026-12-31T09:00Z"
+        ) from error
 
 
 def _duration(text: str, option: str = "--in") -> timedelta:

@@ -28,7 +28,7 @@ test: $(READY) ## Run every test that CI runs, the end-to-end ones included (ARG
 soak: $(READY) ## Play a hundred thousand simulated histories, about two hours on two cores (ARGS='--count 5000')
 	$(BIN)/python -m tests.simulation.play --count 100000 $(ARGS)
 
-mutants: $(READY) ## Break each line of the protocol, one at a time, and see that a test fails; some six minutes
+mutants: $(READY) ## Break each line of the protocol, one at a time, and see that a test fails; a quarter of an hour
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 bench: $(READY) ## Measure what duebell costs beside what one would take instead, half an hour (ARGS=capacity: one part)

@@ -149,4 +149,20 @@ OF_A_RUN = (
         why="the ring does not come twice, and Lambda invokes only three times",
         killers=(Killer.HANDLER, Killer.HISTORIES),
     ),
+    Mutant(
+        name="what is due waits for a task left running",
+        file=_RUN,
+        line="if not self._wait(0, until=self._clock() + _LOOK_AGAIN):",
+        broken="if not self._wait(0):",
+        why="one that hangs keeps all lanes of its run from going on until the time is up",
+        killers=(Killer.RUN,),
+    ),
+    Mutant(
+        name="a task left running is not alone",
+        file=_RUN,
+        line="if not self._wait(0, until=self._clock() + _LOOK_AGAIN):",
+        broken="if True:",
+        why="one that kills its process takes along whatever has come due meanwhile",
+        killers=(Killer.RUN,),
+    ),
 )

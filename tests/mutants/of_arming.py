@@ -138,7 +138,7 @@ OF_ARMING = (
         line="task = self._write(new, if_exists)\n        self._arm([task])\n",
         broken="self._arm([new])\n        task = self._write(new, if_exists)\n",
         why="a run between the two reads the head without the task, and releases the lane without its due",
-        killers=(Killer.HISTORIES,),
+        killers=(Killer.MEANWHILE, Killer.HISTORIES),
     ),
     Mutant(
         name="not armed after a move or a resume",

@@ -7,6 +7,8 @@ from typing import Any
 from duebell_editor import Editor
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.rule import expression_at
+from duebell_shared.task import Task
+from duebell_worker import Worker
 from tests.support import NOON, Clock
 
 from .shared_memory import FakeRule, LockedStore, backend_of
@@ -66,6 +68,21 @@ def test_of_two_changes_to_the_record_at_once_neither_is_lost() -> None:
 
     # Then the record has what each of them wanted
     assert [lane.due for lane in armer.read().lanes[:2]] == [NOON + SOONER, NOON + LATER]
+
+
+def test_a_run_that_comes_before_a_task_is_written_does_not_leave_it_without_a_ring() -> None:
+    # Given a run that comes and goes right before an editor's task is written
+    class SlowStore(LockedStore):
+        def insert(self, task: Task) -> bool:
+            Worker(backend=backend).run()
+            return super().insert(task)
+
+    store, rule, clock = SlowStore(), FakeRule(), Clock()
+    backend = backend_of(store, rule, clock=clock, sleep=clock.sleep)
+
+    # When the editor returns, then the rule rings for the task
+    Editor(backend=backend).add("act", due=LATER)
+    assert rule.expression == expression_at(NOON + LATER)
 
 
 def test_what_comes_earlier_by_a_change_is_rung_for_at_once() -> None:

@@ -177,11 +177,13 @@ class Run:
         if not self._shares_with or self._shares or not self._pace.can_be_told(now):
             return False
         pace, self._pace = self._pace, Pace(now, ended)
+        runs = min(1 + self._room(now), len(self._lease.lanes))
+        if runs == 1:
+            return False
+        most = pace.most_counted(now, ended, runs=runs)
         try:
-            runs = min(self._shares_with - self._others(now), len(self._lease.lanes))
-            most = pace.most_counted(now, ended, runs=runs)
             backlog = sum(self._store.count(lane, before=now, most=most) for lane in self._lease.lanes)
-        except (AwsError, NotArmed) as error:
+        except AwsError as error:
             emit("not_shared", level=logging.WARNING, run=self._id, error=str(error))
             return False
         runs = min(runs, pace.runs_needed(backlog - len(self._attempts), now, ended))
@@ -191,12 +193,16 @@ class Run:
         self._share_by = now + _PATIENCE
         return True
 
-    def _others(self, now: datetime) -> int:
-        """How many other runs there are, with those that were started and have not come yet."""
-        lanes = self._backend.armer.read().lanes
+    def _room(self, now: datetime) -> int:
+        """How many more runs there may be, beside those that hold lanes and those that are about to come."""
+        try:
+            lanes = self._backend.armer.read().lanes
+        except (AwsError, NotArmed) as error:
+            emit("not_shared", level=logging.WARNING, run=self._id, error=str(error))
+            return 0
         owners = {lane.owner for lane in lanes if not lane.is_free(now)} - {self._id}
         to_come = [share for share in self._handed_over if all(lanes[number].due <= now for number in share)]
-        return len(owners) + len(to_come)
+        return max(self._shares_with - 1 - len(owners) - len(to_come), 0)
 
     def _hand_over(self) -> bool:
         """Start further runs for the shares whose lanes have nothing under way, and give them these.
@@ -213,17 +219,16 @@ class Run:
         if not ready:
             return False
         self._shares = [share for share in self._shares if share not in ready]
-        lanes: tuple[int, ...] = ()
+        ready = ready[: self._room(self._clock())]  # other runs may have come since
+        if not ready:
+            return True
+        lanes = tuple(lane for share in ready for lane in share)
         try:
-            room = self._shares_with - 1 - self._others(self._clock())  # others may have come since
-            ready = ready[: max(room, 0)]
-            lanes = tuple(lane for share in ready for lane in share)
-            if lanes:
-                self._lease.clear()
-                self._lease.hand_over({lane: self._store.head(lane) for lane in lanes})
+            self._lease.clear()
+            self._lease.hand_over({lane: self._store.head(lane) for lane in lanes})
         except (AwsError, NotArmed) as error:
             emit("not_shared", level=logging.WARNING, run=self._id, lanes=lanes, error=str(error))
-        if lanes and set(lanes).isdisjoint(self._lease.lanes):
+        if set(lanes).isdisjoint(self._lease.lanes):
             self._handed_over += ready
             emit("shared", run=self._id, lanes=lanes, runs=len(ready))
             for share in ready:

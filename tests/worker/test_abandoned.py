@@ -93,10 +93,10 @@ def test_what_comes_due_does_not_wait_for_a_task_left_running_that_takes_long(
     assert sorted(began, key=began.__getitem__) in (["left-1", "new", "left-2"], ["left-2", "left-1", "new"])
 
 
-def test_a_task_left_running_is_alone_at_first_should_it_end_its_process(
+def test_tasks_left_running_are_alone_at_first_and_what_comes_due_is_between_them(
     editor: Editor, staged: Worker, backend: Backend, stage: Stage, clock: Clock
 ) -> None:
-    # Given a task that was left running and takes seconds, and one that comes due meanwhile
+    # Given two tasks that were left running and take seconds, and one that comes due meanwhile
     story = []
 
     @staged.action("act")
@@ -105,13 +105,16 @@ def test_a_task_left_running_is_alone_at_first_should_it_end_its_process(
         stage.sleep(3)
         story.append(f"{task.id} ends")
 
-    editor.add("act", due=NOON, id="left")
-    die_while_running(backend, clock, "left")
+    for id in ("left-1", "left-2"):
+        editor.add("act", due=NOON, id=id)
+    die_while_running(backend, clock, "left-1", "left-2")
     editor.add("act", due=clock.now + timedelta(seconds=1), id="new")
 
     # When the next run comes, then it does one after the other
     staged.run(time_left=timedelta(minutes=15))
-    assert story == ["left begins", "left ends", "new begins", "new ends"]
+    first, last = (line.split()[0] for line in (story[0], story[-1]))
+    assert {first, last} == {"left-1", "left-2"}
+    assert story == [f"{id} {what}" for id in (first, "new", last) for what in ("begins", "ends")]
 
 
 def test_a_task_that_ends_its_process_each_time_fails_when_attempts_are_used_up(

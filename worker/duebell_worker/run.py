@@ -238,7 +238,7 @@ class Run:
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, should one have killed it.
 
-        Once one has run for a while, it is no such one, and what comes due does not wait for it.
+        Whether it has ended or runs for longer than that takes, what has come due meanwhile is next.
 
         What cannot be claimed that way either was changed by someone else this very moment, or is nothing
         that this version can run; it is passed over for the rest of this run, and looked at again soon.
@@ -252,8 +252,8 @@ class Run:
                 self._stopped_early = True
                 return
             self._attempts.start(key, Status.RUNNING)
-            if not self._wait(0, until=self._clock() + _LOOK_AGAIN):
-                self._run_due()
+            self._wait(0, until=self._clock() + _LOOK_AGAIN)
+            self._run_due()
             if key in not_claimed:
                 not_claimed.remove(key)
                 emit("passed_over", level=logging.WARNING, run=self._id, id=key.id)

@@ -15,6 +15,7 @@ from bench.words import (
     COLD_START,
     COSTS,
     DRAINING,
+    FASTER,
     INTRODUCTION,
     LATENESS,
     MANY,
@@ -43,7 +44,7 @@ def render(figures: Figures) -> str:
         (figures.schedules, _schedules),
     ]
     written = [line for measured, section in sections if measured for line in section(figures)]
-    return "\n".join([INTRODUCTION, *_measured(figures), *written]).rstrip() + "\n"
+    return "\n".join([INTRODUCTION, *_measured(figures), *written, FASTER]).rstrip() + "\n"
 
 
 def capacity_table(paths: list[capacity.Path]) -> str:

@@ -141,8 +141,16 @@ class DynamoTable:
             found = (self._get_if_readable(key) for key in keys)
             return {task.id: task for task in found if task}
 
-    def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
-        return self._claim(key, run=run, now=now, status=status)
+    def claim(
+        self, key: QueueKey, *, run: str, now: datetime, status: Status, may_be_made: bool = False
+    ) -> Task | None:
+        """`may_be_made`: this very claim was tried before, and nobody knows what came of it."""
+        with self._aws(key.id):
+            if made := self._update(_start(key, run=run, now=now, status=status)):
+                return task_of(made.answer["Attributes"])
+            there = self.get(key.lane, key.id) if made.was_retried or may_be_made else None
+            is_ours = there and there.run == run and there.started_at == to_utc(now)
+            return there if is_ours else None
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
@@ -151,7 +159,7 @@ class DynamoTable:
             written = self._update_many([_start(key, run=run, now=now, status=status) for key in keys])
         except DuebellError as error:
             return [error] * len(keys)
-        claim = partial(self._claim, run=run, now=now, status=status)
+        claim = partial(self.claim, run=run, now=now, status=status)
         return [
             _or_error(
                 partial(task_of, item)
@@ -160,16 +168,6 @@ class DynamoTable:
             )
             for key, is_made, item in zip(keys, *written[:2], strict=True)
         ]
-
-    def _claim(
-        self, key: QueueKey, *, run: str, now: datetime, status: Status, may_be_made: bool = False
-    ) -> Task | None:
-        with self._aws(key.id):
-            if made := self._update(_start(key, run=run, now=now, status=status)):
-                return task_of(made.answer["Attributes"])
-            there = self.get(key.lane, key.id) if made.was_retried or may_be_made else None
-            is_ours = there and there.run == run and there.started_at == to_utc(now)
-            return there if is_ours else None
 
     def queued(
         self, lane: int, *, after: datetime | None = None, before: datetime = NEVER

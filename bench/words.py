@@ -128,7 +128,8 @@ To read an expression and find its next time, and to find the next once it was r
 
 FASTER = """## What made it faster, and what did not
 
-Measured once, on 21 November 2026, on the machine named above, each pair in one go; `make bench` does not measure these again.
+Measured on 21 November 2026, while it was built, on the machine named above; `make bench` does not measure these again. The
+processor times of a pair were measured minutes apart, the rates in their own runs beside the floor, not beside each other.
 
 | | before | after |
 |---|---|---|

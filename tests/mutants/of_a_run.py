@@ -165,4 +165,12 @@ OF_A_RUN = (
         why="one that kills its process takes along whatever has come due meanwhile",
         killers=(Killer.RUN,),
     ),
+    Mutant(
+        name="a run for no lane believes the record",
+        file=_RUN,
+        line="record = armer.verify() if self._only_arms else armer.ensure()",
+        broken="record = armer.ensure()",
+        why="after an apply of Terraform's the rule stays where the plan had it",
+        killers=(Killer.HANDLER,),
+    ),
 )

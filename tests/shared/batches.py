@@ -6,6 +6,7 @@ from unittest.mock import patch
 
 import boto3
 import pytest
+from botocore.exceptions import ConnectTimeoutError
 from moto import mock_aws
 
 from duebell_shared.backend import Backend
@@ -14,12 +15,25 @@ from duebell_shared.new_task import new_task
 from duebell_shared.table import DynamoTable
 from duebell_shared.task import Task
 from tests import partiql
+from tests.shared.test_table import client_of
 from tests.support import NOON, REGION, create_table
 from tests.worker.hooks import Hooks
 
-__all__ = ["BATCH", "THREE", "Fail", "aws", "bare_moto", "fail", "store", "task"]
+__all__ = ["BATCH", "THREE", "Fail", "answer_nothing", "aws", "bare_moto", "fail", "store", "task"]
 
 BATCH = "BatchExecuteStatement"
+
+
+def answer_nothing(store: DynamoTable) -> list[str]:
+    """From now on nobody answers; the calls that are made."""
+    asked: list[str] = []
+
+    def happen(model: Any, **_: Any) -> None:
+        asked.append(model.name)
+        raise ConnectTimeoutError(endpoint_url="https://dynamodb")
+
+    client_of(store).meta.events.register("before-call.dynamodb", happen)
+    return asked
 
 
 def task(id: str, payload: object = None) -> Task:

@@ -1,10 +1,7 @@
 """Inserting many tasks over moto: statements that fail, answers that are lost, and who takes no batches."""
 
-from typing import Any
-
 import boto3
 import pytest
-from botocore.exceptions import ConnectTimeoutError
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
@@ -12,7 +9,7 @@ from duebell_shared.settings import Settings
 from duebell_shared.store import AT_ONCE
 from duebell_shared.table import DynamoTable
 from tests import partiql
-from tests.shared.batches import BATCH, THREE, Fail, aws, bare_moto, fail, store, task
+from tests.shared.batches import BATCH, THREE, Fail, answer_nothing, aws, bare_moto, fail, store, task
 from tests.shared.test_table import client_of, lose_the_next_answer
 from tests.support import NOON, Calls
 from tests.worker.hooks import Hooks
@@ -100,13 +97,7 @@ def test_the_same_task_added_twice_is_there_already(store: DynamoTable) -> None:
 def test_a_batch_that_nobody_answers_is_unavailable_and_not_tried_one_by_one(
     store: DynamoTable,
 ) -> None:
-    asked: list[str] = []
-
-    def happen(model: Any, **_: Any) -> None:
-        asked.append(model.name)
-        raise ConnectTimeoutError(endpoint_url="https://dynamodb")
-
-    client_of(store).meta.events.register("before-call.dynamodb", happen)
+    asked = answer_nothing(store)
     made = store.insert_many(THREE)
     assert {type(each) for each in made} == {AwsUnavailable}
     assert asked == [BATCH]

@@ -6,7 +6,6 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ConnectTimeoutError
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
@@ -15,7 +14,7 @@ from duebell_shared.store import Store
 from duebell_shared.table import DynamoTable
 from duebell_shared.task import QueueKey, Status, Task
 from tests import partiql
-from tests.shared.batches import BATCH, THREE, Fail, aws, bare_moto, fail
+from tests.shared.batches import BATCH, THREE, Fail, answer_nothing, aws, bare_moto, fail
 from tests.shared.test_table import client_of, lose_the_next_answer
 from tests.support import NOON, Calls
 from tests.worker.hooks import Hooks
@@ -173,13 +172,7 @@ def test_a_batch_of_changes_whose_answer_is_lost_finds_its_own(store: DynamoTabl
 def test_a_batch_that_nobody_answers_is_unavailable_and_not_tried_one_by_one(
     store: DynamoTable, write: Write
 ) -> None:
-    asked: list[str] = []
-
-    def happen(model: Any, **_: Any) -> None:
-        asked.append(model.name)
-        raise ConnectTimeoutError(endpoint_url="https://dynamodb")
-
-    client_of(store).meta.events.register("before-call.dynamodb", happen)
+    asked = answer_nothing(store)
     assert {type(each) for each in write(store)} == {AwsUnavailable}
     assert asked == [BATCH]
 

@@ -13,6 +13,19 @@ from tests.worker.dead import die_while_running
 from tests.worker.stage import Stage
 
 
+def story_of(worker: Worker, stage: Stage, *, seconds: float) -> list[str]:
+    """What begins and ends, of actions that take so long."""
+    story: list[str] = []
+
+    @worker.action("act")
+    def act(_: object, task: Task) -> None:
+        story.append(f"{task.id} begins")
+        stage.sleep(seconds)
+        story.append(f"{task.id} ends")
+
+    return story
+
+
 def test_a_task_left_running_is_run_again_as_its_next_attempt(
     editor: Editor, worker: Worker, backend: Backend, clock: Clock
 ) -> None:
@@ -41,14 +54,7 @@ def test_tasks_left_running_are_run_after_all_others_and_one_at_a_time(
     editor: Editor, staged: Worker, backend: Backend, stage: Stage, clock: Clock
 ) -> None:
     # Given a run that died with three tasks under way, and two more that are due
-    story = []
-
-    @staged.action("act")
-    def act(payload: object, task: Task) -> None:
-        story.append(f"{task.id} begins")
-        stage.sleep(10)
-        story.append(f"{task.id} ends")
-
+    story = story_of(staged, stage, seconds=10)
     for id in ("left-1", "left-2", "left-3"):
         editor.add("act", due=NOON, id=id)
     die_while_running(backend, clock, "left-1", "left-2", "left-3")
@@ -97,14 +103,7 @@ def test_tasks_left_running_are_alone_at_first_and_what_comes_due_is_between_the
     editor: Editor, staged: Worker, backend: Backend, stage: Stage, clock: Clock
 ) -> None:
     # Given two tasks that were left running and take seconds, and one that comes due meanwhile
-    story = []
-
-    @staged.action("act")
-    def act(_: object, task: Task) -> None:
-        story.append(f"{task.id} begins")
-        stage.sleep(3)
-        story.append(f"{task.id} ends")
-
+    story = story_of(staged, stage, seconds=3)
     for id in ("left-1", "left-2"):
         editor.add("act", due=NOON, id=id)
     die_while_running(backend, clock, "left-1", "left-2")

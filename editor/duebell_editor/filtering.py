@@ -10,8 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidQuery
-from duebell_shared.instants import NEVER, to_utc
-from duebell_shared.task import Status, Task
+from duebell_shared.instants import MILLISECOND, NEVER, to_utc
+from duebell_shared.task import QueueKey, Status, Task
 
 __all__ = ["MAX_LIMIT", "QUEUED", "Filter", "Place", "make_filter"]
 
@@ -25,10 +25,25 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
 class Place(NamedTuple):
-    """Where a task stands in a listing: the time it is listed by, and its id."""
+    """Where a task stands in a listing: the time it is listed by, and where among those of the same moment.
+
+    First those in the queue, lane by lane, in an order of the lane's own; then those that have left it.
+    """
 
     at: Annotated[datetime, msgspec.Meta(tz=True)]
-    id: str
+    has_left: bool
+    lane: Annotated[int, msgspec.Meta(ge=0)]
+    id: Annotated[str, msgspec.Meta(min_length=1, max_length=1024)]
+
+    @classmethod
+    def of_key(cls, key: QueueKey) -> Self:
+        """In the queue."""
+        return cls(at=key.queued, has_left=False, lane=key.lane, id=key.id)
+
+    @property
+    def stage(self) -> tuple[datetime, bool]:
+        """What says which of two is first, unless both are in the queue."""
+        return self.at, self.has_left
 
     def __str__(self) -> str:
         """As a cursor."""
@@ -52,24 +67,34 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
         With the latest first, by when they ended; the paused have not ended, and stand at their due date.
         """
+        at = task.due if task.queued is None else task.queued
         if self.latest_first:
-            return Place(task.finished_at or task.due, task.id)
-        return Place(task.due if task.queued is None else task.queued, task.id)
+            at = task.finished_at or task.due
+        return Place(at=at, has_left=task.queued is None, lane=task.lane, id=task.id)
 
-    def is_to_come(self, place: Place) -> bool:
-        """Whether the page before ended ahead of this place."""
+    @property
+    def begin(self) -> datetime | QueueKey:
+        """Where in the queue the page begins."""
+        if self.start is None or self.start.at < self.after:
+            return self.after
+        if self.start.has_left:
+            return self.start.at + MILLISECOND
+        return QueueKey(queued=self.start.at, id=self.start.id, lane=self.start.lane)
+
+    def is_to_come(self, task: Task) -> bool:
+        """Whether the page before ended ahead of this task, which has left the queue."""
         if self.start is None:
             return True
+        place = self.place_of(task)
         return place < self.start if self.latest_first else place > self.start
 
     def wants(self, task: Task) -> bool:
-        """Whether this task belongs on the page."""
-        place = self.place_of(task)
+        """Whether this task is one of those to list, on whichever page."""
         has_status = task.status in self.statuses
         has_action = self.action is None or task.action == self.action
         has_prefix = task.id.startswith(self.prefix)
-        is_in_time = self.after <= place.at <= self.before
-        return has_status and has_action and has_prefix and is_in_time and self.is_to_come(place)
+        is_in_time = self.after <= self.place_of(task).at <= self.before
+        return has_status and has_action and has_prefix and is_in_time
 
     def only(self, statuses: frozenset[Status]) -> Self:
         """The same, but only for tasks of these statuses."""
@@ -116,7 +141,7 @@ def place_from(cursor: str) -> Place:
         place = msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=Place)
     except (ValueError, binascii.Error, msgspec.MsgspecError):
         raise wrong from None
-    if place.at > NEVER:
+    if place.at >= NEVER:
         raise wrong
     return place
 

@@ -43,7 +43,23 @@ def list_tasks(queue: Queue, which: Filter, *, patience: Patience | None = None)
 
     With `patience`, what is rare in a long queue is not looked for to its end: a page may then hold fewer
     tasks than were asked for, or none, and its cursor goes on where it stopped.
+
+    Tasks of the same moment stand by id, those that are on the same page.
     """
+    page = _page_of(queue, which, patience)
+    tasks = sorted(
+        page.tasks, key=lambda task: (which.place_of(task).at, task.id), reverse=which.latest_first
+    )
+    return msgspec.structs.replace(page, tasks=tuple(tasks))
+
+
+def search(queue: Queue, which: Filter) -> Page:
+    """The same for someone who waits for the answer: within seconds, however long the queue is."""
+    return list_tasks(queue, which, patience=_PATIENCE)
+
+
+def _page_of(queue: Queue, which: Filter, patience: Patience | None) -> Page:
+    """The page in the order that its cursor goes on in, which is the queue's own."""
     pages = []
     if which.statuses & QUEUED:
         pages.append(_in_queue(queue, which.only(QUEUED), patience))
@@ -52,15 +68,8 @@ def list_tasks(queue: Queue, which: Filter, *, patience: Patience | None = None)
     return pages[0] if len(pages) == 1 else _merged(which, pages)
 
 
-def search(queue: Queue, which: Filter) -> Page:
-    """The same for someone who waits for the answer: within seconds, however long the queue is."""
-    return list_tasks(queue, which, patience=_PATIENCE)
-
-
 def _in_queue(queue: Queue, which: Filter, patience: Patience | None) -> Page:
-    begin = max(which.after, which.start.at) if which.start else which.after
-    every = queue.keys(after=begin, before=which.before)
-    keys = (key for key in every if which.is_to_come(Place(key.queued, key.id)))
+    keys = queue.keys(after=which.begin, before=which.before)
     found: list[Task] = []
     seen = read = 0
     while batch := list(itertools.islice(keys, min(which.limit + 1, BATCH))):
@@ -71,24 +80,26 @@ def _in_queue(queue: Queue, which: Filter, patience: Patience | None) -> Page:
         seen, read = seen + len(batch), read + len(named)
         if patience and (seen >= patience.keys or read >= patience.tasks):
             is_all = next(keys, None) is None
-            end = Place(batch[-1].queued, batch[-1].id)
-            return Page(tasks=tuple(found), cursor=None if is_all else str(end))
+            return Page(tasks=tuple(found), cursor=None if is_all else str(Place.of_key(batch[-1])))
     return _page(which, found)
 
 
 def _in_history(queue: Queue, which: Filter) -> Page:
-    wanted = (task for task in queue.unqueued(which.statuses) if which.wants(task))
+    every = queue.unqueued(which.statuses)
+    wanted = (task for task in every if which.wants(task) and which.is_to_come(task))
     first = heapq.nlargest if which.latest_first else heapq.nsmallest
     return _page(which, first(which.limit + 1, wanted, key=which.place_of))
 
 
 def _merged(which: Filter, pages: list[Page]) -> Page:
     """What is in the queue and what has left it, as far as both were looked at."""
-    tasks = sorted((task for page in pages for task in page.tasks), key=which.place_of)
+    tasks = sorted(
+        (task for page in pages for task in page.tasks), key=lambda task: which.place_of(task).stage
+    )
     ends = [place_from(page.cursor) for page in pages if page.cursor]
     if not ends:
         return _page(which, tasks)
-    page = _page(which, [task for task in tasks if which.place_of(task) <= min(ends)])
+    page = _page(which, [task for task in tasks if which.place_of(task).stage <= min(ends).stage])
     return page if page.cursor else msgspec.structs.replace(page, cursor=str(min(ends)))
 
 

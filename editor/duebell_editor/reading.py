@@ -8,7 +8,7 @@ from functools import cached_property
 
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.instants import NEVER
+from duebell_shared.instants import MILLISECOND, NEVER
 from duebell_shared.lanes import lane_of
 from duebell_shared.task import QueueKey, Status, Task
 
@@ -44,12 +44,18 @@ class Queue:
         task = self.store.get(self.lane_of(id), id)
         return None if task and task.expires_at and task.expires_at <= (now or self.clock()) else task
 
-    def keys(self, *, after: datetime | None = None, before: datetime = NEVER) -> Iterator[QueueKey]:
-        """The tasks that wait or run, in order of `queued`, those of one moment by id; read as consumed."""
-        lanes = (self.store.queued(lane, after=after, before=before) for lane in range(self.lanes))
-        # Tasks of the same moment come in any order from a lane; sorted by id, a page can end between them.
-        moments = itertools.groupby(heapq.merge(*lanes), lambda key: key.queued)
-        return (key for _, same in moments for key in sorted(same))
+    def keys(
+        self, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
+    ) -> Iterator[QueueKey]:
+        """The tasks that wait or run, in order of `queued`, at one moment lane by lane; as consumed.
+
+        From `after`, to `before`, both included; `after` a key, what comes behind it, whether it is still
+        there or not.
+        """
+        lanes = (
+            self.store.queued(lane, after=_after(after, lane), before=before) for lane in range(self.lanes)
+        )
+        return heapq.merge(*lanes, key=lambda key: key.queued)
 
     def tasks(self, keys: Iterable[QueueKey], *, batch: int = BATCH) -> Iterator[Task]:
         """The tasks that are still where these keys say, read some at a time."""
@@ -65,3 +71,10 @@ class Queue:
         """The tasks of these statuses, which are not in the queue's index: reads all of history."""
         lanes = (self.store.unqueued(lane, statuses, now=self.clock()) for lane in range(self.lanes))
         return itertools.chain.from_iterable(lanes)
+
+
+def _after(place: datetime | QueueKey | None, lane: int) -> datetime | QueueKey | None:
+    """Where a lane goes on behind a place in all: at one moment, lanes come one after the other."""
+    if not isinstance(place, QueueKey) or lane == place.lane:
+        return place
+    return place.queued + MILLISECOND if lane < place.lane else place.queued

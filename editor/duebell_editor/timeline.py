@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from duebell_shared.errors import InvalidQuery
-from duebell_shared.instants import NEVER, to_utc
+from duebell_shared.instants import MILLISECOND, NEVER, to_utc
 from duebell_shared.store import Store
 
 from .reading import Queue
@@ -27,8 +27,6 @@ MAX_BUCKETS = 100
 
 #: Tasks of one lane that are counted in one bucket; and keys that the store reads at a time.
 _COUNTED = 200
-
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 class Step(StrEnum):
@@ -101,10 +99,10 @@ def _count_lane(store: Store, lane: int, borders: Sequence[datetime]) -> list[in
     at = 0
     while at < len(counts):
         if is_crowded:  # after one bucket that holds more than a page, the next most likely does too
-            end = borders[at + 1] - _MILLISECOND
+            end = borders[at + 1] - MILLISECOND
             counts[at] = store.count(lane, after=borders[at], before=end, most=_COUNTED)
         else:
-            for key in store.queued(lane, after=borders[at], before=borders[-1] - _MILLISECOND):
+            for key in store.queued(lane, after=borders[at], before=borders[-1] - MILLISECOND):
                 while key.queued >= borders[at + 1]:
                     at += 1
                 counts[at] += 1

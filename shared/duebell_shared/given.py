@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from .errors import InvalidTask
-from .instants import LATEST, to_utc
+from .instants import LATEST, MILLISECOND, to_utc
 
 __all__ = ["check_due", "check_expiry", "check_name", "check_spread", "check_whole_number"]
 
@@ -11,8 +11,6 @@ MAX_NAME = 256
 
 #: The widest window that occurrences can be spread over.
 _MAX_SPREAD = timedelta(days=1)
-
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 def check_name(field: str, name: object) -> str:
@@ -76,10 +74,10 @@ def _duration(field: str, given: object, *, most: timedelta) -> timedelta | None
         return None
     if not isinstance(given, timedelta):
         raise InvalidTask(field, f"must be a timedelta, not {type(given).__name__}")
-    if not _MILLISECOND <= given <= most:
+    if not MILLISECOND <= given <= most:
         bound = "" if most == timedelta.max else f", and at most {most.days} day"
         raise InvalidTask(field, f"must be a millisecond or more{bound}, not {given}")
-    return given // _MILLISECOND * _MILLISECOND
+    return given // MILLISECOND * MILLISECOND
 
 
 def check_whole_number(field: str, given: object) -> int:

@@ -6,7 +6,7 @@ queue's index sorts by, and it reads well in the DynamoDB console.
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
-__all__ = ["LATEST", "NEVER", "ceil_to_minute", "parse", "render", "to_utc", "utc_now"]
+__all__ = ["LATEST", "MILLISECOND", "NEVER", "ceil_to_minute", "parse", "render", "to_utc", "utc_now"]
 
 #: After every other instant; what an empty lane is due at.
 NEVER = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
@@ -15,7 +15,8 @@ NEVER = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
 #: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
 LATEST = datetime(2199, 12, 31, 23, 59, tzinfo=UTC)
 
-_MILLISECOND = timedelta(milliseconds=1)
+#: What tasks' times are whole numbers of.
+MILLISECOND = timedelta(milliseconds=1)
 _MINUTE = timedelta(minutes=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -31,7 +32,7 @@ def to_utc(instant: datetime) -> datetime:
     `instant` must be aware.
     """
     instant = instant.astimezone(UTC)
-    return instant + (-(instant - _EPOCH) % _MILLISECOND)
+    return instant + (-(instant - _EPOCH) % MILLISECOND)
 
 
 def ceil_to_minute(instant: datetime) -> datetime:

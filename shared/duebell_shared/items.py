@@ -12,7 +12,7 @@ from pynamodb.models import Model
 
 from .errors import InvalidSchedule, UnreadableTask
 from .failure import FailedAttempt, Failure
-from .instants import parse, render
+from .instants import MILLISECOND, parse, render
 from .recurrence import Occurrence, Recurrence
 from .status import Status
 from .task import Task
@@ -29,7 +29,6 @@ ARMING = "arming"
 #: Between two milliseconds, so that no task is ever queued for it.
 UNREADABLE = datetime.min.replace(microsecond=1, tzinfo=UTC)
 
-_MILLISECOND = timedelta(milliseconds=1)
 
 _Past = TypeVar("_Past", bound=msgspec.Struct)
 
@@ -92,10 +91,10 @@ class _DurationAttribute(Attribute[timedelta]):
     attr_type = NUMBER
 
     def serialize(self, value: timedelta) -> str:
-        return str(value // _MILLISECOND)
+        return str(value // MILLISECOND)
 
     def deserialize(self, value: str) -> timedelta:
-        return int(value) * _MILLISECOND
+        return int(value) * MILLISECOND
 
 
 class _RecurrenceAttribute(Attribute[Recurrence]):

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 import msgspec
 from msgspec.structs import replace
 
-from .instants import LATEST
+from .instants import LATEST, MILLISECOND
 from .schedule import Schedule
 
 __all__ = [
@@ -42,9 +42,6 @@ _MOST_CAUGHT_UP = 100
 
 #: Missed occurrences beyond these are not counted: months of downtime hold a million minutes.
 _MOST_COUNTED = 1_000
-
-
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 class Missed(StrEnum):
@@ -163,7 +160,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         it goes on where that was, so that what was moved does not come twice.
         """
         is_in_line = before is not None and before.turn is Turn.IN_LINE
-        if is_in_line and self.schedule.next_after(due - _MILLISECOND) == due:
+        if is_in_line and self.schedule.next_after(due - MILLISECOND) == due:
             return replace(self, next_due=due)
         if before is not None and not is_in_line and before.schedule == self.schedule:
             return replace(self, next_due=before.next_due)
@@ -212,7 +209,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
 def delay_of(id: str, spread: timedelta) -> timedelta:
     """How long after it is due the task with this id is looked at: a share of the spread, always the same."""
     share = zlib.crc32(b"spread:" + id.encode()) / 2**32
-    return spread * share // _MILLISECOND * _MILLISECOND
+    return spread * share // MILLISECOND * MILLISECOND
 
 
 def delayed(due: datetime, delay: timedelta) -> datetime:

@@ -9,7 +9,7 @@ import msgspec
 
 from .cron import Cron, parse_aws, parse_classic
 from .errors import InvalidSchedule
-from .instants import LATEST, to_utc
+from .instants import LATEST, MILLISECOND, to_utc
 from .wall_clock import instant_of, next_match
 
 __all__ = ["Schedule", "make_schedule"]
@@ -31,7 +31,6 @@ _BEFORE_ALL = datetime(1969, 12, 30, tzinfo=UTC)
 _NOT_IANA = re.compile(r"localtime|posixrules|(posix|right)/.*")
 
 _MINUTE = timedelta(minutes=1)
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +59,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         """The first occurrence strictly after this instant, in UTC; None when there is none any more."""
         last = min(self.end or LATEST, LATEST)
         if self.start is not None and self.start > instant:
-            instant = self.start - _MILLISECOND
+            instant = self.start - MILLISECOND
         if instant >= last:
             return None
         found = self._next_after(max(instant, _BEFORE_ALL))
@@ -71,7 +70,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         found: list[datetime] = []
         while len(found) < n and (last := self._last(after, until)) is not None:
             found.append(last)
-            until = last - _MILLISECOND
+            until = last - MILLISECOND
         return found[::-1]
 
     def count(self, after: datetime, until: datetime, most: int) -> int:

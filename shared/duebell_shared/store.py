@@ -78,11 +78,12 @@ class Store(Protocol):
         """
 
     def queued(
-        self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
+        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
     ) -> Iterator[QueueKey]:
         """The tasks that wait or run, in order of `queued`: from `after`, to `before`, both included.
 
-        Those of the same moment come in any order. Read page by page, as it is consumed.
+        Those of the same moment come in an order of the lane's own, which does not change. `after` a key come
+        those behind its place, whether it is still there or not. Read page by page, as it is consumed.
         """
 
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:

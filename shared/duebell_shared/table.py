@@ -170,12 +170,13 @@ class DynamoTable:
         ]
 
     def queued(
-        self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
+        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
     ) -> Iterator[QueueKey]:
-        within = self._within(after, before)
+        start, behind = (after.queued, after) if isinstance(after, QueueKey) else (after, None)
+        within = self._within(start, before)
         if within is not None:
             with self._aws():
-                yield from self._keys(lane, within, page_size=_PAGE)
+                yield from self._keys(lane, within, behind=behind, page_size=_PAGE)
 
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
         has_status = self._tasks.status.is_in(*statuses)
@@ -244,9 +245,17 @@ class DynamoTable:
             return True
         return not is_sure and self.get(task.lane, task.id) == task
 
-    def _keys(self, lane: int, within: Any = None, *, page_size: int) -> Iterator[QueueKey]:
-        index = self._tasks.due_index
-        for item in index.query(str(lane), within, consistent_read=True, page_size=page_size):
+    def _keys(
+        self, lane: int, within: Any = None, *, behind: QueueKey | None = None, page_size: int
+    ) -> Iterator[QueueKey]:
+        items = self._tasks.due_index.query(
+            str(lane),
+            within,
+            consistent_read=True,
+            page_size=page_size,
+            last_evaluated_key=behind and _place(behind),
+        )
+        for item in items:
             if item.queued == UNREADABLE:
                 _LOG.warning("the item %r is not run: its `queued` is no time as duebell writes it", item.id)
             else:
@@ -350,6 +359,11 @@ def _change(old: Task, new: Task) -> ItemUpdate:
 
 def _key(lane: int, id: str) -> Item:
     return {"lane": {"S": str(lane)}, "id": {"S": id}}
+
+
+def _place(key: QueueKey) -> dict[str, dict[str, str]]:
+    """A place in the index, whether an item is there or not."""
+    return {"lane": {"S": str(key.lane)}, "id": {"S": key.id}, "queued": {"S": render(key.queued)}}
 
 
 def _or_error(call: Callable[[], _T]) -> _T | DuebellError:

@@ -12,7 +12,7 @@ from . import payload as payloads
 from .errors import InvalidTask, TaskConflict
 from .failure import FailedAttempt, Failure, attempts_left_running, in_short, latest
 from .given import check_due, check_expiry, check_name, check_spread
-from .instants import to_utc
+from .instants import MILLISECOND, to_utc
 from .recurrence import PUNCTUAL, Missed, Occurrence, Recurrence, Result, Seat, Turn, delay_of, delayed
 from .status import Status
 
@@ -21,7 +21,6 @@ __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task"]
 #: The last occurrences that a recurring task remembers.
 _REMEMBERED = 20
 
-_MILLISECOND = timedelta(milliseconds=1)
 
 #: What a task ends as when its last occurrence, or its only one, is over.
 _FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
@@ -123,9 +122,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.started_at is None or self.lateness_ms is None:
             return False
         if self.recurrence is None:
-            return self.expires_after is not None and self.lateness_ms > self.expires_after / _MILLISECOND
+            return self.expires_after is not None and self.lateness_ms > self.expires_after / MILLISECOND
         skips = self.recurrence.missed is Missed.SKIP and self.recurrence.turn is Turn.IN_LINE
-        return skips and self.lateness_ms > PUNCTUAL / _MILLISECOND
+        return skips and self.lateness_ms > PUNCTUAL / MILLISECOND
 
     # What an editor may do. Each returns the changed task, or raises TaskConflict.
 
@@ -236,7 +235,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         due, recurrence = self.recurrence.caught_up(self.due, self.started_at - self._delay)
         lateness = self.lateness_ms
         if self.recurrence.turn is Turn.IN_LINE:
-            lateness = round((self.started_at - self._delayed(due)) / _MILLISECOND)
+            lateness = round((self.started_at - self._delayed(due)) / MILLISECOND)
         return replace(self, due=due, recurrence=recurrence, lateness_ms=lateness)
 
     def left_running(self) -> Self:

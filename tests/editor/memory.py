@@ -30,10 +30,10 @@ class Scheduler:
     clock: Clock
 
     @classmethod
-    def start(cls, settings: Settings | None = None) -> "Scheduler":
+    def start(cls, settings: Settings | None = None, *, store: MemoryStore | None = None) -> "Scheduler":
         """A scheduler that was never used."""
         clock = Clock()
-        store, events = MemoryStore(), FakeEvents(clock)
+        store, events = store or MemoryStore(), FakeEvents(clock)
         rule = Rule("duebell", events.client, clock=clock, sleep=clock.sleep)
         backend = Backend.over(settings or Settings(), store, rule, clock=clock, sleep=clock.sleep)
         return cls(editor=Editor(backend=backend), backend=backend, store=store, events=events, clock=clock)

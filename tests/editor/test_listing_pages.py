@@ -1,6 +1,8 @@
 """Pages of any listing whatsoever: each task that is asked for exactly once, in order; and their bounds."""
 
 import base64
+import zlib
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,6 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duebell_editor import Editor, InvalidQuery, Status
+from duebell_editor.filtering import make_filter
+from duebell_editor.listing import Patience, list_tasks
+from duebell_infra.testing import MemoryStore
+from duebell_shared.instants import NEVER
+from duebell_shared.task import QueueKey
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
@@ -31,22 +38,84 @@ _DUES = st.lists(st.integers(min_value=0, max_value=4), max_size=12)
 _STATUSES = st.sampled_from([None, list(Status), [Status.PAUSED], [Status.SCHEDULED, Status.CANCELLED]])
 
 
-@given(dues=_DUES, limit=st.integers(min_value=1, max_value=5), status=_STATUSES)
+class OrderOfItsOwn(MemoryStore):
+    """Tasks of the same moment come in an order that is not that of their ids."""
+
+    def queued(
+        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
+    ) -> Iterator[QueueKey]:
+        def place(key: QueueKey) -> tuple[datetime, int, str]:
+            return key.queued, zlib.crc32(key.id.encode()), key.id
+
+        begin = after.queued if isinstance(after, QueueKey) else after
+        for key in sorted(super().queued(lane, after=begin, before=before), key=place):
+            if not isinstance(after, QueueKey) or place(key) > place(after):
+                yield key
+
+
+@given(
+    store=st.sampled_from([MemoryStore, OrderOfItsOwn]),
+    dues=_DUES,
+    limit=st.integers(min_value=1, max_value=5),
+    status=_STATUSES,
+)
 def test_page_by_page_each_task_comes_exactly_once(
-    dues: list[int], limit: int, status: list[Status] | None
+    store: type[MemoryStore], dues: list[int], limit: int, status: list[Status] | None
 ) -> None:
     # Given tasks of all statuses, many of them due at the same moment
-    scheduler = Scheduler.start()
+    scheduler = Scheduler.start(store=store())
     statuses = list(Status)
     for number, due in enumerate(dues):
         task = scheduler.editor.add("act", due=HOUR * due, id=f"{number:02}")
         scheduler.become(task, statuses[number % len(statuses)])
     # When they are read page by page
     found = ids(scheduler.editor, status=status, limit=limit)
-    # Then each that is asked for comes once, by due date and then by id
+    # Then each that is asked for comes once, in due order
     asked_for = status or [Status.SCHEDULED, Status.RUNNING]
-    wanted = [task for task in scheduler.store.tasks.values() if task.status in asked_for]
-    assert found == [task.id for task in sorted(wanted, key=lambda task: (task.due, task.id))]
+    wanted = {task.id: task.due for task in scheduler.store.tasks.values() if task.status in asked_for}
+    assert sorted(found) == sorted(wanted)
+    assert [wanted[id] for id in found] == sorted(wanted.values())
+
+
+@pytest.mark.parametrize("status", [None, list(Status), [Status.PAUSED]])
+def test_on_one_page_tasks_of_the_same_moment_stand_by_id(
+    scheduler: Scheduler, status: list[Status] | None
+) -> None:
+    names = [f"{n:02}" for n in range(30)]
+    for id in reversed(names):
+        task = scheduler.editor.add("act", due=NOON + HOUR, id=id)
+        if status:
+            scheduler.become(task, status[int(id) % len(status)])
+    assert ids(scheduler.editor, status=status, limit=30) == names
+
+
+@pytest.mark.parametrize("patience", [None, Patience(keys=3, tasks=1000), Patience(keys=1000, tasks=2)])
+def test_a_page_costs_what_it_shows_however_many_are_due_at_the_same_moment(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, patience: Patience | None
+) -> None:
+    # Given two thousand tasks at one moment
+    scheduler.editor.add_many({"action": "act", "due": NOON + HOUR, "id": f"{n:04}"} for n in range(2000))
+    read: list[QueueKey] = []
+    queued = scheduler.store.queued
+
+    def counted(lane: int, **bounds: Any) -> Iterator[QueueKey]:
+        for key in queued(lane, **bounds):
+            read.append(key)
+            yield key
+
+    monkeypatch.setattr(scheduler.store, "queued", counted)
+    # When they are listed page by page, then each page reads its own keys, and one more of each lane
+    found: list[str] = []
+    which = make_filter(limit=90)
+    while True:
+        read.clear()
+        page = list_tasks(scheduler.editor.queue, which, patience=patience)
+        assert len(read) <= 90 + 1 + 4 + (patience is not None)
+        found += [task.id for task in page.tasks]
+        if page.cursor is None:
+            break
+        which = which.following(page.cursor)
+    assert sorted(found) == [f"{n:04}" for n in range(2000)]
 
 
 @pytest.mark.parametrize(("count", "limit", "pages"), [(4, 4, 1), (5, 4, 2), (8, 4, 2), (0, 4, 1), (3, 1, 3)])
@@ -115,7 +184,7 @@ def test_a_bound_between_two_milliseconds_is_not_stretched(scheduler: Scheduler)
     "at", ["9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59-05:00", "2026-11-21T12:00:00"]
 )
 def test_a_cursor_at_a_time_that_no_task_can_have_is_none(scheduler: Scheduler, at: str) -> None:
-    cursor = base64.urlsafe_b64encode(f'["{at}","id"]'.encode()).decode()
+    cursor = base64.urlsafe_b64encode(f'["{at}",true,0,"id"]'.encode()).decode()
     with pytest.raises(
         InvalidQuery, match=r"^cursor: is not one that a listing gave: start again without it$"
     ):

@@ -64,7 +64,7 @@ class LockedStore:
         return self._step(lambda: self.inner.claim_many(keys, run=run, now=now, status=status))
 
     def queued(
-        self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
+        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
     ) -> Iterator[QueueKey]:
         yield from self._step(lambda: list(self.inner.queued(lane, after=after, before=before)))
 

@@ -145,7 +145,7 @@ class _SteadyStore:
         )
 
     def queued(
-        self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
+        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
     ) -> Iterator[QueueKey]:
         keys = self._store.queued(lane, after=after, before=before)
         while page := self._call(lambda: list(islice(keys, _PAGE))):

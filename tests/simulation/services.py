@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -229,18 +230,15 @@ class StoreOverNetwork:
         return self._many(f"claim_many, {status}", [partial(claim, key) for key in keys])
 
     def queued(
-        self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
+        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
     ) -> Iterator[QueueKey]:
-        last: QueueKey | None = None
         while True:  # page by page, and the queue may change between two
-            keys = self._call(
-                f"queued {lane}", lambda: list(self._store.queued(lane, after=after, before=before))
-            )
-            page = [key for key in keys if last is None or key > last][:_PAGE]
+            keys = self._store.queued(lane, after=after, before=before)
+            page: list[QueueKey] = self._call(f"queued {lane}", partial(list, islice(keys, _PAGE)))
             yield from page
             if len(page) < _PAGE:
                 return
-            last = page[-1]
+            after = page[-1]
 
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
         yield from self._call(f"unqueued {lane}", lambda: list(self._store.unqueued(lane, statuses, now=now)))

@@ -7,6 +7,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
+from duebell_shared.instants import MILLISECOND
 from duebell_shared.recurrence import Missed, Recurrence, Result, Turn
 from duebell_shared.task import Status, Task
 
@@ -16,8 +17,6 @@ __all__ = ["PageView", "TaskBrief", "TaskView"]
 
 #: A recurring task's next times that are shown.
 _UPCOMING = 5
-
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 class FailureView(BaseModel):
@@ -161,7 +160,7 @@ def _upcoming(recurrence: Recurrence) -> list[datetime]:
     most = _UPCOMING
     if recurrence.max_runs is not None:
         most = max(0, min(most, recurrence.max_runs - recurrence.runs - 1))
-    return recurrence.schedule.preview(most, recurrence.next_due - _MILLISECOND)
+    return recurrence.schedule.preview(most, recurrence.next_due - MILLISECOND)
 
 
 class TaskBrief(BaseModel):

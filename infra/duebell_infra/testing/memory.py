@@ -85,7 +85,7 @@ class MemoryStore:
         return [self.claim(key, run=run, now=now, status=status) for key in keys]
 
     def queued(
-        self, lane: int, *, after: datetime | None = None, before: datetime = NEVER
+        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
     ) -> Iterator[QueueKey]:
         yield from self._keys(lane, after or _FIRST, before)
 
@@ -101,9 +101,12 @@ class MemoryStore:
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return next((key.queued for key in self._queues[lane] if key not in skipping), NEVER)
 
-    def _keys(self, lane: int, after: datetime, before: datetime) -> list[QueueKey]:
+    def _keys(self, lane: int, after: datetime | QueueKey, before: datetime) -> list[QueueKey]:
         queue = self._queues[lane]
-        first = bisect_left(queue, after, key=_queued)
+        if isinstance(after, QueueKey):
+            first = bisect_right(queue, after)
+        else:
+            first = bisect_left(queue, after, key=_queued)
         return queue[first : bisect_right(queue, before, lo=first, key=_queued)]
 
     def _put(self, task: Task) -> None:

@@ -5,29 +5,27 @@ index `due-index` sorts the tasks of a lane by `queued`. A local index, because 
 consistently (a global one can miss a task that was just added, and a missed task is a lost task).
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 
-Some answers of DynamoDB are lost, and the SDK then tries again: a conditional write that was made finds its
-condition refused by itself. So after a refusal that may be such a case, the stored item is compared.
+A write whose answer was lost may find its condition refused by itself (`refusals.py`). So after a refusal
+that may be such a case, the stored item is compared.
 """
 
 import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
-from botocore.exceptions import BotoCoreError, ClientError
-from pynamodb.exceptions import PynamoDBException
 from pynamodb.expressions.condition import Condition
 
 from .arming import ArmingRecord
 from .batching import INSERT, UPDATE, BatchWrite, Written
-from .endpoint import way_out
-from .errors import AwsRefused, AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
+from .errors import AwsRefused, DuebellError, UnreadableTask
 from .instants import NEVER, render, to_utc
 from .item_update import Item, ItemUpdate
 from .items import ARMING, UNREADABLE, changes, item_of, items_of, task_of
+from .refusals import Made, calling, reading, try_write
 from .task import QueueKey, Status, Task
 
 if TYPE_CHECKING:
@@ -41,24 +39,6 @@ _T = TypeVar("_T")
 
 #: Keys read at a time. A page of 1 MB would hold thousands, and most are never looked at.
 _PAGE = 200
-
-#: Refusals that another try may turn into success.
-_PASSING = {
-    "InternalServerError",
-    "ItemCollectionSizeLimitExceededException",
-    "LimitExceededException",
-    "ProvisionedThroughputExceededException",
-    "RequestLimitExceeded",
-    "ServiceUnavailable",
-    "ThrottlingException",
-    "TransactionConflictException",
-}
-
-#: What a call that fails raises, made by the client itself or by pynamodb.
-_FAILED = (PynamoDBException, ClientError, BotoCoreError)
-
-#: What reading an item raises that no version of ours has written.
-_UNREADABLE = (ValueError, TypeError, AttributeError)
 
 
 class DynamoTable:
@@ -88,14 +68,14 @@ class DynamoTable:
         new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
         item = self._arming(record=msgspec.json.encode(new).decode(), rev=new.rev)
         with self._aws():
-            return new if _is_made(lambda: item.save(self._is_as_read(old))) else None
+            return new if try_write(lambda: item.save(self._is_as_read(old))) else None
 
     def insert(self, task: Task) -> bool:
         is_free = self._tasks.id.does_not_exist() | (self._tasks.expires_at <= task.created_at)
         with self._aws():
-            if made := _is_made(lambda: self._tasks.of(task).save(is_free)):
+            if made := try_write(lambda: self._tasks.of(task).save(is_free)):
                 return True
-            return made.was_retried and self.get(task.lane, task.id) == task
+            return made.was_retried and self._has_added(task)
 
     def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
         try:
@@ -126,7 +106,7 @@ class DynamoTable:
         ]
 
     def get(self, lane: int, id: str) -> Task | None:
-        with self._aws(), _reading(id):
+        with self._aws(), reading(id):
             try:
                 return self._tasks.get(str(lane), id, consistent_read=True).to_task()
             except self._tasks.DoesNotExist:
@@ -134,7 +114,7 @@ class DynamoTable:
 
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
         try:
-            with self._aws(), _reading("(one of many)"):
+            with self._aws(), reading("(one of many)"):
                 items = self._tasks.batch_get([(str(key.lane), key.id) for key in keys], consistent_read=True)
                 return {item.id: item.to_task() for item in items}
         except UnreadableTask:
@@ -206,9 +186,12 @@ class DynamoTable:
             keys = self._keys(lane, page_size=1 + len(skipping))
             return next((key.queued for key in keys if key not in skipping), NEVER)
 
-    def _update(self, update: ItemUpdate) -> "_Made":
+    def _aws(self, id: str | None = None) -> AbstractContextManager[None]:
+        return calling(self.name, self._client, id=id)
+
+    def _update(self, update: ItemUpdate) -> Made:
         """Made by the client itself: pynamodb takes as long to build the call as the client to make it."""
-        return _is_made(lambda: self._client.update_item(TableName=self.name, **update.call()))
+        return try_write(lambda: self._client.update_item(TableName=self.name, **update.call()))
 
     def _update_many(self, updates: Sequence[ItemUpdate]) -> Written:
         """What one call makes of them. Whatever it does not make is to be tried alone.
@@ -243,7 +226,12 @@ class DynamoTable:
         is_taken = there and not (there.expires_at and there.expires_at <= task.created_at)
         if not is_taken and self.insert(task):
             return True
-        return not is_sure and self.get(task.lane, task.id) == task
+        return not is_sure and self._has_added(task)
+
+    def _has_added(self, task: Task) -> bool:
+        """Whether it is this one that is stored, be it that a run has had it since."""
+        there = self.get(task.lane, task.id)
+        return there is not None and _as_added(there) == _as_added(task)
 
     def _keys(
         self, lane: int, within: Any = None, *, behind: QueueKey | None = None, page_size: int
@@ -286,52 +274,6 @@ class DynamoTable:
             _LOG.warning("left out of a listing: %s", error)
             return None
 
-    @contextmanager
-    def _aws(self, id: str | None = None) -> Iterator[None]:
-        """What goes wrong in AWS, as duebell's own errors; `id` is the task that an expression works on."""
-        try:
-            yield
-        except _FAILED as error:
-            what = f"DynamoDB, table {self.name!r}: {_cause(error)}"
-            match _code_of(error):
-                case "ResourceNotFoundException":
-                    raise NotDeployed(
-                        f"there is no DynamoDB table {self.name!r} in {self._client.meta.region_name}: run "
-                        f"`duebell deploy`, or set DUEBELL_TABLE and AWS_REGION to where it is"
-                    ) from error
-                case "ValidationException" if id is not None:  # such as a counter that is no number
-                    raise UnreadableTask(id, _response(error)["Error"].get("Message")) from error
-                case None:
-                    raise AwsUnavailable(what + way_out(_cause(error))) from error
-                case code if code in _PASSING:
-                    raise AwsUnavailable(what) from error
-                case _:
-                    raise AwsRefused(what) from error
-
-
-class _Made:
-    """Whether a conditional write was made, and what was answered; falsy when its condition did not hold."""
-
-    def __init__(self, answer: Any = None, refusal: Exception | None = None) -> None:
-        self._is_made = refusal is None
-        self.answer = answer
-        # pynamodb keeps how often the SDK had tried only in the error that it wraps.
-        cause = _cause(refusal)
-        response = _response(getattr(cause, "__cause__", None) or cause)
-        self.was_retried = bool(response.get("ResponseMetadata", {}).get("RetryAttempts"))
-
-    def __bool__(self) -> bool:
-        return self._is_made
-
-
-def _is_made(write: Callable[[], Any]) -> _Made:
-    try:
-        return _Made(write())
-    except _FAILED as error:
-        if _code_of(error) != "ConditionalCheckFailedException":
-            raise
-        return _Made(refusal=error)
-
 
 def _start(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemUpdate:
     """What a claim makes of a task."""
@@ -361,6 +303,12 @@ def _key(lane: int, id: str) -> Item:
     return {"lane": {"S": str(lane)}, "id": {"S": id}}
 
 
+def _as_added(task: Task) -> tuple[object, ...]:
+    """What no run changes of a task."""
+    when = task.recurrence.schedule if task.recurrence else task.due
+    return task.created_at, task.action, task.payload_json, when, task.spread, task.expires_after
+
+
 def _place(key: QueueKey) -> dict[str, dict[str, str]]:
     """A place in the index, whether an item is there or not."""
     return {"lane": {"S": str(key.lane)}, "id": {"S": key.id}, "queued": {"S": render(key.queued)}}
@@ -371,27 +319,3 @@ def _or_error(call: Callable[[], _T]) -> _T | DuebellError:
         return call()
     except DuebellError as error:
         return error
-
-
-def _cause(error: BaseException | None) -> BaseException | None:
-    """What botocore raised, in whatever pynamodb wrapped it."""
-    return (isinstance(error, PynamoDBException) and error.cause) or error
-
-
-def _response(error: BaseException | None) -> dict[str, Any]:
-    """What DynamoDB answered; empty when it did not. pynamodb's own trips over `response = None`."""
-    return getattr(_cause(error), "response", None) or {}
-
-
-def _code_of(error: BaseException) -> str | None:
-    """The code of DynamoDB's refusal; None when there was no answer."""
-    code: str | None = _response(error).get("Error", {}).get("Code")
-    return code
-
-
-@contextmanager
-def _reading(id: str) -> Iterator[None]:
-    try:
-        yield
-    except _UNREADABLE as error:
-        raise UnreadableTask(id, error) from error

@@ -60,7 +60,7 @@ OF_THE_QUEUE = (
     Mutant(
         name="a batch's own writes taken for another's",
         file=_TABLE,
-        line="return not is_sure and self.get(task.lane, task.id) == task",
+        line="return not is_sure and self._has_added(task)",
         broken="return False",
         why="tasks that add_many stored are reported as there already, and the rule is not set for them",
         killers=(Killer.INSERTING,),
@@ -68,10 +68,18 @@ OF_THE_QUEUE = (
     Mutant(
         name="another's task taken for a batch's own write",
         file=_TABLE,
-        line="return not is_sure and self.get(task.lane, task.id) == task",
+        line="return not is_sure and self._has_added(task)",
         broken="return not is_sure",
         why="a task is reported as added, and another one is stored under its id",
         killers=(Killer.INSERTING,),
+    ),
+    Mutant(
+        name="a task that a run has had since is not known again",
+        file=_TABLE,
+        line="return there is not None and _as_added(there) == _as_added(task)",
+        broken="return there == task",
+        why="a task that was added and has run is reported as another's",
+        killers=(Killer.TABLE,),
     ),
     Mutant(
         name="a refused statement taken as written",
@@ -244,9 +252,17 @@ OF_THE_QUEUE = (
     Mutant(
         name="the index read as it was a while ago",
         file=_TABLE,
-        line="within, consistent_read=True, page_size=page_size",
-        broken="within, page_size=page_size",
+        line="consistent_read=True,\n            page_size=page_size,",
+        broken="page_size=page_size,",
         why="a run that misses a task that was just added releases the lane without it",
+        killers=(Killer.STORE,),
+    ),
+    Mutant(
+        name="a listing that does not go on where it ended",
+        file=_TABLE,
+        line="last_evaluated_key=behind and _place(behind),",
+        broken="",
+        why="whoever lists a moment with many tasks sees the first of them again and again",
         killers=(Killer.STORE,),
     ),
     Mutant(

@@ -1,6 +1,6 @@
 """The table over moto: answers that are lost, what AWS refuses, and whose session is used."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +14,8 @@ from duebell_shared.arming import ArmingRecord, Lane
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, InvalidSettings, NotDeployed
 from duebell_shared.new_task import new_task
+from duebell_shared.recurrence import Recurrence
+from duebell_shared.schedule import make_schedule
 from duebell_shared.settings import Settings
 from duebell_shared.store import Store
 from duebell_shared.task import QueueKey, Status, Task
@@ -38,6 +40,8 @@ def task(**given: Any) -> Task:
     return new_task(**arguments)
 
 
+SCHEDULE = make_schedule("rate(1 hour)", start=NOON, now=NOON)
+HOURLY = Recurrence(schedule=SCHEDULE, next_due=SCHEDULE.first(NOON))
 KEY = QueueKey(SOON, "one", 0)
 
 
@@ -49,10 +53,12 @@ def client_of(store: Store) -> Any:
 # Answers that are lost.
 
 
-def lose_the_next_answer(store: Store, operation: str) -> list[str]:
+def lose_the_next_answer(
+    store: Store, operation: str, *, meanwhile: Callable[[], object] = lambda: None
+) -> list[str]:
     """The next call of this operation takes effect and its answer is lost; the SDK then tries again.
 
-    Returns what was sent, as it is.
+    Returns what was sent, as it is. `meanwhile` is called between the two.
     """
     sent: list[str] = []
 
@@ -60,6 +66,7 @@ def lose_the_next_answer(store: Store, operation: str) -> list[str]:
         if event_name == f"before-send.dynamodb.{operation}":
             sent.append(operation)
             if len(sent) == 1:
+                meanwhile()
                 raise ReadTimeoutError(endpoint_url="https://dynamodb")
 
     def at_once(caught_exception: Exception | None, **_: Any) -> int | None:
@@ -76,6 +83,27 @@ def test_an_insert_finds_its_own_write(store: Store) -> None:
     assert store.insert(task())
     assert sent == ["PutItem"] * 2
     assert store.get(0, "one") == task()
+
+
+def run(store: Store, added: Task) -> None:
+    """The task is claimed and done."""
+    assert added.queued
+    key = QueueKey(queued=added.queued, id=added.id, lane=added.lane)
+    claimed = store.claim(key, run="run", now=SOON, status=Status.SCHEDULED)
+    assert claimed
+    assert store.save(claimed, claimed.done(now=SOON, retention=timedelta(days=1)))
+
+
+@pytest.mark.parametrize("given", [{}, {"due": None, "recurrence": HOURLY}], ids=["once", "recurring"])
+def test_an_insert_finds_its_own_write_after_a_run_has_had_it(store: Store, given: dict[str, Any]) -> None:
+    added = task(**given)
+    sent = lose_the_next_answer(store, "PutItem", meanwhile=lambda: run(store, added))
+    assert store.insert(added)
+    assert sent == ["PutItem"] * 2
+    there = store.get(0, added.id)
+    assert there
+    assert there.runs == (added.recurrence is not None)
+    assert there.rev == 3
 
 
 def test_an_insert_that_was_tried_twice_does_not_take_anothers_task_for_its_own(store: Store) -> None:

@@ -1,0 +1,111 @@
+"""What DynamoDB refuses and what it leaves open, as duebell's own errors.
+
+Some answers of DynamoDB are lost, and the SDK then tries again: a conditional write that was made finds its
+condition refused by itself. So a refusal tells whether it may be such a case.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+from pynamodb.exceptions import PynamoDBException
+
+from .endpoint import way_out
+from .errors import AwsRefused, AwsUnavailable, NotDeployed, UnreadableTask
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+__all__ = ["Made", "calling", "reading", "try_write"]
+
+#: Refusals that another try may turn into success.
+_PASSING = {
+    "InternalServerError",
+    "ItemCollectionSizeLimitExceededException",
+    "LimitExceededException",
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "ServiceUnavailable",
+    "ThrottlingException",
+    "TransactionConflictException",
+}
+
+#: What a call that fails raises, made by the client itself or by pynamodb.
+_FAILED = (PynamoDBException, ClientError, BotoCoreError)
+
+#: What reading an item raises that no version of ours has written.
+_UNREADABLE = (ValueError, TypeError, AttributeError)
+
+
+class Made:
+    """Whether a conditional write was made, and what was answered; falsy when its condition did not hold."""
+
+    def __init__(self, answer: Any = None, refusal: Exception | None = None) -> None:
+        self._is_made = refusal is None
+        self.answer = answer
+        # pynamodb keeps how often the SDK had tried only in the error that it wraps.
+        cause = _cause(refusal)
+        response = _response(getattr(cause, "__cause__", None) or cause)
+        self.was_retried = bool(response.get("ResponseMetadata", {}).get("RetryAttempts"))
+
+    def __bool__(self) -> bool:
+        return self._is_made
+
+
+def try_write(write: Callable[[], Any]) -> Made:
+    """What came of this conditional write. Raises what it raises, but for a condition that does not hold."""
+    try:
+        return Made(write())
+    except _FAILED as error:
+        if _code_of(error) != "ConditionalCheckFailedException":
+            raise
+        return Made(refusal=error)
+
+
+@contextmanager
+def calling(table: str, client: "DynamoDBClient", *, id: str | None = None) -> Iterator[None]:
+    """What goes wrong in AWS, as duebell's own errors; `id` is the task that an expression works on."""
+    try:
+        yield
+    except _FAILED as error:
+        what = f"DynamoDB, table {table!r}: {_cause(error)}"
+        match _code_of(error):
+            case "ResourceNotFoundException":
+                raise NotDeployed(
+                    f"there is no DynamoDB table {table!r} in {client.meta.region_name}: run "
+                    f"`duebell deploy`, or set DUEBELL_TABLE and AWS_REGION to where it is"
+                ) from error
+            case "ValidationException" if id is not None:  # such as a counter that is no number
+                raise UnreadableTask(id, _response(error)["Error"].get("Message")) from error
+            case None:
+                raise AwsUnavailable(what + way_out(_cause(error))) from error
+            case code if code in _PASSING:
+                raise AwsUnavailable(what) from error
+            case _:
+                raise AwsRefused(what) from error
+
+
+@contextmanager
+def reading(id: str) -> Iterator[None]:
+    """That an item is no task, as UnreadableTask."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        raise UnreadableTask(id, error) from error
+
+
+def _cause(error: BaseException | None) -> BaseException | None:
+    """What botocore raised, in whatever pynamodb wrapped it."""
+    return (isinstance(error, PynamoDBException) and error.cause) or error
+
+
+def _response(error: BaseException | None) -> dict[str, Any]:
+    """What DynamoDB answered; empty when it did not. pynamodb's own trips over `response = None`."""
+    return getattr(_cause(error), "response", None) or {}
+
+
+def _code_of(error: BaseException) -> str | None:
+    """The code of DynamoDB's refusal; None when there was no answer."""
+    code: str | None = _response(error).get("Error", {}).get("Code")
+    return code

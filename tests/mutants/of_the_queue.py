@@ -276,8 +276,8 @@ OF_THE_QUEUE = (
     Mutant(
         name="times rounded down",
         file="shared/duebell_shared/instants.py",
-        line="return instant + (-(instant - _EPOCH) % _MILLISECOND)",
-        broken="return instant - ((instant - _EPOCH) % _MILLISECOND)",
+        line="return instant + (-(instant - _EPOCH) % MILLISECOND)",
+        broken="return instant - ((instant - _EPOCH) % MILLISECOND)",
         why="a task runs before it is due",
         killers=(Killer.INSTANTS,),
     ),

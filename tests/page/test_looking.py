@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from pathlib import Path
 from unittest import mock
+from zoneinfo import ZoneInfo
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -14,6 +15,7 @@ from tests.page.conftest import Open
 from tests.page.scene import Scene
 from tests.serving import serving
 
+BERLIN = ZoneInfo("Europe/Berlin")
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
@@ -99,7 +101,7 @@ def test_a_bar_filters_the_list(open_page: Open, url: str, scene: Scene) -> None
         scene.editor.add("x", due=start + timedelta(minutes=30))
     page.get_by_role("button", name="Zoom in to this hour").click()
     expect(page.locator("#chart button")).to_have_count(60)
-    page.get_by_role("button", name="Show all times again").click()
+    page.get_by_label("When").select_option("Any time")
     expect(page.locator("#chart-note")).not_to_contain_text("The list below shows")
     expect(page.locator("#list tbody tr")).to_have_count(everything + 1)
 
@@ -128,6 +130,45 @@ def test_filters_by_status_action_and_id(open_page: Open, url: str) -> None:
     page.get_by_label("Status").select_option("Paused")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("remind-7")
+    # And they stay when the page is loaded again, or its address is opened elsewhere
+    page.reload()
+    expect(page.get_by_label("Status")).to_have_value("paused")
+    expect(rows).to_contain_text("remind-7")
+    elsewhere = open_page(page.url)
+    expect(elsewhere.locator("#list tbody tr")).to_contain_text("remind-7")
+
+
+def test_filters_by_time(open_page: Open, url: str, scene: Scene) -> None:
+    # Given tasks due soon, tomorrow and on the day after, in the viewer's zone
+    today = datetime.now(BERLIN).replace(hour=0, minute=0, second=0, microsecond=0)
+    for name, hours in (("tomorrow", 24 + 15), ("after", 48 + 15)):
+        scene.editor.add("x", due=today + timedelta(hours=hours), id=f"time-{name}")
+    scene.editor.add("x", due=timedelta(minutes=30), id="time-soon")
+    page = open_page(url)
+    rows = page.locator("#list tbody tr")
+    page.get_by_label("Id starts with").fill("time-")
+    expect(rows).to_have_count(3)
+    when = page.get_by_label("When")
+    for choice, shown in (("Next hour", "time-soon"), ("Tomorrow", "time-tomorrow")):
+        when.select_option(choice)
+        expect(rows).to_have_count(1)
+        expect(rows).to_contain_text(shown)
+    when.select_option("Overdue")
+    expect(page.locator("#list-note")).to_contain_text("No task fits")
+    # When two moments are given, then what lies between is shown, up to the second and without it
+    when.select_option("Between…")
+    day = today + timedelta(days=2)
+    page.get_by_label("from").fill(f"{day:%Y-%m-%d}T15:00")
+    page.get_by_label("until").fill(f"{day:%Y-%m-%d}T15:01")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("time-after")
+    page.get_by_label("until").fill(f"{day:%Y-%m-%d}T15:00")
+    expect(page.locator("#list-note")).to_contain_text("No task fits")
+    # And history has times of its own
+    page.get_by_label("Status").select_option("Done")
+    page.get_by_label("Id starts with").fill("")
+    when.select_option("Last hour")
+    expect(rows).to_have_count(2)
 
 
 def test_a_task_tells_of_each_failed_attempt(open_page: Open, url: str, scene: Scene) -> None:
@@ -168,7 +209,7 @@ def test_everything_can_be_done_with_the_keyboard(open_page: Open, url: str, sce
     page.keyboard.press("Enter")
     expect(page.locator("#tasks")).to_be_focused()
     # From there, over the filters and the boxes, to the first task
-    for _ in range(6):
+    for _ in range(7):
         page.keyboard.press("Tab")
     id = page.locator("#list tbody button.link").first
     expect(id).to_be_focused()
@@ -188,7 +229,7 @@ def test_everything_can_be_done_with_the_keyboard(open_page: Open, url: str, sce
     page.keyboard.press("End")
     expect(page.locator("#chart button").last).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Show all times again")).to_be_visible()
+    expect(page.get_by_label("When")).to_have_value("between")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

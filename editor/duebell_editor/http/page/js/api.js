@@ -1,5 +1,7 @@
 // The API. Everything that goes wrong is a Problem, with words for people.
 
+import { asked, note } from "./address.js";
+
 export class Problem extends Error {
   constructor(status, document) {
     super(document.detail || document.title || `the server answered ${status}`);
@@ -9,10 +11,10 @@ export class Problem extends Error {
 }
 
 // The token, if the server wants one, comes in the address's fragment, which is not sent, or is asked for.
-const fragment = new URLSearchParams(location.hash.slice(1));
-if (fragment.has("token")) {
-  sessionStorage.setItem("duebell-token", fragment.get("token"));
-  history.replaceState(null, "", location.pathname);
+const token = asked().get("token");
+if (token) {
+  sessionStorage.setItem("duebell-token", token);
+  note({ token: "" });
 }
 
 let askForToken = async () => null;

@@ -114,7 +114,7 @@ function filterWords() {
   const said = [
     filters.action && `with the action ${filters.action}`,
     filters.prefix && `whose id starts with ${filters.prefix}`,
-    filters.after && "in the stretch of time chosen",
+    filters.when && "in the stretch of time chosen",
   ];
   const given = said.filter(Boolean);
   return given.length ? ` ${given.join(", ")}` : "";

@@ -36,7 +36,7 @@ function words(bucket, step) {
   return `${when}: ${bucket.done} done, ${bucket.failed} failed, ${bucket.skipped} skipped${late}`;
 }
 
-function bar(bucket, index, most, { step, pick, after }) {
+function bar(bucket, index, most, { step, pick, isPicked }) {
   const counts = parts(bucket);
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const stack = h("span.stack");
@@ -56,7 +56,7 @@ function bar(bucket, index, most, { step, pick, after }) {
     {
       "aria-label": label,
       title: `${label}\n${full(start)} – ${full(new Date(bucket.end))}`,
-      "aria-pressed": String(bucket.start === after),
+      "aria-pressed": String(isPicked(bucket.start)),
       "data-key": bucket.start,
       tabindex: index ? "-1" : "0",
       onclick: () => pick(bucket),

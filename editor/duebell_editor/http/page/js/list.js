@@ -1,10 +1,9 @@
 // The tasks that the filters let through, a page at a time.
 
 import { get } from "./api.js";
-import { byId, debounce, h, refill } from "./dom.js";
-import { filters, isHistory, on, setFilters, tell, where } from "./state.js";
+import { byId, h, refill } from "./dom.js";
+import { clearFilters, filters, isHistory, on, setFilters, tell, where } from "./state.js";
 import { showPicked } from "./bulk.js";
-import { describeStretch } from "./timeline.js";
 import { row } from "./row.js";
 
 const PAGE = 50;
@@ -14,11 +13,11 @@ let pages = 1;
 let latest = 0;
 
 function empty() {
-  const filtered = filters.action || filters.prefix || filters.after;
+  const filtered = filters.action || filters.prefix || filters.when;
   if (shown.cursor)
     return [h("p", {}, "Not found yet: the queue is long, and only a part of it was looked at.")];
   if (filtered)
-    return [h("p", {}, "No task fits these filters."), h("button", { onclick: clear }, "Clear the filters")];
+    return [h("p", {}, "No task fits these filters."), h("button", { onclick: clearFilters }, "Clear the filters")];
   if (filters.status) return [h("p", {}, `No task is ${filters.status}.`)];
   return [
     h("p.big", {}, "The queue is empty."),
@@ -114,38 +113,7 @@ async function more() {
   draw();
 }
 
-function clear() {
-  byId("filters").reset();
-  setFilters({ status: "", action: "", prefix: "", after: "", before: "" });
-}
-
-function readForm() {
-  const { status, action, prefix } = byId("filters").elements;
-  setFilters({ status: status.value, action: action.value.trim(), prefix: prefix.value.trim() });
-}
-
-function showStretch() {
-  const { after, before } = filters;
-  refill(
-    byId("stretch"),
-    after &&
-      h(
-        "button.chip",
-        { "aria-label": "Show all times again", onclick: () => setFilters({ after: "", before: "" }) },
-        describeStretch(after, before),
-        " ×",
-      ),
-  );
-}
-
 export function startList() {
-  const form = byId("filters");
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    readForm();
-  });
-  form.addEventListener("change", readForm);
-  form.addEventListener("input", debounce(300, readForm));
   byId("pick-all").addEventListener("change", ({ target }) => {
     for (const box of byId("list").querySelectorAll("tbody .pick input")) box.checked = target.checked;
     for (const task of shown.tasks)
@@ -155,7 +123,6 @@ export function startList() {
   });
   let asked = JSON.stringify(filters);
   on("filters", () => {
-    showStretch();
     if (asked === JSON.stringify(filters)) return;
     asked = JSON.stringify(filters);
     pages = 1;
@@ -163,7 +130,6 @@ export function startList() {
     refreshList().catch(() => {});
   });
   on("show", (changes) => {
-    if (changes.status !== undefined) form.elements.status.value = changes.status;
     setFilters(changes);
     byId("tasks").scrollIntoView();
   });

@@ -2,10 +2,11 @@
 
 import { onTokenWanted } from "./api.js";
 import { byId, debounce } from "./dom.js";
+import { startFilters } from "./filters.js";
 import { openForm } from "./form.js";
 import { refreshHeart, startHeart } from "./heart.js";
 import { refreshList, startList } from "./list.js";
-import { isHistory, on } from "./state.js";
+import { isHistory, on, takeAsked } from "./state.js";
 import { follow } from "./stream.js";
 import { refreshTask, startTask } from "./task.js";
 import { tickRelative } from "./time.js";
@@ -40,6 +41,9 @@ onTokenWanted(askForToken);
 on("filters", () => {
   historyAt = Date.now();
 });
+startFilters();
+takeAsked();
+addEventListener("hashchange", takeAsked);
 startHeart();
 startTimeline();
 startList();
@@ -53,6 +57,10 @@ on("connected", () => {
 on("disconnected", (why) => showAlert(`The connection is lost, and is tried again. ${why}`));
 on("add", () => openForm());
 byId("add").addEventListener("click", () => openForm());
+byId("skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address's fragment says what is looked at
+  byId("tasks").focus();
+});
 setInterval(tickRelative, 1000);
 // What is fetched before the stream is ready could be outdated unseen. Where it does not get ready, a proxy
 // may hold it back: then that has to do.

@@ -1,22 +1,45 @@
 // What is being looked at, and word of changes to it.
 
+import { asked, note } from "./address.js";
+import { bounds, choices } from "./when.js";
+
 const bus = new EventTarget();
 
-export const filters = { status: "", action: "", prefix: "", after: "", before: "" };
+const NONE = { status: "", action: "", prefix: "", when: "", after: "", before: "" };
+const HISTORY = ["done", "failed", "expired", "cancelled"];
+
+export const filters = { ...NONE };
 
 export const on = (event, call) => bus.addEventListener(event, ({ detail }) => call(detail));
 export const tell = (event, detail) => bus.dispatchEvent(new CustomEvent(event, { detail }));
 
-export function setFilters(changes) {
+export const isHistory = () => HISTORY.includes(filters.status);
+export const stretch = () => bounds(filters, isHistory());
+
+function take(changes) {
   Object.assign(filters, changes);
+  if (!choices(isHistory()).some(([value]) => value === filters.when)) filters.when = "";
+  if (filters.when !== "between") Object.assign(filters, { after: "", before: "" });
+}
+
+export function setFilters(changes) {
+  take(changes);
+  note(filters);
+  tell("filters");
+}
+
+export const clearFilters = () => setFilters(NONE);
+
+// The filters that the address asks for.
+export function takeAsked() {
+  const query = asked();
+  take(Object.fromEntries(Object.keys(NONE).map((name) => [name, query.get(name) ?? ""])));
   tell("filters");
 }
 
 // What a list or a bulk action is asked for with.
 export function where() {
-  const { status, action, prefix, after, before } = filters;
-  const asked = { status: status ? [status] : [], action, prefix, after, before };
-  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value.length));
+  const { status, action, prefix } = filters;
+  const given = { status: status ? [status] : [], action, prefix, ...stretch() };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value.length));
 }
-
-export const isHistory = () => ["done", "failed", "expired", "cancelled"].includes(filters.status);

@@ -2,14 +2,14 @@
 
 import { fetchApi } from "./api.js";
 import { debounce } from "./dom.js";
-import { filters, on, tell } from "./state.js";
+import { on, stretch, tell } from "./state.js";
 
 let connection;
 let open = null; // the id of the task that is being looked at
 let failures = 0;
 
 async function listen(signal) {
-  const query = { after: filters.after, before: filters.before, id: open };
+  const query = { ...stretch(), id: open };
   const response = await fetchApi("GET", "changes", { query, signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";

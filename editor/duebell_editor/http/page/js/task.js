@@ -1,5 +1,6 @@
 // One task in full: what it shall do, when, and what has become of it.
 
+import { asked, note } from "./address.js";
 import { getTask } from "./api.js";
 import { h, refill } from "./dom.js";
 import { openDialog } from "./dialog.js";
@@ -113,7 +114,8 @@ const table = (names, rows) =>
   );
 
 function failures(task) {
-  if (!task.failures.length) return null;
+  const isShownAbove = task.failure && task.failures.length === 1;
+  if (!task.failures.length || isShownAbove) return null;
   const rows = [...task.failures]
     .reverse()
     .map((one) =>
@@ -230,13 +232,13 @@ export function openTask(id) {
       if (open?.panel === panel) {
         open = null;
         tell("opened", null);
-        history.replaceState(null, "", "/");
+        note({ task: "" });
       }
     },
   });
   panel.body.append(h("p.quiet", {}, "Loading…"));
   open = { id, panel, task: null };
-  history.replaceState(null, "", `#task=${encodeURIComponent(id)}`);
+  note({ task: id });
   tell("opened", id);
   refresh();
 }
@@ -244,8 +246,8 @@ export function openTask(id) {
 export const refreshTask = refresh;
 
 function openAsked() {
-  const asked = new URLSearchParams(location.hash.slice(1)).get("task");
-  if (asked) openTask(asked);
+  const id = asked().get("task");
+  if (id) openTask(id);
 }
 
 export function startTask() {

@@ -4,8 +4,9 @@ import { get } from "./api.js";
 import { byId, h, press, refill } from "./dom.js";
 import { drawBars } from "./chart.js";
 import { nextDue } from "./heart.js";
-import { filters, on, setFilters, tell } from "./state.js";
+import { on, setFilters, stretch, tell } from "./state.js";
 import { ZONE, lateness, near, nearby } from "./time.js";
+import { BETWEEN } from "./when.js";
 
 const ZOOMS = {
   hour: { step: "minute", count: 60 },
@@ -43,10 +44,13 @@ function start() {
   return begin;
 }
 
+const isPicked = (start) => Date.parse(stretch().after) === Date.parse(start);
+
 function pick(bucket) {
-  const stretch = { after: bucket.start, before: new Date(new Date(bucket.end) - 1).toISOString() };
-  if (view.direction === "coming") setFilters(stretch);
-  else tell("show", { ...stretch, status: bucket.failed && !bucket.done ? "failed" : "done" });
+  const before = new Date(new Date(bucket.end) - 1).toISOString();
+  const wanted = { when: BETWEEN, after: bucket.start, before };
+  if (view.direction === "coming") setFilters(wanted);
+  else tell("show", { ...wanted, status: bucket.failed && !bucket.done ? "failed" : "done" });
   sayPicked(bucket);
 }
 
@@ -68,7 +72,7 @@ function sayPicked(bucket) {
 
 function say(buckets, isAll) {
   const note = byId("chart-note");
-  const picked = buckets.find((bucket) => bucket.start === filters.after);
+  const picked = buckets.find((bucket) => isPicked(bucket.start));
   if (picked) {
     sayPicked(picked);
     return;
@@ -112,7 +116,7 @@ async function refresh() {
       timezone: ZONE,
     });
     if (mine !== latest) return;
-    drawBars(byId("chart"), found.buckets, { step, pick, after: filters.after });
+    drawBars(byId("chart"), found.buckets, { step, pick, isPicked });
     seen = [found.buckets, found.is_all];
     say(...seen);
   } catch (error) {
@@ -143,8 +147,6 @@ function go(changes) {
 }
 
 export const refreshTimeline = () => (view.direction === "coming" ? refresh() : Promise.resolve());
-export const describeStretch = (after, before) =>
-  `${near(new Date(after))} – ${near(new Date(new Date(before).getTime() + 1))}`;
 
 export function startTimeline() {
   byId("timeline").addEventListener("click", ({ target }) => {
@@ -154,7 +156,7 @@ export function startTimeline() {
     if (shift) go({ start: Number(shift) ? shifted(start(), Number(shift)) : null });
   });
   on("filters", () => {
-    for (const bar of byId("chart").querySelectorAll("button")) press(bar, bar.dataset.key === filters.after);
-    if (!filters.after && seen) say(...seen);
+    for (const bar of byId("chart").querySelectorAll("button")) press(bar, isPicked(bar.dataset.key));
+    if (seen) say(...seen);
   });
 }

@@ -1,20 +1,22 @@
 """One change made to many tasks: those that a filter finds, or those named."""
 
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 
 import msgspec
 
-from duebell_shared.errors import DuebellError, InvalidQuery
-from duebell_shared.task import Status, Task
+from duebell_shared.errors import AwsError, DuebellError, InvalidQuery, NotDeployed
+from duebell_shared.instants import NEVER
+from duebell_shared.task import QueueKey, Status, Task
 
 from .editor import Editor
 from .filtering import Filter
 from .listing import search
-from .reading import Queue
+from .reading import BATCH, Queue
 
-__all__ = ["MAX_BULK", "BulkFailure", "BulkReport", "Verb", "change_all", "eligible", "find_all"]
+__all__ = ["MAX_BULK", "BulkFailure", "BulkReport", "Verb", "change_all", "eligible", "find_all", "fitting"]
 
 MAX_BULK = 1_000
 
@@ -80,8 +82,20 @@ def find_all(queue: Queue, which: Filter) -> tuple[tuple[str, ...], bool]:
         page = search(queue, which.following(page.cursor))
 
 
+def fitting(queue: Queue, verb: Verb, ids: Collection[str]) -> tuple[str, ...]:
+    """Those of these tasks that are there, and that the verb applies to."""
+    keys = iter([QueueKey(queued=NEVER, id=id, lane=queue.lane_of(id)) for id in ids])
+    found: dict[str, Task] = {}
+    while some := list(itertools.islice(keys, BATCH)):
+        found |= queue.store.get_many(some)
+    return tuple(id for id in ids if id in found and found[id].status in _ELIGIBLE[verb])
+
+
 def change_all(editor: Editor, verb: Verb, ids: Iterable[str]) -> BulkReport:
-    """Do this to each of these tasks, side by side. What one does not allow is in the report."""
+    """Do this to each of these tasks, side by side. What one does not allow is in the report.
+
+    Raises AwsError or NotDeployed when that is why not one of them was changed.
+    """
     change = _change(editor, verb)
 
     def attempt(id: str) -> Task | BulkFailure:
@@ -92,10 +106,11 @@ def change_all(editor: Editor, verb: Verb, ids: Iterable[str]) -> BulkReport:
 
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-bulk") as pool:
         results = list(pool.map(attempt, ids))
-    return BulkReport(
-        changed=tuple(result for result in results if isinstance(result, Task)),
-        failures=tuple(result for result in results if isinstance(result, BulkFailure)),
-    )
+    changed = tuple(result for result in results if isinstance(result, Task))
+    failures = tuple(result for result in results if isinstance(result, BulkFailure))
+    if failures and not changed and all(isinstance(one.error, AwsError | NotDeployed) for one in failures):
+        raise failures[0].error
+    return BulkReport(changed=changed, failures=failures)
 
 
 def _change(editor: Editor, verb: Verb) -> Callable[[str], Task]:

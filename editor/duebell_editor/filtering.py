@@ -27,7 +27,7 @@ _FIRST = datetime.min.replace(tzinfo=UTC)
 class Place(NamedTuple):
     """Where a task stands in a listing: the time it is listed by, and where among those of the same moment.
 
-    First those in the queue, lane by lane, in an order of the lane's own; then those that have left it.
+    First those in the queue, lane by lane, in the order of the lane; then those that have left it, by id.
     """
 
     at: Annotated[datetime, msgspec.Meta(tz=True)]
@@ -70,7 +70,9 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         at = task.due if task.queued is None else task.queued
         if self.latest_first:
             at = task.finished_at or task.due
-        return Place(at=at, has_left=task.queued is None, lane=task.lane, id=task.id)
+        if task.queued is None:
+            return Place(at=at, has_left=True, lane=0, id=task.id)
+        return Place(at=at, has_left=False, lane=task.lane, id=task.id)
 
     @property
     def begin(self) -> datetime | QueueKey:

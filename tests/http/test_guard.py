@@ -1,17 +1,20 @@
 """Other web sites neither change nor read anything through a visitor's browser."""
 
 import logging
+import re
 from unittest import mock
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor
+from duebell_editor import Editor, InvalidSettings
 from duebell_editor.http import create_app
 from duebell_editor.http.limits import MAX_BODY
 
 BODY = '{"action": "x", "due": "2026-12-31T00:00:00Z", "id": "a"}'
 JSON = {"Content-Type": "application/json"}
+TOKEN = "secret-secret-secret"
 REQUESTS = [
     ("GET", "/api/tasks"),
     ("POST", "/api/tasks"),
@@ -153,9 +156,62 @@ def test_without_the_token_nothing_is_told(editor: Editor, given: str) -> None:
 
 
 def test_with_any_host_allowed_other_sites_are_kept_out_all_the_same(editor: Editor) -> None:
-    client = TestClient(create_app(editor, allowed_hosts=["*"]), base_url="http://scheduler.example")
+    app = create_app(editor, allowed_hosts=["*"], token=TOKEN)
+    client = TestClient(
+        app, base_url="http://scheduler.example", headers={"Authorization": f"Bearer {TOKEN}"}
+    )
     assert client.get("/api/tasks").status_code == 200
     assert client.get("/api/tasks", headers={"Origin": "http://evil.example"}).status_code == 403
+
+
+def test_any_host_takes_a_token_that_cannot_be_guessed(editor: Editor) -> None:
+    with pytest.raises(InvalidSettings, match=r"^allowed_hosts: any name takes a token"):
+        create_app(editor, allowed_hosts=["*"])
+    for token in ("", "short", "with a space in its middle", "ümlaut-ümlaut-ümlaut"):
+        with pytest.raises(InvalidSettings, match=r"^token: must be 16 or more"):
+            create_app(editor, token=token)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_another_site_can_link_to_the_page_and_not_have_the_queue_read(client: TestClient, site: str) -> None:
+    # What an <img> of another site asks for is answered to nobody, and yet it would be read, and paid for.
+    given = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}
+    for path in ("/api/tasks", "/api/doctor", "/api/changes", "/api/nothing"):
+        assert client.get(path, headers=given).status_code == 403
+    for path in ("/", "/docs", "/static/bell.svg", "/openapi.json"):
+        assert client.get(path, headers=given).status_code == 200
+
+
+def test_mounted_in_another_application_it_is_as_guarded(editor: Editor) -> None:
+    # Given an application of one's own that has it under a path
+    outer = FastAPI()
+    outer.mount("/admin/duebell", create_app(editor, token=TOKEN))
+    client = TestClient(outer, base_url="http://127.0.0.1")
+    # Then nothing of the queue is told without the token
+    for method, path in REQUESTS:
+        refused = client.request(method, f"/admin/duebell{path}", content=BODY, headers=JSON)
+        assert (refused.status_code, refused.headers["cache-control"]) == (401, "no-store")
+    # And with it all is as ever, the page and its files included
+    right = {**JSON, "Authorization": f"Bearer {TOKEN}"}
+    added = client.post("/admin/duebell/api/tasks", content=BODY, headers=right)
+    assert (added.status_code, added.headers["location"]) == (201, "/admin/duebell/api/tasks/a")
+    page = client.get("/admin/duebell/")
+    assert page.status_code == 200
+    files = re.findall(r'(?:href|src)="([^"#]+)"', page.text)
+    assert not [file for file in files if file.startswith("/")]
+    for file in files:
+        assert client.get(f"/admin/duebell/{file}", headers=right).status_code == 200
+
+
+def test_a_body_may_be_called_a_merge_patch_and_must_come_as_it_is(client: TestClient) -> None:
+    client.post("/api/tasks", content=BODY, headers=JSON)
+    patch = {"Content-Type": "application/merge-patch+json"}
+    assert client.patch("/api/tasks/a", content='{"payload": 1}', headers=patch).status_code == 200
+    packed = client.patch(
+        "/api/tasks/a", content='{"payload": 2}', headers={**JSON, "Content-Encoding": "zstd"}
+    )
+    assert packed.status_code == 415
+    assert client.get("/api/tasks/a").json()["payload"] == 1
 
 
 def test_a_body_that_is_too_long_is_not_read(client: TestClient) -> None:

@@ -83,15 +83,32 @@ def test_all_that_is_wrong_with_a_body_is_said(client: TestClient) -> None:
     assert [one["field"] for one in document["errors"]] == ["action", "due"]
 
 
-@pytest.mark.parametrize("body", ["{", "", "{'a': 1}"])
-def test_a_body_that_is_not_json_is_refused(client: TestClient, body: str) -> None:
-    assert problem(post(client, body), 422)["field"] == "body"
+def test_a_body_that_is_missing_is_refused(client: TestClient) -> None:
+    assert problem(post(client, ""), 422)["field"] == "body"
 
 
-@pytest.mark.parametrize("body", [b"\xff\xfe", b"9" * 5000, b"[" * 100_000])
-def test_a_body_that_cannot_be_read_is_refused(client: TestClient, body: bytes) -> None:
-    assert 400 <= post(client, body).status_code < 500
-    problem(post(client, body), post(client, body).status_code)
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"{", "Expecting property name enclosed in double quotes at character 1"),
+        (b"{'a': 1}", "Expecting property name enclosed in double quotes at character 1"),
+        (b'{"action": "\xff"}', "it is not UTF-8"),
+        (b'{"payload": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
+        (b"[" * 100_000, "it is nested too deeply"),
+        (
+            b'{"action": "greet", "due": "soon", "action": "boom"}',
+            "the name 'action' is twice",
+        ),
+        (b'{"payload": {"a": {"b": 1, "b": 2}}}', "the name 'b' is twice in one object"),
+    ],
+)
+def test_a_body_that_can_be_read_in_no_way_or_in_two_is_refused(
+    client: TestClient, body: bytes, why: str
+) -> None:
+    detail = problem(post(client, body), 400)["detail"]
+    assert detail.startswith("the body is not JSON as it is taken here: ")
+    assert why in detail
+    assert client.get("/api/tasks").json()["tasks"] == []
 
 
 @pytest.mark.parametrize(
@@ -182,4 +199,49 @@ def test_unknown_paths_and_methods_are_problems_too(client: TestClient) -> None:
     problem(client.get("/static/nothing.js"), 404)
     not_allowed = client.put("/api/status", json={})
     problem(not_allowed, 405)
-    assert not_allowed.headers["allow"] == "GET"
+    assert not_allowed.headers["allow"] == "GET, HEAD"
+    for method, path, allowed in (
+        ("PUT", "/api/tasks", "GET, HEAD, POST"),
+        ("POST", "/api/tasks/x", "DELETE, GET, HEAD, PATCH"),
+        ("PATCH", "/api/doctor", "GET, HEAD, POST"),
+        ("DELETE", "/", "GET, HEAD"),
+    ):
+        refused = client.request(method, path, json={})
+        assert (refused.status_code, refused.headers["allow"]) == (405, allowed)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/docs", "/api/status", "/api/tasks", "/static/bell.svg", "/openapi.json"]
+)
+def test_head_is_answered_as_get_without_the_body(client: TestClient, path: str) -> None:
+    head, get = client.head(path), client.get(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert dict(head.headers) == dict(get.headers)
+
+
+def test_the_stream_has_no_head(client: TestClient) -> None:
+    refused = client.head("/api/changes")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "GET")
+
+
+def test_an_answer_does_not_grow_with_what_was_wrong(client: TestClient) -> None:
+    for body in (
+        {"action": "x", "due": "2" * 1_000_000},
+        {"action": "x" * 1_000_000, "due": DUE},
+        {"action": "x", "due": DUE, **{f"odd-{n}": n for n in range(10_000)}},
+        {"action": "x", "schedule": "y" * 1_000_000},
+    ):
+        refused = post(client, json.dumps(body))
+        problem(refused, 422)
+        assert len(refused.content) < 20_000
+
+
+@pytest.mark.parametrize(("field", "value"), [("max_runs", True), ("max_runs", "5"), ("max_runs", 1.0)])
+def test_what_is_of_another_type_is_not_made_to_fit(client: TestClient, field: str, value: object) -> None:
+    body = {"action": "x", "schedule": "0 9 * * *", field: value}
+    assert problem(post(client, json.dumps(body)), 422)["field"] == field
+
+
+@pytest.mark.parametrize("id", [".", ".."])
+def test_an_id_that_no_address_can_name_is_refused(client: TestClient, id: str) -> None:
+    assert problem(post(client, json.dumps({"action": "x", "due": DUE, "id": id})), 422)["field"] == "id"

@@ -1,8 +1,10 @@
 """How the API's description says what can go wrong: each status code, with the form and an example."""
 
-from typing import Any
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, NamedTuple
 
-__all__ = ["AWS", "PROBLEM_SCHEMA", "Responses", "problems"]
+__all__ = ["ADDED", "AWS", "PROBLEM_SCHEMA", "TAGGED", "TASK", "Responses", "problems"]
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -34,35 +36,70 @@ PROBLEM_SCHEMA: dict[str, Any] = {
     },
 }
 
-#: Each status: what it means here, the kind of problem, and a detail that may come with it.
-_KNOWN: dict[int, tuple[str, str, str]] = {
-    400: ("The body cannot be read", "about:blank", "There was an error parsing the body"),
-    401: ("The token is missing or wrong", "about:blank", "this server wants its token"),
-    403: (
-        "Another site's request, or another server's",
-        "about:blank",
-        "this request comes from another site",
+
+class _Known(NamedTuple):
+    """A status: what it means here, and the problem document that may come with it."""
+
+    meaning: str
+    detail: str
+    kind: str = "about:blank"
+    more: Mapping[str, Any] = {}
+
+    def example(self, status: int) -> dict[str, Any]:
+        title = self.kind.removeprefix("urn:duebell:").replace("-", " ").capitalize().replace("Aws", "AWS")
+        title = HTTPStatus(status).phrase if self.kind == "about:blank" else title
+        return {"type": self.kind, "title": title, "status": status, "detail": self.detail, **self.more}
+
+
+_MISSING = {"field": "action", "reason": "is missing"}
+
+_KNOWN = {
+    400: _Known(
+        "The body is not JSON",
+        "the body is not JSON as it is taken here: the name 'due' is twice in one object",
     ),
-    404: ("There is no such task", "urn:duebell:task-not-found", "there is no task 'sale-42'"),
-    409: (
+    401: _Known(
+        "The token is missing or wrong", "this server wants its token: Authorization: Bearer <token>"
+    ),
+    403: _Known("Another site's request, or another server's", "this request comes from another site"),
+    404: _Known(
+        "There is no such task",
+        "there is no task 'sale-42' (finished tasks are forgotten after the retention time)",
+        "urn:duebell:task-not-found",
+        {"id": "sale-42"},
+    ),
+    409: _Known(
         "The task's status does not allow it, or the id is taken",
-        "urn:duebell:task-conflict",
         "cannot pause task 'sale-42': it is done, and this needs it scheduled",
+        "urn:duebell:task-conflict",
     ),
-    412: (
+    412: _Known(
         "The task was changed since it was seen (If-Match)",
-        "urn:duebell:task-changed",
         "task 'sale-42' was changed meanwhile, to rev 8 from 7: look at it again",
+        "urn:duebell:task-changed",
+        {"id": "sale-42", "rev": 8},
     ),
-    413: ("The body is too long", "about:blank", "the body must be 2 MB at most"),
-    415: ("The body is not JSON", "about:blank", "the body must be JSON"),
-    422: ("Something given cannot be right", "urn:duebell:invalid-task", "due: is missing"),
-    500: ("A fault of duebell's own", "about:blank", "Something went wrong inside duebell"),
-    502: ("AWS refused", "urn:duebell:aws-refused", "DynamoDB, table 'duebell': AccessDenied"),
-    503: (
-        "AWS does not answer, or nothing is deployed, or the rule could not be confirmed",
+    413: _Known("The body is too long", "the body must be 2 MB at most"),
+    415: _Known(
+        "The body is not sent as JSON", "the body must be JSON, sent with Content-Type: application/json"
+    ),
+    422: _Known(
+        "Something given cannot be right",
+        "action: is missing",
+        "urn:duebell:invalid-input",
+        {**_MISSING, "errors": [_MISSING]},
+    ),
+    500: _Known(
+        "A fault of duebell's own, or an item of the table that is no task",
+        "Something went wrong inside duebell; the server's log has the details.",
+    ),
+    502: _Known("AWS refused", "DynamoDB, table 'duebell': AccessDenied", "urn:duebell:aws-refused"),
+    503: _Known(
+        "AWS does not answer, or nothing is deployed, or the rule could not be confirmed; Retry-After says "
+        "when to ask again, where that may help",
+        "the task is stored, but the rule could not be confirmed",
         "urn:duebell:not-armed",
-        "task 'sale-42' is stored, but the rule could not be confirmed",
+        {"stored": True, "id": "sale-42"},
     ),
 }
 
@@ -73,13 +110,24 @@ _ALWAYS = (401, 403, 413, 415, 500)
 AWS = (502, 503)
 
 
+#: The headers of an answer about a task.
+TAGGED = {"ETag": {"description": "The task's rev, for If-Match and If-None-Match", "schema": _TEXT}}
+
+#: The headers of an answer about a task that was added.
+ADDED = {**TAGGED, "Location": {"description": "Where the task is", "schema": _TEXT}}
+
+
+#: A success that is a task.
+TASK: Responses = {200: {"description": "The task as it is now", "headers": TAGGED}}
+
+
 def problems(*statuses: int) -> Responses:
     """The problems that a route may answer with, and those that all may."""
     return {status: _response(status) for status in sorted({*_ALWAYS, *statuses})}
 
 
 def _response(status: int) -> dict[str, Any]:
-    meaning, kind, detail = _KNOWN[status]
-    example = {"type": kind, "title": meaning, "status": status, "detail": detail}
+    known = _KNOWN[status]
     schema = {"$ref": "#/components/schemas/Problem"}
-    return {"description": meaning, "content": {_MEDIA_TYPE: {"schema": schema, "example": example}}}
+    content = {_MEDIA_TYPE: {"schema": schema, "example": known.example(status)}}
+    return {"description": known.meaning, "content": content}

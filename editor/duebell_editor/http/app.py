@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable
+from importlib.metadata import version
 from pathlib import Path
 
 from fastapi import FastAPI
@@ -12,13 +13,20 @@ from fastapi.staticfiles import StaticFiles
 from duebell_editor import Editor
 
 from .description import describe
-from .guard import Guard
+from .guard import Guard, check_access
+from .head import Head
 from .headers import Headers
 from .limits import Limits
 from .problems import handle_problems
 from .routes import api
 
 __all__ = ["create_app"]
+
+_DESCRIPTION = (
+    "Tasks that run later: look at the queue, add to it, change what is in it. Errors are problem documents "
+    "(RFC 9457), those of unknown paths (404) and methods (405) too. HEAD is answered wherever GET is, but "
+    "for the stream."
+)
 
 _PAGE = Path(__file__).parent / "page"
 
@@ -28,21 +36,28 @@ def create_app(editor: Editor, *, allowed_hosts: Iterable[str] = (), token: str 
 
     Whoever reaches it, and has the token if there is one, may do what the editor may. So it answers only to
     requests that were addressed to 127.0.0.1, localhost, [::1] or one of `allowed_hosts` (names without a
-    port; `*` for any, which only makes sense with a token).
+    port; `*` for any, which takes a token).
+
+    In a server of your own, end open streams with it: uvicorn's `timeout_graceful_shutdown`. Raises
+    InvalidSettings.
     """
+    allowed_hosts = frozenset(allowed_hosts)
+    check_access(allowed_hosts=allowed_hosts, token=token)
     app = FastAPI(
         title="duebell",
-        description="Tasks that run later: look at the queue, add to it, change what is in it.",
+        description=_DESCRIPTION,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
+        version=version("duebell"),
     )
     app.state.editor = editor
     app.state.ending = threading.Event()  # set when the server ends, so that streams do
     app.add_middleware(Limits)
     app.add_middleware(Guard, allowed_hosts=allowed_hosts, token=token)
     app.add_middleware(Headers)
+    app.add_middleware(Head)
     handle_problems(app)
     app.include_router(api)
     describe(app, with_token=token is not None)

@@ -6,11 +6,23 @@ from pydantic import ConfigDict, Field
 
 from duebell_editor import IfExists
 from duebell_editor.bulk import MAX_BULK, Verb
+from duebell_editor.filtering import MAX_LIMIT
 from duebell_editor.timeline import MAX_BUCKETS, Step
 from duebell_shared.recurrence import Missed
 from duebell_shared.task import Status
 
-from .fields import Given, GivenInstant, GivenSeconds, GivenZone
+from .fields import (
+    Given,
+    GivenCount,
+    GivenInstant,
+    GivenName,
+    GivenSeconds,
+    GivenZone,
+    KnownName,
+    PresentInstant,
+    PresentName,
+    PresentText,
+)
 
 __all__ = [
     "BulkBody",
@@ -43,20 +55,28 @@ class NewTaskBody(Given):
         }
     )
 
-    action: str = Field(description="Name of an action of the worker, 1 to 256 printable characters")
-    due: GivenInstant | None = Field(default=None, description="When: ISO-8601 with an offset, or with Z")
+    action: GivenName = Field(description="Name of an action of the worker, 1 to 256 printable characters")
+    due: GivenInstant | None = Field(
+        default=None, description="When: ISO-8601 with an offset, or with Z; this or a schedule is needed"
+    )
     schedule: str | None = Field(default=None, description="Or: rate(…), cron(…), five cron fields, at(…)")
     timezone: str | None = Field(default=None, description="The schedule's, an IANA name; UTC if not given")
     start: GivenInstant | None = Field(default=None, description="No occurrence is before this")
     end: GivenInstant | None = Field(default=None, description="No occurrence is after this")
     missed: Missed | None = Field(default=None, description="What becomes of missed ones; once if not given")
-    max_runs: int | None = Field(default=None, description="It ends after so many")
-    spread: GivenSeconds | None = Field(default=None, description="Run up to so many seconds after it is due")
+    max_runs: GivenCount | None = Field(default=None, description="It ends after so many")
+    spread: GivenSeconds | None = Field(
+        default=None, description="Run up to so many seconds after it is due, a day at most"
+    )
     expires_after: GivenSeconds | None = Field(
         default=None, description="Not to be run when that many seconds late"
     )
     payload: Any = Field(default=None, description="Any JSON value, at most 350 KB; null is an empty object")
-    id: str | None = Field(default=None, description="1 to 256 printable characters; generated if not given")
+    id: GivenName | None = Field(
+        default=None,
+        description="1 to 256 printable characters, but not `.` or `..`, which no address can name. One is "
+        "made if none is given",
+    )
     if_exists: IfExists = Field(
         default=IfExists.FAIL,
         description="What to do when the id is taken. With an id of your own and `keep`, a request can be "
@@ -72,14 +92,16 @@ class TaskChange(Given):
     )
 
     payload: Any = Field(default=None, description="Any JSON value; null is an empty object")
-    action: str | None = Field(default=None, description="A failed task's too, to be retried then")
-    due: GivenInstant | None = Field(default=None, description="Goes without a schedule")
-    schedule: str | None = Field(default=None, description="With its own time zone, start and end")
+    action: PresentName = Field(default=None, description="A failed task's too, to be retried then")
+    due: PresentInstant = Field(
+        default=None, description="Of a recurring task this one occurrence's, and alone: as in /move"
+    )
+    schedule: PresentText = Field(default=None, description="With its own time zone, start and end")
     timezone: str | None = Field(default=None, description="null: UTC")
     start: GivenInstant | None = Field(default=None, description="null: from now on")
     end: GivenInstant | None = Field(default=None, description="null: no end")
     missed: Missed | None = Field(default=None, description="null: once")
-    max_runs: int | None = Field(default=None, description="null: no limit")
+    max_runs: GivenCount | None = Field(default=None, description="null: no limit")
     spread: GivenSeconds | None = Field(default=None, description="null: none")
     expires_after: GivenSeconds | None = Field(default=None, description="null: never")
 
@@ -103,7 +125,7 @@ class PreviewBody(Given):
     timezone: str | None = None
     start: GivenInstant | None = None
     end: GivenInstant | None = None
-    count: int = Field(default=10, ge=1, le=100, description="How many occurrences")
+    count: int = Field(default=10, strict=True, ge=1, le=100, description="How many occurrences")
 
 
 class Where(Given):
@@ -123,7 +145,7 @@ class Filters(Where):
         default=False, description="What ended last comes first; for tasks that have left the queue"
     )
     brief: bool = Field(default=False, description="Only what a list shows: no payloads, no tracebacks")
-    limit: int = Field(default=100, description="1 to 1,000")
+    limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most so many on a page")
     cursor: str | None = Field(default=None, description="The last page's, for the next")
 
 
@@ -141,9 +163,15 @@ class BulkBody(Given):
 
     do: Verb
     where: Where | None = Field(default=None, description="Which; without a status, those in the queue")
-    ids: list[str] | None = Field(default=None, max_length=MAX_BULK, description="Or which, by name")
-    limit: int = Field(default=MAX_BULK, ge=1, le=MAX_BULK, description="At most so many of those found")
-    dry_run: bool = Field(default=False, description="Only count them")
+    ids: list[KnownName] | None = Field(
+        default=None, max_length=MAX_BULK, description="Or which, by name; give one of `where` and `ids`"
+    )
+    limit: int = Field(
+        default=MAX_BULK, strict=True, ge=1, le=MAX_BULK, description="At most so many of those found"
+    )
+    dry_run: bool = Field(
+        default=False, strict=True, description="Only count those that are there and that it applies to"
+    )
 
 
 class Stretch(Given):

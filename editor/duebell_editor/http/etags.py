@@ -1,19 +1,23 @@
-"""A task's rev as its ETag, and If-Match: a change only to what the asker has seen."""
+"""A task's rev as its ETag. If-Match: a change only to what was seen; If-None-Match: no answer twice.
+
+As RFC 9110 has it, section 13.1: a list of tags, or `*`; If-Match takes no weak ones.
+"""
 
 import re
 from typing import Annotated
 
 from fastapi import Depends, Header, Request, Response
 
-from duebell_editor import Editor
+from duebell_editor import Editor, TaskChanged
 from duebell_editor.reading import Queue
 from duebell_shared.errors import InvalidQuery
 
 from .views import TaskView
 
-__all__ = ["Expected", "ItsEditor", "ItsQueue", "tagged"]
+__all__ = ["Expected", "ItsEditor", "ItsQueue", "is_known", "tagged"]
 
-_TAG = re.compile(r'"(\d{1,18})"')
+_TAG = re.compile(r'(?P<weak>W/)?"(?P<tag>[\x21\x23-\x7e\x80-\xff]*)"')
+_ANY = "*"
 
 
 def _editor(request: Request) -> Editor:
@@ -32,27 +36,60 @@ ItsQueue = Annotated[Queue, Depends(_queue)]
 
 
 def _expected(
+    request: Request,
+    editor: ItsEditor,
     if_match: Annotated[
         str | None,
         Header(
             description='The ETag of the task as you saw it, such as `"7"`: if it was changed since, nothing '
-            "is done, and the answer is 412"
+            "is done, and the answer is 412",
+            examples=['"7"'],
         ),
     ] = None,
 ) -> int | None:
-    if if_match is None or if_match.strip() == "*":
+    """The one rev that the request is for; None for any. Raises InvalidQuery, TaskNotFound, TaskChanged."""
+    if if_match is None or not (tags := _tags("If-Match", request)):
         return None
-    tag = _TAG.fullmatch(if_match.strip())
-    if tag is None:
-        raise InvalidQuery("If-Match", 'must be one ETag that a task came with, such as "7", or *')
-    return int(tag[1])
+    seen = [tag for is_weak, tag in tags if not is_weak]
+    if len(seen) == 1 and (rev := _rev(seen[0])) is not None:
+        return rev
+    id: str = request.path_params["id"]
+    rev = editor.get(id).rev
+    if str(rev) not in seen:
+        raise TaskChanged(id, expected=next(filter(None, map(_rev, seen)), 0), rev=rev)
+    return rev
 
 
 #: The rev at which the request expects the task that it changes; None for any.
 Expected = Annotated[int | None, Depends(_expected)]
 
 
+def is_known(task: TaskView, request: Request) -> bool:
+    """Whether the asker has the task as it is. Raises InvalidQuery."""
+    tags = _tags("If-None-Match", request)
+    return tags == [] or str(task.rev) in {tag for _, tag in tags or ()}
+
+
 def tagged(task: TaskView, response: Response) -> TaskView:
     """The task, with its rev as the response's ETag."""
     response.headers["ETag"] = f'"{task.rev}"'
     return task
+
+
+def _tags(header: str, request: Request) -> list[tuple[bool, str]] | None:
+    """The header's tags, whether weak and which; none for `*`; None without such a header."""
+    lines = request.headers.getlist(header)
+    if not lines:
+        return None
+    given = [part.strip() for part in ",".join(lines).split(",")]
+    if given == [_ANY]:
+        return []
+    found = [_TAG.fullmatch(part) for part in given if part]
+    tags = [(tag["weak"] is not None, tag["tag"]) for tag in found if tag]
+    if len(tags) < len(found) or not found:
+        raise InvalidQuery(header, 'must be ETags that a task came with, such as "7", or *')
+    return tags
+
+
+def _rev(tag: str) -> int | None:
+    return int(tag) if re.fullmatch(r"[1-9]\d{0,17}", tag, re.ASCII) else None

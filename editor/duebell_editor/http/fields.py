@@ -4,11 +4,24 @@ from datetime import datetime, timedelta
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-from duebell_shared.instants import render, to_utc
+from duebell_shared.instants import MILLISECOND, render, to_utc
 
-__all__ = ["Given", "GivenInstant", "GivenSeconds", "GivenZone", "Instant", "Seconds"]
+__all__ = [
+    "Given",
+    "GivenCount",
+    "GivenInstant",
+    "GivenName",
+    "GivenSeconds",
+    "GivenZone",
+    "Instant",
+    "KnownName",
+    "PresentInstant",
+    "PresentName",
+    "PresentText",
+    "Seconds",
+]
 
 
 class Given(BaseModel):
@@ -24,7 +37,7 @@ def _instant(given: object) -> datetime:
     try:
         instant = datetime.fromisoformat(given)
     except ValueError:
-        raise ValueError(f"{given!r} is not an ISO-8601 time, such as '2026-12-31T00:00:00Z'") from None
+        raise ValueError(f"{given[:40]!r} is not an ISO-8601 time, such as '2026-12-31T00:00:00Z'") from None
     if instant.utcoffset() is None:
         raise ValueError(f"{given!r} has no offset: end it with Z for UTC, or with +01:00 and the like")
     try:
@@ -37,22 +50,39 @@ def _seconds(given: object) -> timedelta:
     if isinstance(given, bool) or not isinstance(given, int | float):
         raise ValueError("must be a number of seconds")  # noqa: TRY004 - pydantic's protocol
     try:
-        return timedelta(seconds=given)
+        length = timedelta(seconds=given)
     except (OverflowError, ValueError):
-        raise ValueError(f"{given} seconds are too many") from None
+        raise ValueError(f"{given:g} seconds are too many") from None
+    if length < MILLISECOND:
+        raise ValueError(f"must be 0.001 seconds or more, not {given:g}")
+    return length
 
 
 def _zone(given: object) -> ZoneInfo:
     try:
         return ZoneInfo(str(given))
     except (KeyError, ValueError, OSError):
-        raise ValueError(f"{given!r} is no IANA time zone, such as Europe/Berlin") from None
+        raise ValueError(f"{str(given)[:40]!r} is no IANA time zone, such as Europe/Berlin") from None
 
 
 _TIME = WithJsonSchema({"type": "string", "format": "date-time"})
+_SECONDS = WithJsonSchema({"type": "number", "minimum": 0.001})
+_NAME = WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 256})
+_TEXT = WithJsonSchema({"type": "string"})
 
 GivenInstant = Annotated[datetime, BeforeValidator(_instant), _TIME]
-GivenSeconds = Annotated[timedelta, BeforeValidator(_seconds), WithJsonSchema({"type": "number"})]
-GivenZone = Annotated[ZoneInfo, BeforeValidator(_zone), WithJsonSchema({"type": "string"})]
+GivenSeconds = Annotated[timedelta, BeforeValidator(_seconds), _SECONDS]
+GivenZone = Annotated[ZoneInfo, BeforeValidator(_zone), _TEXT]
+GivenCount = Annotated[int, Field(strict=True, ge=1)]
+
+#: A name to give, of which the library says what is wrong with it; and one that some task may have.
+GivenName = Annotated[str, _NAME]
+KnownName = Annotated[str, Field(min_length=1, max_length=256)]
+
+#: What may be left out of a change, but not be null: their types alone would allow it.
+PresentInstant = Annotated[GivenInstant | None, _TIME]
+PresentName = Annotated[str | None, _NAME]
+PresentText = Annotated[str | None, _TEXT]
+
 Instant = Annotated[datetime, PlainSerializer(render, return_type=str), _TIME]
 Seconds = Annotated[timedelta, PlainSerializer(timedelta.total_seconds, return_type=float)]

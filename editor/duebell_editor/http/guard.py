@@ -8,21 +8,46 @@ address than this machine's own there are people behind the requests, and they n
 
 import hmac
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from duebell_shared.errors import InvalidSettings
+
+from .paths import is_api, is_open
 from .problems import problem
 
-__all__ = ["ANY_HOST", "Guard"]
+__all__ = ["ANY_HOST", "Guard", "check_access"]
 
 #: As an allowed host: whatever name we are called by. For servers with a token, which no other site has.
 ANY_HOST = "*"
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
+#: JSON; and what a PATCH may call it whose `null` takes away (RFC 7396).
+_JSON = frozenset({"application/json", "application/merge-patch+json"})
+
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\s:/@\[\]]+)(:[0-9]+)?", re.ASCII)
+
+
+#: A token that is shorter can be guessed.
+_TOKEN_LENGTH = 16
+
+
+def check_access(*, allowed_hosts: Collection[str], token: str | None) -> None:
+    """Raises InvalidSettings for a token that can be guessed, and for any name without a token."""
+    if token is None and ANY_HOST in allowed_hosts:
+        raise InvalidSettings(
+            "allowed_hosts",
+            "any name takes a token, or every web site could have its visitors read and change the queue: "
+            "name the hosts, or set a token (`duebell editor` has it from DUEBELL_EDITOR_TOKEN)",
+        )
+    is_fit = token is None or (len(token) >= _TOKEN_LENGTH and token.isascii() and token.isprintable())
+    if not is_fit or (token and " " in token):
+        raise InvalidSettings(
+            "token", f"must be {_TOKEN_LENGTH} or more letters, digits and signs, without a space"
+        )
 
 
 class Guard:
@@ -48,12 +73,14 @@ class Guard:
         hosts = [host.lower() for host in headers.getlist("host")]
         if len(hosts) != 1 or not self._is_ours(hosts[0]):
             return 403, f"this server does not answer to the name {', '.join(hosts) or '(none)'!r}"
-        if _is_from_elsewhere(scope["method"], headers, hosts[0]):
+        if _is_from_elsewhere(scope, headers, hosts[0]):
             return 403, "this request comes from another site"
-        if scope["path"].startswith("/api") and not self._has_token(headers):
+        if is_api(scope) and not self._has_token(headers):
             return 401, "this server wants its token: Authorization: Bearer <token>"
         if _has_body(headers) and not _is_json(headers):
             return 415, "the body must be JSON, sent with Content-Type: application/json"
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            return 415, "the body must come as it is, without a Content-Encoding"
         return None
 
     def _is_ours(self, host: str) -> bool:
@@ -69,12 +96,15 @@ class Guard:
         return scheme.lower() == "bearer" and is_it
 
 
-def _is_from_elsewhere(method: str, headers: Headers, host: str) -> bool:
-    """By what browsers say: where a request comes from and, if it may change something, how far off."""
-    is_change = method not in {"GET", "HEAD"}
+def _is_from_elsewhere(scope: Scope, headers: Headers, host: str) -> bool:
+    """By what browsers say. Another site may link to the page, but not even read from the API.
+
+    It would not see the answer, but what is read of the queue is paid for.
+    """
+    is_link = scope["method"] in {"GET", "HEAD"} and is_open(scope)
     is_cross_site = headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}
     is_other_origin = any(not _is_same_site(origin, host) for origin in headers.getlist("origin"))
-    return is_other_origin or (is_change and is_cross_site)
+    return is_other_origin or (is_cross_site and not is_link)
 
 
 def _is_same_site(origin: str, host: str) -> bool:
@@ -90,4 +120,4 @@ def _has_body(headers: Headers) -> bool:
 
 def _is_json(headers: Headers) -> bool:
     media_type = headers.get("content-type", "").partition(";")[0]
-    return media_type.strip().lower() == "application/json"
+    return media_type.strip().lower() in _JSON

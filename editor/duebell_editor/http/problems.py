@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Mount
 
 from duebell_shared.errors import (
     AwsRefused,
@@ -23,11 +24,21 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 
+from .head import ENDLESS
 from .headers import HEADERS
+from .paths import path_of
 
-__all__ = ["handle_problems", "problem"]
+__all__ = ["handle_problems", "kind_of", "problem"]
 
 _MEDIA_TYPE = "application/problem+json"
+
+#: Characters of a text, and errors of one body, that are told: what was given may be two million long.
+_LONGEST, _MOST = 1_000, 20
+
+_METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
+
+#: Seconds after which it may be worth while to ask again.
+_RETRY_AFTER = "5"
 
 _STATUS: dict[type[Exception], HTTPStatus] = {
     InvalidInput: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -56,7 +67,27 @@ def problem(
     title = HTTPStatus(status).phrase if title is None else title
     document = {"type": type, "title": title, "status": int(status), "detail": detail, **(extra or {})}
     # As ASCII: what was given may hold half of a surrogate pair, which UTF-8 cannot.
-    return Response(json.dumps(document), status, headers, _MEDIA_TYPE)
+    return Response(json.dumps(_shortened(document)), status, headers, _MEDIA_TYPE)
+
+
+def kind_of(error: DuebellError) -> str:
+    """The `type` of this error's problem document."""
+    return f"urn:duebell:{'-'.join(_words(error)).lower()}"
+
+
+def _words(error: DuebellError) -> list[str]:
+    return re.findall("[A-Z][a-z]+", type(error).__name__)
+
+
+def _shortened(value: Any) -> Any:
+    match value:
+        case str() if len(value) > _LONGEST:
+            return f"{value[:_LONGEST]}…"
+        case dict():
+            return {name: _shortened(inner) for name, inner in value.items()}
+        case list():
+            return [_shortened(inner) for inner in value]
+    return value
 
 
 def handle_problems(app: FastAPI) -> None:
@@ -69,8 +100,9 @@ def handle_problems(app: FastAPI) -> None:
 
 def _deliberate(request: Request, error: Exception) -> Response:
     status = next(_STATUS[cls] for cls in type(error).__mro__ if cls in _STATUS)
-    words = re.findall("[A-Z][a-z]+", type(error).__name__)
     extra: dict[str, object] = {}
+    if not isinstance(error, DuebellError):
+        return _unexpected(request, error)
     match error:
         case InvalidInput():
             extra = {"field": error.field, "reason": error.reason}
@@ -80,8 +112,10 @@ def _deliberate(request: Request, error: Exception) -> Response:
             extra = {"id": error.id}
         case NotArmed():
             extra = {"stored": True, "id": _task_id(request)}
-    kind = f"urn:duebell:{'-'.join(words).lower()}"
-    return problem(status, str(error), type=kind, title=" ".join(words).capitalize(), extra=extra)
+    title = " ".join(_words(error)).capitalize().replace("Aws", "AWS")
+    may_pass = isinstance(error, NotArmed | AwsUnavailable)
+    headers = {"Retry-After": _RETRY_AFTER} if may_pass else None
+    return problem(status, str(error), type=kind_of(error), title=title, headers=headers, extra=extra)
 
 
 def _task_id(request: Request) -> str | None:
@@ -93,7 +127,7 @@ def _invalid(request: Request, error: Exception) -> Response:
     """What FastAPI found wrong, in the form of InvalidInput; all of it in `errors`, the first at the top."""
     if not isinstance(error, RequestValidationError):
         return _unexpected(request, error)
-    errors = [{"field": _field(one), "reason": _reason(one)} for one in error.errors()]
+    errors = [{"field": _field(one), "reason": _reason(one)} for one in error.errors()[:_MOST]]
     detail = "; ".join(f"{one['field']}: {one['reason']}" for one in errors)
     return problem(
         422,
@@ -127,9 +161,28 @@ def _refused(request: Request, error: Exception) -> Response:
     """What the framework refuses: no such path, no such method, a body that cannot be read."""
     if not isinstance(error, HTTPException):
         return _unexpected(request, error)
-    is_nowhere = error.status_code == HTTPStatus.NOT_FOUND
-    detail = "there is nothing here; /docs says what there is" if is_nowhere else str(error.detail)
-    return problem(error.status_code, detail, headers=error.headers)
+    match error.status_code:
+        case HTTPStatus.NOT_FOUND:
+            return problem(404, "there is nothing here; /docs says what there is")
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            allowed = ", ".join(_methods(request))
+            why = f"{request.method} is none of what can be done here: {allowed}"
+            return problem(405, why, headers={"Allow": allowed})
+    return problem(error.status_code, str(error.detail), headers=error.headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """All methods that the path takes; the framework tells those of one route only."""
+    routes = [route for route in request.app.routes if not isinstance(route, Mount)]
+    taken = {
+        method
+        for method in _METHODS
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    }
+    if not taken:  # a file
+        taken = {"GET"}
+    has_head = "GET" in taken and path_of(request.scope) != ENDLESS
+    return sorted(taken | {"HEAD"} if has_head else taken)
 
 
 def _unexpected(request: Request, error: Exception) -> Response:

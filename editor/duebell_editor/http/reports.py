@@ -11,6 +11,7 @@ from duebell_editor.history import History
 from duebell_editor.timeline import Bucket
 
 from .fields import Instant
+from .problems import kind_of
 
 __all__ = ["BulkView", "HistoryView", "PreviewView", "StatusView", "TimelineView"]
 
@@ -122,6 +123,23 @@ class BucketView(BaseModel):
 class TimelineView(BaseModel):
     """How many tasks are to come, bucket by bucket."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "buckets": [
+                        {
+                            "start": "2026-12-31T00:00:00.000Z",
+                            "end": "2026-12-31T01:00:00.000Z",
+                            "count": 12,
+                            "is_all": True,
+                        }
+                    ]
+                }
+            ]
+        }
+    )
+
     buckets: list[BucketView]
 
     @classmethod
@@ -145,6 +163,27 @@ class EndedView(BaseModel):
 class HistoryView(BaseModel):
     """What has been, bucket by bucket."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "buckets": [
+                        {
+                            "start": "2026-12-31T00:00:00.000Z",
+                            "end": "2026-12-31T01:00:00.000Z",
+                            "done": 11,
+                            "failed": 1,
+                            "skipped": 0,
+                            "lateness_median_ms": 20914,
+                            "lateness_max_ms": None,
+                        }
+                    ],
+                    "is_all": True,
+                }
+            ]
+        }
+    )
+
     buckets: list[EndedView]
     is_all: bool = Field(description="False: there is more history than was looked at")
 
@@ -159,6 +198,7 @@ class BulkFailureView(BaseModel):
     """One task that was not changed, and why."""
 
     id: str
+    type: str = Field(description="What kind of problem, as in a problem document")
     detail: str
 
 
@@ -169,6 +209,20 @@ class BulkView(BaseModel):
         json_schema_extra={
             "examples": [
                 {"found": 134, "is_all": True, "dry_run": True, "changed": [], "failures": []},
+                {
+                    "found": 2,
+                    "is_all": True,
+                    "dry_run": False,
+                    "changed": ["sale-42"],
+                    "failures": [
+                        {
+                            "id": "sale-43",
+                            "type": "urn:duebell:task-not-found",
+                            "detail": "there is no task 'sale-43' (finished tasks are forgotten after the "
+                            "retention time)",
+                        }
+                    ],
+                },
             ]
         }
     )
@@ -182,6 +236,9 @@ class BulkView(BaseModel):
     @classmethod
     def of(cls, found: int, report: BulkReport, *, is_all: bool) -> Self:
         """What was done."""
-        failures = [BulkFailureView(id=one.id, detail=str(one.error)) for one in report.failures]
+        failures = [
+            BulkFailureView(id=one.id, type=kind_of(one.error), detail=str(one.error))
+            for one in report.failures
+        ]
         changed = [task.id for task in report.changed]
         return cls(found=found, is_all=is_all, dry_run=False, changed=changed, failures=failures)

@@ -18,12 +18,13 @@ from duebell_shared.instants import NEVER, utc_now
 
 from ..answers import AWS, Responses, problems
 from ..asks import Watching
+from ..bodies import JsonRoute
 from ..etags import ItsEditor
 from ..reports import StatusView
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["scheduler"])
+router = APIRouter(route_class=JsonRoute, tags=["scheduler"])
 
 #: Seconds between looks: while something happens or is about to, and while nothing does.
 _BUSY, _QUIET = 2.0, 6.0
@@ -55,12 +56,17 @@ _DESCRIPTION: Responses = {
     response_class=StreamingResponse,
     responses={**_DESCRIPTION, **problems(422, *AWS)},
 )
-async def changes(
+async def stream_changes(
     watching: Annotated[Watching, Query()], request: Request, editor: ItsEditor
 ) -> StreamingResponse:
     """Server-sent events: `ready` (what is changed from now on is told), `status` (as `/api/status`, at first
     and when it differs), `changed` (something in the stretch of the queue, or of the tasks, that is being
     looked at; `busy` says whether a run is at work) and `problem` (AWS does not answer; it is tried again).
+
+    Each has one line of `data`, a JSON object: `{}`, a status, `{"busy": …}`, `{"detail": …}`. Lines that
+    begin with a colon only show that the connection lives. Nothing is kept for who was away: a new connection
+    begins with `ready` and `status`, and what was looked at before is to be read again; `Last-Event-ID` means
+    nothing here.
     """
     watched = Watched(after=watching.after, before=watching.before or NEVER, ids=tuple(watching.id))
     stream = _Stream(editor, watched)

@@ -9,25 +9,26 @@ from duebell_editor.timeline import timeline
 
 from ..answers import AWS, problems
 from ..asks import Stretch
+from ..bodies import JsonRoute
 from ..etags import ItsQueue
 from ..reports import HistoryView, TimelineView
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["scheduler"], responses=problems(422, *AWS))
+router = APIRouter(route_class=JsonRoute, tags=["scheduler"], responses=problems(422, *AWS))
 
 AskedStretch = Annotated[Stretch, Query()]
 
 
 @router.get("/timeline", summary="How many tasks are to come")
-def come(stretch: AskedStretch, queue: ItsQueue) -> TimelineView:
+def get_timeline(stretch: AskedStretch, queue: ItsQueue) -> TimelineView:
     """By minute, hour, day or month. A bucket with very many says "at least so many", and costs no more."""
     buckets = timeline(queue, stretch.start, stretch.step, stretch.count, zone=stretch.timezone)
     return TimelineView.of(buckets)
 
 
 @router.get("/history", summary="What has been")
-def past(stretch: AskedStretch, queue: ItsQueue) -> HistoryView:
+def get_history(stretch: AskedStretch, queue: ItsQueue) -> HistoryView:
     """What was done, failed or skipped, and how late it was started. Reads all of history."""
     found = history(queue, stretch.start, stretch.step, stretch.count, zone=stretch.timezone)
     return HistoryView.of(found)

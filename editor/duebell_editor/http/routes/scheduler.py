@@ -7,34 +7,35 @@ from duebell_shared.instants import utc_now
 
 from ..answers import AWS, problems
 from ..asks import PreviewBody
+from ..bodies import JsonRoute
 from ..etags import ItsEditor
 from ..reports import PreviewView, StatusView
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["scheduler"])
+router = APIRouter(route_class=JsonRoute, tags=["scheduler"])
 
 
 @router.get("/status", summary="How the scheduler stands", responses=problems(*AWS))
-def status(editor: ItsEditor) -> StatusView:
+def get_status(editor: ItsEditor) -> StatusView:
     """The rule, the next due date, and what is wrong, if anything."""
     return StatusView.of(editor.status())
 
 
 @router.get("/doctor", summary="Look thoroughly", responses=problems(*AWS))
-def doctor(editor: ItsEditor) -> StatusView:
+def look_thoroughly(editor: ItsEditor) -> StatusView:
     """The same, and what only shows when all of history is read: failed tasks, lanes that nobody looks at."""
     return StatusView.of(editor.status(thorough=True))
 
 
 @router.post("/doctor", summary="Mend what can be mended", responses=problems(*AWS))
-def mend(editor: ItsEditor) -> StatusView:
+def mend_scheduler(editor: ItsEditor) -> StatusView:
     """See to it that the rule rings for the earliest task, and look again."""
     return StatusView.of(editor.ensure_armed())
 
 
 @router.post("/preview", summary="What a schedule means", responses=problems(400, 422))
-def preview(body: PreviewBody) -> PreviewView:
+def preview_schedule(body: PreviewBody) -> PreviewView:
     """In words, and the times that come next. Nothing is stored."""
     now = utc_now()
     schedule = make_schedule(body.schedule, timezone=body.timezone, start=body.start, end=body.end, now=now)

@@ -8,25 +8,30 @@ import uuid
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 
-from duebell_editor import IfExists, TaskExists
+from duebell_editor import IfExists, InvalidTask, TaskExists
 from duebell_editor.filtering import make_filter
 from duebell_editor.listing import search
 
-from ..answers import AWS, Responses, problems
+from ..answers import ADDED, AWS, TAGGED, TASK, Responses, problems
 from ..asks import Filters, NewTaskBody, TaskChange
-from ..etags import Expected, ItsEditor, ItsQueue, tagged
+from ..bodies import JsonRoute
+from ..etags import Expected, ItsEditor, ItsQueue, is_known, tagged
 from ..views import PageView, TaskBrief, TaskView
 
 __all__ = ["Id", "router"]
 
-router = APIRouter(tags=["tasks"])
+router = APIRouter(route_class=JsonRoute, tags=["tasks"])
 
 Id = Annotated[str, Path(description="The task's id, percent-encoded", examples=["sale-42"])]
 
 
-_THERE: Responses = {200: {"model": TaskView, "description": "It was there: kept as it is, or replaced"}}
+_THERE: Responses = {
+    200: {"model": TaskView, "description": "It was there: kept as it is, or replaced", "headers": ADDED},
+    201: {"description": "It is new", "headers": ADDED},
+}
+_SAME: Responses = {304: {"description": "You have it as it is (If-None-Match)", "headers": TAGGED}}
 
 
 @router.post(
@@ -35,12 +40,14 @@ _THERE: Responses = {200: {"model": TaskView, "description": "It was there: kept
     summary="Add a task",
     responses={**_THERE, **problems(400, 409, 422, *AWS)},
 )
-def add(body: NewTaskBody, request: Request, response: Response, editor: ItsEditor) -> TaskView:
+def add_task(body: NewTaskBody, request: Request, response: Response, editor: ItsEditor) -> TaskView:
     """Answers when the task is stored and the rule is confirmed to ring for it.
 
     201 when it is new; 200 when the id was taken, and `if_exists` says what became of that task.
     """
     # Generated here, not by the library, so that the answer can name the task even if it could not be armed.
+    if body.id in {".", ".."}:
+        raise InvalidTask("id", f"{body.id!r} cannot be named in an address: choose another")
     request.state.task_id = str(uuid.uuid4()) if body.id is None else body.id
     given = {name: getattr(body, name) for name in type(body).model_fields}
     given["id"] = request.state.task_id
@@ -59,7 +66,8 @@ def add(body: NewTaskBody, request: Request, response: Response, editor: ItsEdit
 def list_tasks(filters: Annotated[Filters, Query()], queue: ItsQueue) -> PageView:
     """Scheduled and running tasks in due order; paused and finished ones when their status is asked for.
 
-    The latter are found by reading all of history.
+    The latter are found by reading all of history. With `brief` the tasks are of the short form. A cursor
+    goes with the filters that it came with.
     """
     which = make_filter(
         status=filters.status or None,
@@ -77,17 +85,40 @@ def list_tasks(filters: Annotated[Filters, Query()], queue: ItsQueue) -> PageVie
     return PageView(tasks=[TaskView.of(task) for task in page.tasks], cursor=page.cursor)
 
 
-@router.get("/tasks/{id:path}", summary="Read a task", responses=problems(404, 422, *AWS))
-def get(id: Id, response: Response, editor: ItsEditor) -> TaskView:
+@router.get(
+    "/tasks/{id:path}",
+    summary="Read a task",
+    response_model=TaskView,
+    responses={**TASK, **_SAME, **problems(404, 422, *AWS)},
+)
+def read_task(
+    id: Id,
+    request: Request,
+    response: Response,
+    editor: ItsEditor,
+    if_none_match: Annotated[
+        str | None, Header(description="The ETags that you have", examples=['"7"'])
+    ] = None,
+) -> TaskView | Response:
     """The task as it is stored at this moment, with its rev as ETag."""
-    return tagged(TaskView.of(editor.get(id)), response)
+    task = tagged(TaskView.of(editor.get(id)), response)
+    if if_none_match is not None and is_known(task, request):
+        return Response(status_code=304, headers={"ETag": response.headers["ETag"]})
+    return task
 
 
-@router.patch("/tasks/{id:path}", summary="Change a task", responses=problems(400, 404, 409, 412, 422, *AWS))
-def change(id: Id, body: TaskChange, response: Response, editor: ItsEditor, rev: Expected) -> TaskView:
+@router.patch(
+    "/tasks/{id:path}",
+    summary="Change a task",
+    responses={**TASK, **problems(400, 404, 409, 412, 422, *AWS)},
+)
+def change_task(id: Id, body: TaskChange, response: Response, editor: ItsEditor, rev: Expected) -> TaskView:
     """Another payload, action, due date or schedule: what is left out stays as it is.
 
     `null` takes away: the end, the limit of runs, the spread, the expiry; a `payload` of null is empty.
+
+    A `due` alone moves it, as `/move` does: of a recurring task the occurrence it stands at, and with every
+    repetition the next. With If-Match a request that is repeated is carried out once.
     """
     changes = {name: getattr(body, name) for name in body.model_fields_set}
     if changes.keys() == {"due"} and body.due is not None:  # running tasks can be moved, and no more
@@ -95,7 +126,11 @@ def change(id: Id, body: TaskChange, response: Response, editor: ItsEditor, rev:
     return tagged(TaskView.of(editor.update(id, **changes, rev=rev)), response)
 
 
-@router.delete("/tasks/{id:path}", summary="Cancel a task", responses=problems(404, 409, 412, 422, *AWS))
-def cancel(id: Id, response: Response, editor: ItsEditor, rev: Expected) -> TaskView:
+@router.delete(
+    "/tasks/{id:path}",
+    summary="Cancel a task",
+    responses={**TASK, **problems(404, 409, 412, 422, *AWS)},
+)
+def cancel_task(id: Id, response: Response, editor: ItsEditor, rev: Expected) -> TaskView:
     """Never to run; it is kept as history and returned as it is now."""
     return tagged(TaskView.of(editor.cancel(id, rev=rev)), response)

@@ -28,7 +28,7 @@ export function url(path, query = {}) {
     for (const one of [value].flat())
       if (one !== undefined && one !== null && one !== "") given.append(name, one);
   }
-  return given.size ? `/api/${path}?${given}` : `/api/${path}`;
+  return given.size ? `api/${path}?${given}` : `api/${path}`;
 }
 
 export async function fetchApi(method, path, { query, body, rev, signal } = {}) {

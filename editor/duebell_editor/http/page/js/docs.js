@@ -92,7 +92,7 @@ function call(document, method, path, operation) {
 
 const place = (path) => ["/api/tasks", "/api/bulk"].findIndex((start) => path.startsWith(start));
 
-const document_ = await (await fetch("/openapi.json")).json();
+const document_ = await (await fetch("openapi.json")).json();
 const sections = document_.tags.map(({ name, description }) => {
   const paths = Object.entries(document_.paths).sort(
     ([one], [other]) => place(one) - place(other) || one.length - other.length,

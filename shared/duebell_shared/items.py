@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
@@ -34,6 +35,9 @@ _Past = TypeVar("_Past", bound=msgspec.Struct)
 
 #: The fields of a task that are attributes of the same name.
 _FIELDS = tuple(field for field in Task.__struct_fields__ if field not in {"lane", "id"})
+
+#: What reading an attribute raises that no version of ours has written.
+_UNREADABLE = (ArithmeticError, AttributeError, InvalidSchedule, TypeError, ValueError)
 
 #: Those that every task has.
 _REQUIRED = ("action", "due", "payload_json", "status", "attempt", "rev", "created_at")
@@ -83,6 +87,13 @@ class _FailureAttribute(Attribute[Failure]):
             return msgspec.json.decode(value, type=Failure)
         except msgspec.MsgspecError:  # it only says why an attempt failed: the task is as good as ever
             return Failure(type="Unreadable", message=value)
+
+
+class _CountAttribute(NumberAttribute):
+    """A whole number; of one that an edit by hand has left, what is whole of it."""
+
+    def deserialize(self, value: str) -> int:
+        return int(Decimal(value))
 
 
 class _DurationAttribute(Attribute[timedelta]):
@@ -156,13 +167,13 @@ class TaskItem(Model):
     payload_json = UnicodeAttribute(attr_name="payload")
     status = _StatusAttribute()
     queued = _QueuedAttribute(null=True)
-    attempt = NumberAttribute()
-    rev = NumberAttribute()
+    attempt = _CountAttribute()
+    rev = _CountAttribute()
     created_at = _InstantAttribute()
     started_at = _InstantAttribute(null=True)
     finished_at = _InstantAttribute(null=True)
     run = UnicodeAttribute(null=True)
-    lateness_ms = NumberAttribute(null=True)
+    lateness_ms = _CountAttribute(null=True)
     failure = _FailureAttribute(null=True)
     failures = _FailuresAttribute(null=True)
     expires_at = TTLAttribute(null=True)
@@ -176,7 +187,7 @@ class TaskItem(Model):
         """The item as DynamoDB gives it. Raises UnreadableTask if an attribute is none of ours."""
         try:
             return super().from_raw_data(data)
-        except (ValueError, TypeError, AttributeError, InvalidSchedule) as error:
+        except _UNREADABLE as error:
             raise UnreadableTask(data["id"][STRING], error) from error
 
     @classmethod
@@ -252,7 +263,7 @@ def task_of(item: Mapping[str, Any]) -> Task:
         if missing := [field for field in _REQUIRED if field not in fields]:
             raise UnreadableTask(id, f"it has no {', '.join(missing)}")
         return Task(lane=int(item["lane"][STRING]), id=id, **fields)
-    except (ValueError, TypeError, AttributeError, InvalidSchedule) as error:
+    except _UNREADABLE as error:
         raise UnreadableTask(id, error) from error
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from .errors import InvalidTask
 
-__all__ = ["MAX_BYTES", "decode", "encode", "of_task"]
+__all__ = ["MAX_BYTES", "decode", "decode_or_text", "encode", "of_task"]
 
 #: A DynamoDB item holds 400 KB at most, names and all; the rest is for the task's own fields and its failure.
 #: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
@@ -59,6 +59,14 @@ def _encode(payload: object) -> str:
 def decode(text: str) -> Any:
     """The value that `encode` was given, as JSON's own types."""
     return json.loads(text)
+
+
+def decode_or_text(text: str) -> Any:
+    """The value, to be shown; the text itself where it is no JSON, as only an edit by hand leaves it."""
+    try:
+        return decode(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _set_in(value: object, place: str = "payload") -> str | None:

@@ -35,7 +35,7 @@ _PASSING = {
 _FAILED = (PynamoDBException, ClientError, BotoCoreError)
 
 #: What reading an item raises that no version of ours has written.
-_UNREADABLE = (ValueError, TypeError, AttributeError)
+_UNREADABLE = (ArithmeticError, AttributeError, TypeError, ValueError)
 
 
 class Made:

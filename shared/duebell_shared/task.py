@@ -88,8 +88,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def payload(self) -> Any:
-        """The payload as JSON's own types."""
-        return payloads.decode(self.payload_json)
+        """The payload as JSON's own types; its text, where an edit by hand has left no JSON."""
+        return payloads.decode_or_text(self.payload_json)
 
     @property
     def missed_runs(self) -> int:

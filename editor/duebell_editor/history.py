@@ -1,4 +1,4 @@
-"""What has been, by time: done, failed, and how late; read from the tasks that are kept as history.
+"""What has been, by time: done, failed, and how late; read from the tasks that have something behind them.
 
 History has no index by time, so this reads all of it once: for when someone asks, never for a first look.
 """
@@ -20,11 +20,8 @@ from .timeline import Step, edges
 
 __all__ = ["Ended", "History", "history"]
 
-#: Finished tasks of one lane that are looked at.
+#: Tasks of one lane that are looked at.
 _READ = 5_000
-
-#: Tasks of the queue whose past occurrences count too: recurring ones most often stand near its head.
-_RECURRING = 500
 
 _RESULTS = {Status.DONE: Result.DONE, Status.FAILED: Result.FAILED, Status.EXPIRED: Result.SKIPPED}
 
@@ -60,10 +57,9 @@ def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zone
     Raises InvalidQuery.
     """
     borders = edges(start, step, count, zone)
-    finished = [_finished(queue, lane) for lane in range(queue.lanes)]
-    waiting = list(queue.tasks(itertools.islice(queue.keys(), _RECURRING)))
+    by_lane = [_past(queue, lane) for lane in range(queue.lanes)]
     buckets: list[list[_End]] = [[] for _ in borders[1:]]
-    for end in itertools.chain.from_iterable(map(_ends, itertools.chain(waiting, *finished))):
+    for end in itertools.chain.from_iterable(map(_ends, itertools.chain(*by_lane))):
         if borders[0] <= end.at < borders[-1]:
             buckets[bisect.bisect_right(borders, end.at) - 1].append(end)
     return History(
@@ -71,13 +67,12 @@ def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zone
             _summed(begin, stop, ends)
             for (begin, stop), ends in zip(itertools.pairwise(borders), buckets, strict=True)
         ),
-        is_all=len(waiting) < _RECURRING and all(len(lane) < _READ for lane in finished),
+        is_all=all(len(tasks) < _READ for tasks in by_lane),
     )
 
 
-def _finished(queue: Queue, lane: int) -> list[Task]:
-    tasks = queue.store.unqueued(lane, {*_RESULTS, Status.PAUSED}, now=queue.clock())
-    return list(itertools.islice(tasks, _READ))
+def _past(queue: Queue, lane: int) -> list[Task]:
+    return list(itertools.islice(queue.store.past(lane, now=queue.clock()), _READ))
 
 
 def _ends(task: Task) -> Iterator[_End]:

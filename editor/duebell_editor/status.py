@@ -25,9 +25,6 @@ from .health import (
 
 __all__ = ["SchedulerStatus", "read_status"]
 
-#: A failed task, and those that may have failed at their last occurrence and go on.
-_LOOKED_AT = frozenset({Status.FAILED, Status.SCHEDULED, Status.RUNNING, Status.PAUSED})
-
 
 class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """How the scheduler stands at one moment. Times are UTC.
@@ -115,7 +112,7 @@ def _thoroughly(backend: Backend, record: ArmingRecord) -> Iterator[Problem]:
     beyond = [lane for lane in range(lanes, MAX_LANES) if backend.store.head(lane) != NEVER]
     if beyond:
         yield lanes_problem(beyond[0], lanes)
-    each = (backend.store.unqueued(lane, _LOOKED_AT, now=backend.clock()) for lane in range(lanes))
+    each = (backend.store.past(lane, now=backend.clock()) for lane in range(lanes))
     failed, failing = 0, []
     for task in itertools.chain.from_iterable(each):
         failed += task.status is Status.FAILED

@@ -92,6 +92,13 @@ class Store(Protocol):
         For statuses that are not in the queue's index. Reads the whole lane: it costs by the size of history.
         """
 
+    def past(self, lane: int, *, now: datetime) -> Iterator[Task]:
+        """The tasks that have something behind them, in order of id, expired history left out.
+
+        Those that have ended, and those that recur and have had an occurrence. Reads the whole lane, as
+        `unqueued` does.
+        """
+
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         """How many tasks of the lane wait or run from `after` to `before`, both included, up to `most`.
 

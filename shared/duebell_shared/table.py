@@ -159,19 +159,11 @@ class DynamoTable:
                 yield from self._keys(lane, within, behind=behind, page_size=_PAGE)
 
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
-        has_status = self._tasks.status.is_in(*statuses)
-        is_kept = self._tasks.expires_at.does_not_exist() | (self._tasks.expires_at > now)
-        with self._aws():
-            items = self._tasks.query(str(lane), filter_condition=has_status & is_kept, consistent_read=True)
-            while True:
-                try:
-                    if (item := next(items, None)) is None:
-                        return
-                    task = item.to_task()
-                except UnreadableTask as error:
-                    _LOG.warning("left out of a listing: %s", error)
-                else:
-                    yield task
+        return self._all(lane, self._tasks.status.is_in(*statuses), now=now)
+
+    def past(self, lane: int, *, now: datetime) -> Iterator[Task]:
+        has_ended = self._tasks.finished_at.exists()
+        return self._all(lane, has_ended | self._tasks.occurrences.exists(), now=now)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         within = self._within(after, before)
@@ -208,6 +200,21 @@ class DynamoTable:
         except AwsRefused as error:
             _LOG.info("many writes at once were refused, so each is made alone: %s", error)
             return Written(nothing, nothing, is_sure=False)
+
+    def _all(self, lane: int, which: Condition, *, now: datetime) -> Iterator[Task]:
+        """The tasks of a lane that are so, expired history left out: the whole lane is read."""
+        is_kept = self._tasks.expires_at.does_not_exist() | (self._tasks.expires_at > now)
+        with self._aws():
+            items = self._tasks.query(str(lane), filter_condition=which & is_kept, consistent_read=True)
+            while True:
+                try:
+                    if (item := next(items, None)) is None:
+                        return
+                    task = item.to_task()
+                except UnreadableTask as error:
+                    _LOG.warning("left out of a listing: %s", error)
+                else:
+                    yield task
 
     def _insert_alone(self, task: Task, *, after: Written | None = None) -> bool | DuebellError:
         try:

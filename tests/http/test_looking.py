@@ -117,6 +117,9 @@ def test_what_has_been_is_counted_where_it_ended(client: TestClient, scheduler: 
     running = scheduler.become(task, Status.RUNNING)
     over = running._concluded(Result.DONE, now=scheduler.clock.now, retention=KEEP, failure=None)
     assert scheduler.store.save(running, over)
+    # And many that only wait, before it
+    for n in range(1000):
+        editor.add("x", due=timedelta(minutes=1), id=f"w-{n}")
     # Then each counts once, in its hour
     found = ask(client, "history", step="hour", count=2)
     first, second = found["buckets"]

@@ -71,6 +71,9 @@ class LockedStore:
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
         yield from self._step(lambda: list(self.inner.unqueued(lane, statuses, now=now)))
 
+    def past(self, lane: int, *, now: datetime) -> Iterator[Task]:
+        yield from self._step(lambda: list(self.inner.past(lane, now=now)))
+
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return self._step(lambda: self.inner.count(lane, after=after, before=before, most=most))
 

@@ -154,6 +154,9 @@ class _SteadyStore:
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
         yield from self._call(lambda: list(self._store.unqueued(lane, statuses, now=now)))
 
+    def past(self, lane: int, *, now: datetime) -> Iterator[Task]:
+        yield from self._call(lambda: list(self._store.past(lane, now=now)))
+
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return self._call(lambda: self._store.count(lane, after=after, before=before, most=most))
 

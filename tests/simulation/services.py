@@ -243,6 +243,9 @@ class StoreOverNetwork:
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
         yield from self._call(f"unqueued {lane}", lambda: list(self._store.unqueued(lane, statuses, now=now)))
 
+    def past(self, lane: int, *, now: datetime) -> Iterator[Task]:
+        yield from self._call(f"past {lane}", lambda: list(self._store.past(lane, now=now)))
+
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return min(most, sum(1 for _ in self.queued(lane, after=after, before=before)))
 

@@ -257,6 +257,36 @@ def test_tasks_that_do_not_wait_are_not_in_the_queue(store: Store) -> None:
     assert store.head(0) == NEVER
 
 
+def test_what_has_something_behind_it_is_found(store: Store) -> None:
+    # Given tasks that wait, one that has had an occurrence, and some that have ended
+    for id in ("done", "failed", "paused", "waits", "old"):
+        assert store.insert(task(id))
+    schedule = make_schedule("rate(1 hour)", start=NOON, now=NOON)
+    recurring = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
+    for id in ("recurs", "will recur"):
+        assert store.insert(
+            new_task(id=id, action="act", due=None, payload=None, now=NOON, recurrence=recurring)
+        )
+    assert store.save(task("paused"), task("paused").paused())
+    for id in ("done", "recurs", "failed", "old"):
+        there = store.get(0, id)
+        assert there
+        running = store.claim(key(there), run="run", now=LATER, status=Status.SCHEDULED)
+        assert running
+        failure = Failure(type="E", message="")
+        kept = timedelta(hours=1) if id == "old" else timedelta(days=1)
+        after = (
+            running.failed(failure, now=LATER, retention=kept)
+            if id == "failed"
+            else running.done(now=LATER, retention=kept)
+        )
+        assert store.save(running, after)
+    # Then those are found that something has come of, but for history that has expired
+    found = [each.id for each in store.past(0, now=LATER + timedelta(hours=2))]
+    assert found == ["done", "failed", "recurs"]
+    assert list(store.past(1, now=LATER)) == []
+
+
 def test_the_queue_is_counted_up_to_a_bound(store: Store) -> None:
     for number in range(5):
         assert store.insert(task(f"t{number}", due=NOON + timedelta(minutes=number)))

@@ -90,16 +90,21 @@ class MemoryStore:
         yield from self._keys(lane, after or _FIRST, before)
 
     def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
-        for (its_lane, _), task in sorted(self.tasks.items()):
-            is_kept = task.expires_at is None or task.expires_at > now
-            if its_lane == lane and task.status in statuses and is_kept:
-                yield task
+        return (task for task in self._kept(lane, now) if task.status in statuses)
+
+    def past(self, lane: int, *, now: datetime) -> Iterator[Task]:
+        return (task for task in self._kept(lane, now) if task.finished_at or task.occurrences)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return min(most, len(self._keys(lane, after or _FIRST, before)))
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return next((key.queued for key in self._queues[lane] if key not in skipping), NEVER)
+
+    def _kept(self, lane: int, now: datetime) -> Iterator[Task]:
+        for (its_lane, _), task in sorted(self.tasks.items()):
+            if its_lane == lane and (task.expires_at is None or task.expires_at > now):
+                yield task
 
     def _keys(self, lane: int, after: datetime | QueueKey, before: datetime) -> list[QueueKey]:
         queue = self._queues[lane]

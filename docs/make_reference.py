@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duebell_editor
+import duebell_editor.http
 import duebell_infra.testing
 import duebell_worker
 
@@ -27,7 +28,7 @@ def main() -> None:
 
 def _page() -> Iterator[str]:
     seen: set[int] = set()
-    for module in (duebell_editor, duebell_worker, duebell_infra.testing):
+    for module in (duebell_editor, duebell_editor.http, duebell_worker, duebell_infra.testing):
         yield f"## {module.__name__}\n"
         for name in module.__all__:
             thing = getattr(module, name)

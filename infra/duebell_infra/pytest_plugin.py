@@ -1,0 +1,49 @@
+"""The fixture `duebell` for pytest, which finds it by itself where duebell is installed.
+
+Every run of pytest there loads this module. So nothing of duebell is imported before a test asks for it.
+"""
+
+import importlib
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from duebell_infra.testing import Rehearsal
+    from duebell_worker import Worker
+
+__all__ = ["duebell", "duebell_worker", "pytest_addoption"]
+
+_WAY_OUT = (
+    "say where your Worker is: `duebell_worker = myservice.actions:worker` in pytest's settings, "
+    "DUEBELL_WORKER in the environment, or a fixture `duebell_worker` of your own that returns it"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Take the setting `duebell_worker`."""
+    parser.addini("duebell_worker", "duebell: your Worker, as module:attribute", default="")
+
+
+@pytest.fixture
+def duebell_worker(pytestconfig: pytest.Config) -> "Worker":
+    """Your worker: that of the setting `duebell_worker`, or of DUEBELL_WORKER. To be overridden at will."""
+    from duebell_worker import Worker  # noqa: PLC0415
+
+    name = pytestconfig.getini("duebell_worker") or os.environ.get("DUEBELL_WORKER", "")
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise pytest.UsageError(_WAY_OUT)
+    worker = getattr(importlib.import_module(module), attribute, None)
+    if not isinstance(worker, Worker):
+        raise pytest.UsageError(f"{name!r} is no duebell_worker.Worker: {_WAY_OUT}")
+    return worker
+
+
+@pytest.fixture
+def duebell(duebell_worker: "Worker") -> "Rehearsal":
+    """A scheduler of this test's own, in memory: `duebell.editor`, `duebell.let_time_pass(timedelta(…))`."""
+    from duebell_infra.testing import Rehearsal  # noqa: PLC0415
+
+    return Rehearsal(duebell_worker)

@@ -8,7 +8,10 @@ import msgspec
 from duebell_editor import Editor, LastRun
 from duebell_shared.backend import Backend
 from duebell_shared.instants import utc_now
+from duebell_shared.new_task import new_task
+from duebell_shared.recurrence import Recurrence
 from duebell_shared.rule import Rule
+from duebell_shared.schedule import make_schedule
 from duebell_shared.settings import Settings
 from duebell_shared.task import Failure, QueueKey, Status, Task
 from tests.page.queue import SharedStore
@@ -67,16 +70,8 @@ class Scene:
                 payload={"customer": n},
                 id=f"trial-expiry:XYZ{n:03}",
             )
-        report = editor.add(
-            "daily_report",
-            schedule="cron(0 9 ? * MON-FRI *)",
-            timezone="Europe/Berlin",
-            payload={"to": "team@example.org", "total": 12345678901234567890, "share": 0.10},
-            id="daily-report",
-        )
+        self.kept_up("daily-report", "cron(0 9 ? * MON-FRI *)", since=now - timedelta(days=9))
         editor.add("sync_stock", schedule="rate(30 minutes)", id="sync-stock", missed="skip")
-        for days in (6, 5, 4, 3, 2):
-            report = self.ran(report, now - timedelta(days=days), lateness=timedelta(seconds=34 + days))
         paused = editor.add("remind", due=timedelta(days=2), id="remind-7", payload={"user": 7})
         editor.pause(paused.id)
         for n in range(60):
@@ -90,6 +85,26 @@ class Scene:
             else:
                 self.ran(task, ended, lateness=timedelta(seconds=20 + n % 7 * 9))
         self.rested(now - timedelta(minutes=17))
+
+    def kept_up(self, id: str, expression: str, *, since: datetime) -> None:
+        """A task that recurs, as it is when each of its times so far was kept, some seconds late."""
+        schedule = make_schedule(expression, timezone="Europe/Berlin", start=since, now=since)
+        task = new_task(
+            id=id,
+            action="daily_report",
+            due=None,
+            payload={"to": "team@example.org", "total": 12345678901234567890, "share": 0.10},
+            now=since,
+            recurrence=Recurrence(schedule=schedule, next_due=schedule.first(since)),
+        )
+        task = msgspec.structs.replace(task, lane=self.editor.queue.lane_of(id))
+        assert self.store.insert(task)
+        seconds = 31
+        while task.due < utc_now() - timedelta(minutes=1):
+            at = task.due + timedelta(seconds=seconds)
+            running, seconds = self.claimed(task, at), seconds + 3
+            task = running.done(now=at + timedelta(seconds=2), retention=_KEEP)
+            assert self.store.save(running, task)
 
     def rested(self, at: datetime) -> None:
         """A run ended then."""

@@ -16,7 +16,6 @@ from duebell_shared.errors import (
     NotDeployed,
     TaskChanged,
     TaskConflict,
-    TaskExists,
     TaskNotFound,
 )
 from duebell_shared.given import check_name
@@ -31,14 +30,11 @@ from .many import AddReport, NewTask, check_all, write_all
 from .reading import Queue
 from .recurring import new_recurrence
 from .status import SchedulerStatus, read_status
-from .taken import IfExists, check_if_exists
+from .taken import TRIES, IfExists, check_if_exists, kept_changing, settle, settle_all
 from .transfer import ImportReport, export_tasks, read_chunks, write_chunk
 from .updating import Update
 
 __all__ = ["Editor", "IfExists"]
-
-#: How often a change is tried on a task that others keep changing.
-_TRIES = 5
 
 
 class Editor:
@@ -148,10 +144,9 @@ class Editor:
         """
         if_exists = check_if_exists(if_exists)
         checked = [self._placed(task) for task in check_all(tasks, self._check)]
-        stored, failures = write_all(
-            checked, self._store.insert_many, lambda task: self._when_there(task, if_exists), progress
+        stored, report = write_all(
+            checked, self._store.insert_many, lambda taken: settle_all(self.queue, taken, if_exists), progress
         )
-        report = AddReport(added=tuple(task.id for task in stored), failures=failures)
         try:
             self._arm(stored)
         except NotArmed as error:
@@ -346,27 +341,11 @@ class Editor:
         )
 
     def _write(self, task: Task, if_exists: IfExists) -> Task:
-        return task if self._store.insert(task) else self._when_there(task, if_exists)
-
-    def _when_there(self, task: Task, if_exists: IfExists) -> Task:
-        """What becomes of a new task whose id is taken: the task that is stored in the end."""
-        if if_exists is IfExists.FAIL:
-            raise TaskExists(task.id)
-        for _ in range(_TRIES):
-            there = self.queue.get(task.id, now=task.created_at)
-            if there and if_exists is IfExists.KEEP:
-                return there
-            if there:
-                replacement = msgspec.structs.replace(task, rev=there.rev + 1)
-                if self._store.save(there, replacement):
-                    return replacement
-            elif self._store.insert(task):
-                return task
-        raise _kept_changing(task.id)
+        return task if self._store.insert(task) else settle(self.queue, task, if_exists)
 
     def _change(self, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read, change and write on condition of the rev that was read: `rev`, if one is expected."""
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             task = self.get(id)
             if rev is not None and task.rev != rev:
                 raise TaskChanged(id, expected=rev, rev=task.rev)
@@ -378,7 +357,7 @@ class Editor:
             if self._store.save(task, changed):
                 self._arm([changed] if changed.queued != task.queued else [])
                 return changed
-        raise _kept_changing(id)
+        raise kept_changing(id)
 
     def _arm(self, tasks: Iterable[Task]) -> None:
         """See to it that the rule rings for these tasks, as far as they wait in the queue."""
@@ -394,7 +373,3 @@ class Editor:
             what = f"task {waiting[0][2]!r} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
             raise NotArmed(f"{what} stored, but {error}") from error
         self._backend.hasten(record)
-
-
-def _kept_changing(id: str) -> TaskConflict:
-    return TaskConflict(f"task {id!r} kept changing while this was tried: look at it and try again")

@@ -54,10 +54,16 @@ class AddFailure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AddReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What `Editor.add_many` did: the ids of the tasks that are stored, in the order given; the failures."""
+    """What `Editor.add_many` did.
+
+    added          the ids of the tasks that are stored, in the order given
+    there_already  those of them whose ids were taken: kept as they were, or replaced
+    failures       those that are not stored, and why
+    """
 
     added: tuple[str, ...]
     failures: tuple[AddFailure, ...] = ()
+    there_already: tuple[str, ...] = ()
 
 
 def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task]) -> list[Task]:
@@ -83,34 +89,38 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
 def write_all(
     tasks: list[Task],
     insert: Callable[[Sequence[Task]], list[bool | DuebellError]],
-    is_there: Callable[[Task], Task],
+    settle: Callable[[Sequence[Task]], list[Task | DuebellError]],
     progress: Callable[[int], None] = lambda _: None,
-) -> tuple[list[Task], tuple[AddFailure, ...]]:
-    """Write each task, in batches side by side; those stored, in order, and those that could not be.
+) -> tuple[list[Task], AddReport]:
+    """Write each task, in batches side by side; the tasks stored, in order, and the report.
 
-    `is_there` is asked for what becomes of a task whose id is taken, and may raise DuebellError.
+    `settle` is asked for what becomes of tasks whose ids are taken.
     """
 
-    def write(batch: list[Task]) -> list[Task | DuebellError]:
-        return [outcome(task, made) for task, made in zip(batch, insert(batch), strict=True)]
-
-    def outcome(task: Task, made: bool | DuebellError) -> Task | DuebellError:
-        try:
-            return (task if made else is_there(task)) if isinstance(made, bool) else made
-        except DuebellError as error:
-            return error
+    def write(batch: list[Task]) -> list[tuple[Task | DuebellError, bool]]:
+        """What is stored of each, or the error; and whether its id was taken."""
+        made = insert(batch)
+        left = [task for task, is_made in zip(batch, made, strict=True) if is_made is False]
+        settled = iter(settle(left))
+        return [
+            (next(settled), True) if is_made is False else (task if is_made is True else is_made, False)
+            for task, is_made in zip(batch, made, strict=True)
+        ]
 
     stored: list[Task] = []
     failures: list[AddFailure] = []
+    there_already: list[str] = []
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-add") as pool:
         results = (result for batch in pool.map(write, _batches(tasks)) for result in batch)
-        for index, result in enumerate(results):
-            if isinstance(result, Task):
-                stored.append(result)
-            else:
+        for index, (result, was_taken) in enumerate(results):
+            if not isinstance(result, Task):
                 failures.append(AddFailure(index=index, id=tasks[index].id, error=result))
+            else:
+                stored.append(result)
+                there_already += [result.id] if was_taken else []
             progress(index + 1)
-    return stored, tuple(failures)
+    added = tuple(task.id for task in stored)
+    return stored, AddReport(added=added, failures=tuple(failures), there_already=tuple(there_already))
 
 
 def _batches(tasks: Iterable[Task]) -> Iterator[list[Task]]:

@@ -2,7 +2,7 @@
 
 import heapq
 import itertools
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 
@@ -34,6 +34,17 @@ class Queue:
     def lane_of(self, id: str) -> int:
         """The lane that holds the task with this id, if there is one."""
         return lane_of(id, self.lanes)
+
+    def get_all(self, tasks: Sequence[Task]) -> dict[str, Task]:
+        """Those that are stored under the ids of these new tasks, BATCH at most; history as in `get`."""
+        new = {task.id: task for task in tasks}
+        keys = [QueueKey(queued=task.due, id=task.id, lane=task.lane) for task in tasks]
+        found = self.store.get_many(keys) if keys else {}
+        return {
+            id: there
+            for id, there in found.items()
+            if not (there.expires_at and there.expires_at <= new[id].created_at)
+        }
 
     def record(self) -> ArmingRecord:
         """The arming record, as it is now."""

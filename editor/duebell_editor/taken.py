@@ -1,10 +1,19 @@
 """What `add` does when the id is taken."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
-from duebell_shared.errors import InvalidTask
+import msgspec
 
-__all__ = ["IfExists", "check_if_exists"]
+from duebell_shared.errors import DuebellError, InvalidTask, TaskConflict, TaskExists
+from duebell_shared.task import Task
+
+from .reading import Queue
+
+__all__ = ["TRIES", "IfExists", "check_if_exists", "kept_changing", "settle", "settle_all"]
+
+#: How often a change is tried on a task that others keep changing.
+TRIES = 5
 
 
 class IfExists(StrEnum):
@@ -21,3 +30,41 @@ def check_if_exists(given: str) -> IfExists:
         return IfExists(given)
     except ValueError:
         raise InvalidTask("if_exists", f"must be 'fail', 'keep' or 'replace', not {given!r}") from None
+
+
+def settle(queue: Queue, task: Task, if_exists: IfExists) -> Task:
+    """What becomes of a new task whose id is taken: the task that is stored in the end.
+
+    Raises TaskExists, TaskConflict.
+    """
+    if if_exists is IfExists.FAIL:
+        raise TaskExists(task.id)
+    for _ in range(TRIES):
+        there = queue.get(task.id, now=task.created_at)
+        if there and if_exists is IfExists.KEEP:
+            return there
+        if there:
+            replacement = msgspec.structs.replace(task, rev=there.rev + 1)
+            if queue.store.save(there, replacement):
+                return replacement
+        elif queue.store.insert(task):
+            return task
+    raise kept_changing(task.id)
+
+
+def settle_all(queue: Queue, tasks: Sequence[Task], if_exists: IfExists) -> list[Task | DuebellError]:
+    """The same for several, of different ids: the tasks that are stored in the end, or the errors."""
+    there = queue.get_all(tasks) if if_exists is IfExists.KEEP else {}
+
+    def outcome(task: Task) -> Task | DuebellError:
+        try:
+            return there.get(task.id) or settle(queue, task, if_exists)
+        except DuebellError as error:
+            return error
+
+    return [outcome(task) for task in tasks]
+
+
+def kept_changing(id: str) -> TaskConflict:
+    """That others were always faster."""
+    return TaskConflict(f"task {id!r} kept changing while this was tried: look at it and try again")

@@ -69,14 +69,9 @@ def write_chunk(
     tasks: list[Task], insert: Callable[[Sequence[Task]], list[bool | DuebellError]]
 ) -> tuple[ImportReport, list[Task]]:
     """Write the tasks, but for ids that are there already. Also returned: those that wait, to be rung for."""
-    there: list[str] = []
-
-    def keep(task: Task) -> Task:
-        there.append(task.id)
-        return task
-
-    stored, failures = write_all(tasks, insert, keep)
-    report = ImportReport(written=len(stored) - len(there), there=len(there), failures=failures)
+    stored, done = write_all(tasks, insert, list)
+    there = len(done.there_already)
+    report = ImportReport(written=len(stored) - there, there=there, failures=done.failures)
     return report, [task for task in stored if task.queued]
 
 

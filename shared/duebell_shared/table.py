@@ -85,10 +85,9 @@ class DynamoTable:
             return [error] * len(tasks)
         if inserted is None:
             return [self._insert_alone(task) for task in tasks]
-        return [
-            is_made or self._insert_alone(task, after=inserted)
-            for task, is_made in zip(tasks, inserted.made, strict=True)
-        ]
+        left = [task for task, is_made in zip(tasks, inserted.made, strict=True) if not is_made]
+        became = iter(self._insert_left(left, is_sure=inserted.is_sure))
+        return [is_made or next(became) for is_made in inserted.made]
 
     def save(self, old: Task, new: Task) -> bool:
         with self._aws():
@@ -216,24 +215,30 @@ class DynamoTable:
                 else:
                     yield task
 
-    def _insert_alone(self, task: Task, *, after: Written | None = None) -> bool | DuebellError:
+    def _insert_alone(self, task: Task) -> bool | DuebellError:
         try:
-            return self.insert(task) if after is None else self._insert_after(task, is_sure=after.is_sure)
+            return self.insert(task)
         except UnreadableTask:  # whatever it is, the id is taken
             return False
         except DuebellError as error:
             return error
 
-    def _insert_after(self, task: Task, *, is_sure: bool) -> bool:
-        """Insert a task that a batch did not: its id is taken, or history, or DynamoDB had no room for it.
+    def _insert_left(self, tasks: Sequence[Task], *, is_sure: bool) -> list[bool | DuebellError]:
+        """Insert those that a batch did not: an id is taken, or history, or DynamoDB had no room for it.
 
         Unless it is sure that the batch did not, what is stored may be its own write.
         """
-        there = self.get(task.lane, task.id)
+        keys = [QueueKey(queued=task.due, id=task.id, lane=task.lane) for task in tasks]
+        try:
+            found = self.get_many(keys) if keys else {}
+        except DuebellError as error:
+            return [error] * len(tasks)
+        return [self._insert_after(task, found.get(task.id), is_sure=is_sure) for task in tasks]
+
+    def _insert_after(self, task: Task, there: Task | None, *, is_sure: bool) -> bool | DuebellError:
         is_taken = there and not (there.expires_at and there.expires_at <= task.created_at)
-        if not is_taken and self.insert(task):
-            return True
-        return not is_sure and self._has_added(task)
+        became = False if is_taken else self._insert_alone(task)
+        return became or (not is_sure and _or_error(partial(self._has_added, task)))
 
     def _has_added(self, task: Task) -> bool:
         """Whether it is this one that is stored, be it that a run has had it since."""

@@ -124,8 +124,18 @@ def test_what_is_there_already_is_reported_beside_what_is_added(editor: Editor) 
 def test_what_is_there_already_may_be_kept_or_replaced(editor: Editor, if_exists: Any, action: str) -> None:
     editor.add("old", due=DUE, id="two")
     report = editor.add_many((GOOD | {"id": id} for id in ("one", "two")), if_exists=if_exists)
-    assert report == AddReport(added=("one", "two"))
+    assert report == AddReport(added=("one", "two"), there_already=("two",))
     assert editor.get("two").action == action
+
+
+def test_adding_again_what_is_there_is_some_calls_and_not_some_for_each(editor: Editor, calls: Calls) -> None:
+    tasks = [GOOD | {"id": f"task-{n:02}"} for n in range(50)]
+    editor.add_many(tasks)
+    calls.clear()
+    report = editor.add_many(tasks, if_exists="keep")
+    assert report.there_already == report.added == tuple(task["id"] for task in tasks)
+    assert calls["BatchGetItem"] <= 4
+    assert calls["GetItem"] <= 2
 
 
 def test_if_exists_is_checked_first(editor: Editor, calls: Calls) -> None:

@@ -39,7 +39,7 @@ def test_what_dynamodb_had_no_room_for_is_written_alone(
 ) -> None:
     fail("two", code)
     assert store.insert_many(THREE) == [True] * 3
-    assert calls == {BATCH: 1, "GetItem": 1, "PutItem": 1}
+    assert calls == {BATCH: 1, "BatchGetItem": 1, "PutItem": 1}
     assert store.get(0, "two") == task("two")
 
 

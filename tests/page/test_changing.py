@@ -238,7 +238,7 @@ def test_a_rule_that_was_tampered_with_is_mended(open_page: Open, url: str, scen
     page = open_page(url)
     expect(page.get_by_text("something other than duebell changed it")).to_be_visible()
     press(page, "Mend it")
-    expect(page.get_by_text("Healthy")).to_be_visible()
+    expect(page.get_by_text("Rule in order")).to_be_visible()
     assert scene.editor.status().healthy
 
 

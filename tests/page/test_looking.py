@@ -1,34 +1,19 @@
 """Looking at the page: what it costs, that everyone can, and what is said when there is nothing to show."""
 
-from datetime import datetime, timedelta
+import re
+from datetime import timedelta
 from pathlib import Path
 from unittest import mock
-from zoneinfo import ZoneInfo
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from duebell_editor import AwsUnavailable, Failure, Status
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.scene import Scene
+from tests.page.seen import PHONE, fits, is_accessible
 from tests.serving import serving
-
-BERLIN = ZoneInfo("Europe/Berlin")
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-
-
-def is_accessible(page: Page) -> None:
-    """No serious finding of axe, the contrast of colours included."""
-    found = Axe().run(page).response["violations"]
-    serious = [one for one in found if one["impact"] in {"serious", "critical"}]
-    told = [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in serious]
-    assert not told
-
-
-def fits(page: Page) -> None:
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.parametrize("within", [timedelta(days=10), timedelta(0)])
@@ -61,19 +46,6 @@ def test_a_first_look_at_a_hundred_thousand_tasks_is_five_calls_and_no_walk(
         assert all(url in one for one in asked)
 
 
-def test_the_heart_says_when_the_rule_rings_and_counts_down(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
-    heart = page.locator("#heart")
-    expect(heart).to_contain_text("Rings")
-    expect(heart).to_contain_text("11 done, 1 failed, 41 s late at most")
-    expect(heart).to_contain_text(scene.editor.status().expression)
-    expect(heart).to_contain_text("Healthy")
-    first = page.get_by_role("timer").text_content()
-    expect(page.get_by_role("timer")).not_to_have_text(str(first))
-    page.get_by_role("button", name="Ask the doctor").click()
-    expect(heart).to_contain_text("6 of the tasks failed")
-
-
 def test_times_are_the_viewers_and_utc_is_at_hand(open_page: Open, url: str, scene: Scene) -> None:
     scene.editor.add("x", due=scene.editor.get("sale-45").due.replace(year=2030, month=7, day=1), id="summer")
     due = scene.editor.get("summer").due
@@ -85,90 +57,6 @@ def test_times_are_the_viewers_and_utc_is_at_hand(open_page: Open, url: str, sce
     title = shown.get_attribute("title") or ""
     assert "Asia/" in title
     assert f"{due:%Y-%m-%d %H:%M}" in title
-
-
-def test_a_bar_filters_the_list(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
-    expect(page.locator("#list tbody tr").first).to_be_visible()
-    everything = page.locator("#list tbody tr").count()
-    bar = page.locator("#chart button:has(.piece)").nth(1)
-    bar.click()
-    expect(page.locator("#chart-note")).to_contain_text("The list below shows")
-    expect(page.locator("#list tbody tr")).not_to_have_count(everything)
-    # And goes on saying so, whatever changes meanwhile
-    with page.expect_response(lambda response: "/api/timeline" in response.url):
-        start = datetime.fromisoformat(bar.get_attribute("data-key") or "")
-        scene.editor.add("x", due=start + timedelta(minutes=30))
-    page.get_by_role("button", name="Zoom in to this hour").click()
-    expect(page.locator("#chart button")).to_have_count(60)
-    page.get_by_label("When").select_option("Any time")
-    expect(page.locator("#chart-note")).not_to_contain_text("The list below shows")
-    expect(page.locator("#list tbody tr")).to_have_count(everything + 1)
-
-
-def test_what_has_been_is_shown_when_asked_for(open_page: Open, url: str, scene: Scene) -> None:
-    page = open_page(url)
-    expect(page.locator("#list tbody tr").first).to_be_visible()
-    assert scene.store.walks == 0
-    page.get_by_role("button", name="Past").click()
-    expect(page.locator("#chart-note")).to_contain_text("6 failed")
-    page.get_by_role("button", name="Month").click()
-    page.locator("#chart button:has(.piece.done)").last.click()
-    expect(page.get_by_label("Status")).to_have_value("done")
-    expect(page.locator("#list tbody tr").first).to_contain_text("done")
-
-
-def test_filters_by_status_action_and_id(open_page: Open, url: str) -> None:
-    page = open_page(url)
-    rows = page.locator("#list tbody tr")
-    page.get_by_label("Action").fill("put_on_sale")
-    expect(rows).to_have_count(15)
-    page.get_by_label("Id starts with").fill("sale-5")
-    expect(rows).to_have_count(5)
-    page.get_by_label("Id starts with").fill("nope")
-    page.get_by_role("button", name="Clear the filters").click()
-    page.get_by_label("Status").select_option("Paused")
-    expect(rows).to_have_count(1)
-    expect(rows).to_contain_text("remind-7")
-    # And they stay when the page is loaded again, or its address is opened elsewhere
-    page.reload()
-    expect(page.get_by_label("Status")).to_have_value("paused")
-    expect(rows).to_contain_text("remind-7")
-    elsewhere = open_page(page.url)
-    expect(elsewhere.locator("#list tbody tr")).to_contain_text("remind-7")
-
-
-def test_filters_by_time(open_page: Open, url: str, scene: Scene) -> None:
-    # Given tasks due soon, tomorrow and on the day after, in the viewer's zone
-    today = datetime.now(BERLIN).replace(hour=0, minute=0, second=0, microsecond=0)
-    for name, hours in (("tomorrow", 24 + 15), ("after", 48 + 15)):
-        scene.editor.add("x", due=today + timedelta(hours=hours), id=f"time-{name}")
-    scene.editor.add("x", due=timedelta(minutes=30), id="time-soon")
-    page = open_page(url)
-    rows = page.locator("#list tbody tr")
-    page.get_by_label("Id starts with").fill("time-")
-    expect(rows).to_have_count(3)
-    when = page.get_by_label("When")
-    for choice, shown in (("Next hour", "time-soon"), ("Tomorrow", "time-tomorrow")):
-        when.select_option(choice)
-        expect(rows).to_have_count(1)
-        expect(rows).to_contain_text(shown)
-    when.select_option("Overdue")
-    expect(page.locator("#list-note")).to_contain_text("No task fits")
-    # When two moments are given, then what lies between is shown, up to the second and without it
-    when.select_option("Between…")
-    day = today + timedelta(days=2)
-    page.get_by_label("from").fill(f"{day:%Y-%m-%d}T15:00")
-    page.get_by_label("until").fill(f"{day:%Y-%m-%d}T15:01")
-    expect(rows).to_have_count(1)
-    expect(rows).to_contain_text("time-after")
-    page.get_by_label("until").fill(f"{day:%Y-%m-%d}T15:00")
-    expect(page.locator("#list-note")).to_contain_text("No task fits")
-    # And history has times of its own
-    page.get_by_label("Status").select_option("Done")
-    page.get_by_label("Id starts with").fill("")
-    when.select_option("Last hour")
-    expect(rows).to_have_count(2)
 
 
 def test_a_task_tells_of_each_failed_attempt(open_page: Open, url: str, scene: Scene) -> None:
@@ -257,6 +145,56 @@ def test_everyone_can_use_it(open_page: Open, url: str, scheme: str, size: str) 
     expect(page.locator(".preview li")).to_have_count(5)
     is_accessible(page)
     fits(page)
+
+
+def sizes(page: Page, which: str) -> list[float]:
+    found: list[float] = page.locator(which).evaluate_all(
+        "all => all.filter(one => one.checkVisibility()).map(one => one.getBoundingClientRect())"
+        ".map(box => Math.min(box.width, box.height))"
+    )
+    return found
+
+
+def test_fingers_hit_what_they_mean(open_page: Open, url: str) -> None:
+    page = open_page(url, **PHONE)
+    expect(page.locator("#list tbody tr").first).to_be_visible()
+    # Then whatever is pressed is large enough
+    for which in ("button:not(.link, .column)", "#filters select", "#filters input", "#list tbody td.pick"):
+        found = sizes(page, which)
+        assert found
+        assert min(found) >= 40, (which, found)
+    # And a box is ticked from beside it
+    cell = page.locator("#list tbody td.pick").nth(2)
+    box = cell.bounding_box()
+    assert box
+    cell.click(position={"x": box["width"] - 3, "y": box["height"] - 3})
+    expect(cell.get_by_role("checkbox")).to_be_checked()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_what_can_be_pressed_and_what_is_picked_can_be_told(open_page: Open, url: str) -> None:
+    for scheme in ("light", "dark"):
+        page = open_page(url, color_scheme=scheme)
+        page.locator("#list tbody .pick input").first.check()
+        badge = page.locator("#list tbody tr").first.locator(".badge")
+        row = page.locator("#list tbody td.state").first
+        ground = "one => getComputedStyle(one).backgroundColor"
+        assert badge.evaluate(ground) != row.evaluate(ground)
+        card = page.locator("#heart").evaluate(ground)
+        edge = page.locator("#heart button").first.evaluate("one => getComputedStyle(one).borderColor")
+        assert contrast(card, edge) >= 3
+
+
+def contrast(one: str, other: str) -> float:
+    """Of two colours, as the WCAG count it."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    shares = [int(number) / 255 for number in re.findall(r"\d+", colour)[:3]]
+    red, green, blue = (n / 12.92 if n <= 0.04045 else ((n + 0.055) / 1.055) ** 2.4 for n in shares)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def test_the_description_of_the_api_is_for_everyone_too(open_page: Open, url: str) -> None:

@@ -1,15 +1,14 @@
 // The heart of the system: the rule, when it rings next, and whether all is well.
 
-import { ask, get } from "./api.js";
-import { byId, h, refill, withCode } from "./dom.js";
+import { get } from "./api.js";
+import { byId, h, refill } from "./dom.js";
+import { health, isIll } from "./health.js";
 import { on, tell } from "./state.js";
-import { countdown, lateness, time } from "./time.js";
-import { complain, toast } from "./toast.js";
+import { clock, countdown, lateness, time } from "./time.js";
 
 let status = null;
-let thorough = null; // what the doctor found, until the next look
-
-const worst = () => thorough ?? status;
+let heard = new Date(); // when the server was heard of last
+let isLost = false; // whether the connection is
 
 function headline() {
   if (!status.enabled) return ["The rule is disabled", "Nothing runs until someone enables it again."];
@@ -23,129 +22,115 @@ function headline() {
   return [null, null];
 }
 
-function ringing() {
+const isEarly = () => status.expression.includes(","); // it most often rings in the minute before as well
+
+function left() {
+  const milliseconds = new Date(status.rings_at) - (isLost ? heard : new Date());
+  return milliseconds > 0 ? countdown(milliseconds) : "any moment";
+}
+
+const ringing = () =>
+  h(
+    "p",
+    {},
+    "The rule rings ",
+    time(status.rings_at, { words: false, inside: true }),
+    isEarly() ? ", or a minute before, and wakes the worker." : " and wakes the worker.",
+  );
+
+function lead() {
   const [title, text] = headline();
-  if (title) return h("div.ringing", {}, h("p.big", {}, title), h("p.quiet", {}, text));
-  const rings = new Date(status.rings_at);
-  const early = status.expression.includes(","); // it most often rings in the minute before as well
+  const asOf = isLost ? `As of ${clock(heard)}` : "";
+  if (title) {
+    const isSet = status.enabled && new Date(status.rings_at) > heard;
+    return h(
+      "div.ringing",
+      {},
+      asOf && h("p.label", {}, asOf),
+      h("p.big", {}, title),
+      h("p", {}, text),
+      isSet && ringing(),
+    );
+  }
+  const rings = isEarly() ? "Rings within" : "Rings in";
   return h(
     "div.ringing",
     {},
-    h("p.label", {}, early ? "Rings within" : "Rings in"),
-    h("p.big", { id: "countdown", role: "timer", "aria-live": "off" }, countdown(rings - Date.now())),
-    h(
-      "p",
-      {},
-      "The rule rings ",
-      time(status.rings_at, { words: false, inside: true }),
-      early ? ", or a minute before, and wakes the worker." : " and wakes the worker.",
-    ),
+    h("p.label", {}, asOf ? `${asOf}: ${rings.toLowerCase()}` : rings),
+    h("p.big", { id: "countdown", role: "timer", "aria-live": "off" }, left()),
+    ringing(),
   );
 }
 
-function fact(name, ...value) {
-  return h("div", {}, h("dt", {}, name), h("dd", {}, ...value));
+const fact = (name, ...value) => h("div", {}, h("dt", {}, name), h("dd", {}, ...value));
+
+// The rule rings after a task is due, unless the worker comes before and waits.
+const STARTS = { minute: "starts up to two minutes later", second: "starts to the second" };
+
+function outcome(run) {
+  const rare = ["retried", "expired"].filter((name) => run[name]).map((name) => `${run[name]} ${name}`);
+  const late = run.lateness_max_ms === null ? [] : [`${lateness(run.lateness_max_ms)} late at most`];
+  return [`${run.done} done`, `${run.failed} failed`, ...rare, ...late].join(", ");
 }
 
 function facts() {
   const last = status.last_run;
   const shown = [
-    fact("Next task due", status.next_due ? time(status.next_due) : "nothing waits"),
-    last &&
-      fact(
-        "Last run",
-        time(last.finished_at),
-        h(
-          "small",
-          {},
-          ` ${last.done} done, ${last.failed} failed`,
-          last.lateness_max_ms === null ? "" : `, ${lateness(last.lateness_max_ms)} late at most`,
-        ),
-      ),
-    fact("Worker", status.running ? `at work on ${status.running} of ${status.lanes} lanes` : "asleep"),
+    fact(
+      "Next task due",
+      status.next_due ? time(status.next_due) : "nothing waits",
+      status.next_due && h("small", {}, STARTS[status.precision]),
+    ),
+    last && fact("Last run", time(last.finished_at), h("small", {}, outcome(last))),
     fact(
       "Rule",
-      h("span", {}, status.rule),
-      " ",
-      h("code", { title: "as EventBridge has it, in UTC" }, status.expression || "unknown"),
+      status.rule,
+      h(
+        "small",
+        {},
+        h("code", { title: "as EventBridge has it" }, status.expression || "unknown"),
+        status.expression && " UTC",
+      ),
     ),
   ];
   return h("dl", {}, ...shown.filter(Boolean));
 }
 
-function health() {
-  const { problems } = worst();
-  const state = problems.length
-    ? h("span.badge.failed", {}, problems.length === 1 ? "1 problem" : `${problems.length} problems`)
-    : h("span.badge.done", {}, thorough ? "Healthy, looked at thoroughly" : "Healthy");
-  return h(
-    "div.health",
-    {},
-    state,
-    h("button.small", { "data-key": "doctor", onclick: look }, "Ask the doctor"),
-    problems.length > 0 && h("ul.problems", {}, ...problems.map(finding)),
-  );
-}
-
-function finding(problem) {
-  return h(
-    "li",
-    {},
-    h("strong", {}, problem.what),
-    h("span", {}, ...withCode(problem.way_out)),
-    problem.kind === "failed_tasks" &&
-      h("button.small", { onclick: () => tell("show", { status: "failed" }) }, "Show them"),
-    problem.mendable && h("button.small.primary", { "data-key": "mend", onclick: mend }, "Mend it"),
-  );
-}
-
-async function look() {
-  try {
-    thorough = await get("doctor");
-    show(thorough);
-    toast(
-      thorough.problems.length ? "The doctor found something: see above" : "The doctor found nothing wrong",
-    );
-  } catch (error) {
-    complain(error);
-  }
-}
-
-async function mend() {
-  try {
-    thorough = null;
-    show(await ask("POST", "doctor"));
-    toast(status.healthy ? "Mended" : "Done what can be done from here");
-  } catch (error) {
-    complain(error);
-  }
+function draw() {
+  const shown = [lead(), facts(), health(status)];
+  const section = byId("heart");
+  section.setAttribute("aria-busy", "false");
+  section.classList.toggle("ill", isIll());
+  section.classList.toggle("busy", status.running > 0);
+  section.classList.toggle("lost", isLost);
+  document.title = isIll() ? "⚠ duebell" : "duebell";
+  refill(section, h("h2.unseen", { id: "heart-heading" }, "The rule"), ...shown);
 }
 
 function show(news) {
   status = news;
-  const section = byId("heart");
-  section.setAttribute("aria-busy", "false");
-  section.classList.toggle("ill", worst().problems.length > 0);
-  section.classList.toggle("busy", status.running > 0);
-  document.title = status.healthy ? "duebell" : "⚠ duebell";
-  refill(section, h("h2.unseen", { id: "heart-heading" }, "The rule"), ringing(), facts(), health());
+  draw();
 }
 
 function tick() {
   const shown = byId("countdown");
-  if (!shown || !status?.rings_at) return;
-  const left = new Date(status.rings_at) - Date.now();
-  const words = left > 0 ? countdown(left) : "any moment";
+  if (!shown || !status?.rings_at || isLost) return;
+  const words = left();
   if (shown.textContent !== words) shown.textContent = words;
+}
+
+function connection(lost) {
+  if (!lost) heard = new Date();
+  if (isLost === lost) return;
+  isLost = lost;
+  if (status) draw();
 }
 
 export const nextDue = () => (status?.next_due ? new Date(status.next_due) : null);
 
 export async function refreshHeart() {
   try {
-    const news = await get("status");
-    thorough = null;
-    show(news);
+    show(await get("status"));
   } catch (error) {
     if (status) throw error;
     refill(
@@ -164,10 +149,11 @@ export async function refreshHeart() {
 
 export function startHeart() {
   on("stream-status", (news) => {
-    if (JSON.stringify(news) !== JSON.stringify(status)) {
-      thorough = null;
-      show(news);
-    }
+    if (JSON.stringify(news) !== JSON.stringify(status)) show(news);
   });
+  on("status", show);
+  on("health", () => status && draw());
+  on("connected", () => connection(false));
+  on("disconnected", () => connection(true));
   setInterval(tick, 1000);
 }

@@ -46,7 +46,7 @@ export function time(iso, { words = true, inside = false } = {}) {
   const date = new Date(iso);
   const shown = h(
     "time",
-    { datetime: iso, title: `${full(date)} (${ZONE})\n${iso.replace("T", " ").replace(".000Z", "Z")} UTC` },
+    { datetime: iso, title: `${full(date)} (${ZONE})\n${iso.replace("T", " ").replace(/(\.000)?Z$/, "")} UTC` },
     inside ? nearby(date) : near(date),
   );
   if (words) shown.append(" ", h("small", { "data-relative": iso }, relative(date)));

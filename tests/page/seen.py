@@ -1,0 +1,51 @@
+"""What tests look at a page with, and from where."""
+
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, Route
+
+__all__ = ["BERLIN", "PHONE", "Held", "asked", "fits", "is_accessible"]
+
+BERLIN = ZoneInfo("Europe/Berlin")
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+def is_accessible(page: Page) -> None:
+    """No serious finding of axe, the contrast of colours included."""
+    found = Axe().run(page).response["violations"]
+    serious = [one for one in found if one["impact"] in {"serious", "critical"}]
+    told = [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in serious]
+    assert not told
+
+
+def fits(page: Page) -> None:
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def asked(page: Page, part: str) -> list[str]:
+    """The requests from now on whose address holds this part, as they are made."""
+    found: list[str] = []
+    page.on("request", lambda request: found.append(request.url) if part in request.url else None)
+    return found
+
+
+class Held:
+    """Requests that get no answer until they are let go."""
+
+    def __init__(self, page: Page, pattern: str) -> None:
+        self._routes: list[Route] = []
+        self._is_over = False
+        page.route(pattern, self._take)
+
+    def _take(self, route: Route) -> None:
+        if self._is_over:
+            route.continue_()
+        else:
+            self._routes.append(route)
+
+    def let_go(self) -> None:
+        self._is_over = True
+        for route in self._routes:
+            route.continue_()

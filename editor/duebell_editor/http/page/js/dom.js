@@ -28,6 +28,14 @@ export function refill(parent, ...children) {
   }
 }
 
+// The same for a live region: what still reads the same is left alone, or it would be read out once more.
+export function reword(region, ...children) {
+  const made = h("div", {}, ...children);
+  const [now, then] = [[...region.childNodes], [...made.childNodes]];
+  if (now.length === then.length && now.every((node, at) => node.isEqualNode(then[at]))) return;
+  refill(region, then);
+}
+
 // Text in which `code` is set as such.
 export const withCode = (text) =>
   text.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
@@ -40,4 +48,25 @@ export function debounce(milliseconds, call) {
     clearTimeout(timer);
     timer = setTimeout(() => call(...given), milliseconds);
   };
+}
+
+// At once where it was not called for so long, else when that is over, and then as `later`: never left out.
+export function atMostEvery(milliseconds, call, later) {
+  let timer = null;
+  let last = -Infinity;
+  const rest = () => {
+    last = performance.now();
+  };
+  const go = (how) => {
+    clearTimeout(timer);
+    timer = null;
+    rest();
+    return how();
+  };
+  const asked = async () => {
+    const left = last + milliseconds - performance.now();
+    if (left <= 0) await go(call);
+    else timer ??= setTimeout(() => go(later), left);
+  };
+  return Object.assign(asked, { rest });
 }

@@ -1,46 +1,36 @@
 // The tasks that the filters let through, a page at a time.
 
-import { get } from "./api.js";
-import { byId, h, refill } from "./dom.js";
-import { clearFilters, filters, isHistory, on, setFilters, tell, where } from "./state.js";
 import { showPicked } from "./bulk.js";
+import { byId, h, refill, reword } from "./dom.js";
+import { note } from "./listnote.js";
+import { NOTHING, PAGE, REQUESTS, readOn } from "./pages.js";
 import { row } from "./row.js";
+import { filters, isHistory, on, setFilters } from "./state.js";
 
-const PAGE = 50;
+export const shown = { ...NOTHING, picked: new Set() };
 
-export const shown = { tasks: [], cursor: null, picked: new Set() };
-let pages = 1;
-let latest = 0;
+let latest = 0; // the last that was asked for: what comes of those before is not shown
+let isAsking = false; // someone waits for it
+let isReading = false; // again, because something changed
+let isMissed = false; // something changed meanwhile
+let isThere = false; // what is shown is what the filters ask for
+let trouble = "";
+const actions = new Set(); // all that were seen
 
-function empty() {
-  const filtered = filters.action || filters.prefix || filters.when;
-  if (shown.cursor)
-    return [h("p", {}, "Not found yet: the queue is long, and only a part of it was looked at.")];
-  if (filtered)
-    return [h("p", {}, "No task fits these filters."), h("button", { onclick: clearFilters }, "Clear the filters")];
-  if (filters.status) return [h("p", {}, `No task is ${filters.status}.`)];
-  return [
-    h("p.big", {}, "The queue is empty."),
-    h(
-      "p",
-      {},
-      "Add a task here, with ",
-      h("code", {}, "duebell add"),
-      ", or from your service. It runs when it is due, and nothing runs before.",
-    ),
-    h("button.primary", { onclick: () => tell("add") }, "Add a task"),
-  ];
+function drawNote() {
+  reword(
+    byId("list-note"),
+    note(isThere ? shown : NOTHING, { isAsking, trouble, onmore: more, onagain: again }),
+  );
+  byId("list").setAttribute("aria-busy", String(isAsking && !isThere)); // dims what did not fit
+  byId("tasks").setAttribute("aria-busy", String(isAsking || isReading));
 }
 
-function note() {
-  if (!shown.tasks.length) return empty();
-  const count = `${shown.tasks.length.toLocaleString("en")} ${shown.tasks.length === 1 ? "task" : "tasks"}`;
-  if (!shown.cursor)
-    return [h("p.quiet", {}, isHistory() ? `${count}, the latest first.` : `${count}, all there are here.`)];
-  return [
-    h("p.quiet", {}, `${count} so far.`),
-    h("button", { "data-key": "more", onclick: more }, "Show more"),
-  ];
+function suggestActions(tasks) {
+  const known = actions.size;
+  for (const { action } of tasks) actions.add(action);
+  if (actions.size === known) return;
+  byId("actions").replaceChildren(...[...actions].sort().map((action) => h("option", { value: action })));
 }
 
 function draw() {
@@ -52,9 +42,9 @@ function draw() {
   });
   refill(body, rows);
   byId("list").hidden = !rows.length;
-  refill(byId("list-note"), note());
-  const actions = [...new Set(shown.tasks.map((task) => task.action))].sort();
-  byId("actions").replaceChildren(...actions.map((action) => h("option", { value: action })));
+  byId("list-when").textContent = isHistory() ? "Ended" : "Due";
+  suggestActions(shown.tasks);
+  drawNote();
   drawPicked();
 }
 
@@ -77,41 +67,85 @@ export function unpick() {
   drawPicked();
 }
 
-const load = (limit, cursor) =>
-  get("tasks", { ...where(), limit, cursor, brief: true, latest_first: isHistory() || null });
+function show(found) {
+  isThere = true;
+  trouble = "";
+  Object.assign(shown, found);
+  const ids = new Set(found.tasks.map((task) => task.id));
+  for (const id of shown.picked) if (!ids.has(id)) shown.picked.delete(id);
+  draw();
+}
 
-export async function refreshList() {
+// What someone waits for is shown as far as it is found.
+async function askFor(from) {
   const mine = (latest += 1);
-  byId("tasks").setAttribute("aria-busy", "true");
+  isMissed = isReading && from !== NOTHING;
+  isReading = false;
+  isAsking = true;
+  drawNote();
   try {
-    const page = await load(Math.min(1000, pages * PAGE));
-    if (mine !== latest) return;
-    Object.assign(shown, page);
-    const ids = new Set(page.tasks.map((task) => task.id));
-    for (const id of shown.picked) if (!ids.has(id)) shown.picked.delete(id);
-    draw();
+    for await (const found of readOn(from, PAGE, REQUESTS)) {
+      if (mine !== latest) return;
+      isAsking = !found.isOver;
+      show(found);
+    }
   } catch (error) {
     if (mine !== latest) return;
-    if (!shown.tasks.length)
-      refill(
-        byId("list-note"),
-        h("p", {}, `The tasks cannot be shown: ${error.message}`),
-        h("button", { onclick: () => tell("refresh") }, "Try again"),
-      );
+    isAsking = false;
+    trouble = error.message;
+    if (!isThere) Object.assign(shown, NOTHING); // what does not fit the filters misleads
+    draw();
     throw error;
+  }
+  if (isMissed) await refreshList();
+}
+
+// Where something changed, what is shown is read once more, as far as it was before.
+export async function refreshList() {
+  if (isAsking) {
+    isMissed = true;
+    return;
+  }
+  if (!isThere) {
+    await askFor(NOTHING);
+    return;
+  }
+  const mine = (latest += 1);
+  isReading = true;
+  byId("tasks").setAttribute("aria-busy", "true");
+  try {
+    let found;
+    const most = Math.max(REQUESTS, shown.requests);
+    for await (found of readOn(NOTHING, Math.max(PAGE, shown.tasks.length), most))
+      if (mine !== latest) return;
+    isReading = false;
+    show(found);
   } finally {
-    if (mine === latest) byId("tasks").setAttribute("aria-busy", "false");
+    if (mine === latest) {
+      isReading = false;
+      drawNote();
+    }
   }
 }
 
 async function more() {
-  const mine = (latest += 1);
-  const page = await load(PAGE, shown.cursor);
-  if (mine !== latest) return;
-  pages += 1;
-  Object.assign(shown, { tasks: [...shown.tasks, ...page.tasks], cursor: page.cursor });
-  draw();
+  if (isAsking) return;
+  trouble = "";
+  const first = shown.tasks.length;
+  const isHeld = byId("list-note").contains(document.activeElement);
+  await askFor(shown).catch(() => {}); // it is said below the list
+  if (isHeld && document.activeElement === document.body)
+    byId("list").tBodies[0].rows[first]?.querySelector("button.link").focus();
 }
+
+function again() {
+  if (isThere) return more();
+  trouble = "";
+  return refreshList().catch(() => {});
+}
+
+// Whether a look at it costs more than the rows that it shows.
+export const isDear = () => isThere && (isHistory() || shown.requests >= REQUESTS);
 
 export function startList() {
   byId("pick-all").addEventListener("change", ({ target }) => {
@@ -121,13 +155,18 @@ export function startList() {
       else shown.picked.delete(task.id);
     drawPicked();
   });
+  byId("pick-all")
+    .closest("th")
+    .addEventListener("click", ({ target }) => target.tagName === "TH" && byId("pick-all").click());
   let asked = JSON.stringify(filters);
   on("filters", () => {
     if (asked === JSON.stringify(filters)) return;
     asked = JSON.stringify(filters);
-    pages = 1;
-    shown.picked.clear();
-    refreshList().catch(() => {});
+    isThere = false;
+    trouble = "";
+    unpick();
+    if (byId("list-note").contains(document.activeElement)) byId("tasks").focus({ preventScroll: true });
+    askFor(NOTHING).catch(() => {}); // it is said below the list
   });
   on("show", (changes) => {
     setFilters(changes);

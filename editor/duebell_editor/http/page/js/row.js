@@ -13,8 +13,10 @@ function state(task) {
     task.attempt > 1 || (task.attempt && ["scheduled", "failed"].includes(task.status))
       ? `attempt ${task.attempt}`
       : null;
-  return [badge(task.status), (attempt || late) && h("small", {}, " ", attempt || late)];
+  return [badge(task.status), " ", (attempt || late) && h("small", {}, attempt || late)];
 }
+
+const recurs = (words) => h("small", { title: words }, `↻ ${words.replace(/, counted from .*/, "")}`);
 
 export function row(task, picked, togglePick) {
   const box = h("input", {
@@ -36,11 +38,13 @@ export function row(task, picked, togglePick) {
     h("td.pick", {}, box),
     h("td.due", {}, time(when)),
     h("td.name", {}, open, task.failed_with && h("small.why", {}, task.failed_with)),
-    h("td.what", {}, task.action, task.recurs && h("small", { title: task.recurs }, `↻ ${task.recurs.replace(/, counted from .*/, "")}`)),
+    h("td.what", {}, task.action, " ", task.recurs && recurs(task.recurs)),
     h("td.state", {}, ...state(task)),
   );
   made.addEventListener("click", (event) => {
-    if (!event.target.closest("button, input, a, .pick") && !getSelection().toString()) tell("open", task.id);
+    if (event.target.closest("button, input, a")) return;
+    if (event.target.closest(".pick")) box.click(); // the box alone is small to hit
+    else if (!getSelection().toString()) tell("open", task.id);
   });
   return made;
 }

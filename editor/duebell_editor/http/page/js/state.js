@@ -6,14 +6,15 @@ import { bounds, choices } from "./when.js";
 const bus = new EventTarget();
 
 const NONE = { status: "", action: "", prefix: "", when: "", after: "", before: "" };
-const HISTORY = ["done", "failed", "expired", "cancelled"];
+const FINISHED = ["done", "failed", "expired", "cancelled"];
 
 export const filters = { ...NONE };
 
 export const on = (event, call) => bus.addEventListener(event, ({ detail }) => call(detail));
 export const tell = (event, detail) => bus.dispatchEvent(new CustomEvent(event, { detail }));
 
-export const isHistory = () => HISTORY.includes(filters.status);
+export const ANY_FINISHED = "finished"; // each of them in one list
+export const isHistory = () => [ANY_FINISHED, ...FINISHED].includes(filters.status);
 export const stretch = () => bounds(filters, isHistory());
 
 function take(changes) {
@@ -39,7 +40,8 @@ export function takeAsked() {
 
 // What a list or a bulk action is asked for with.
 export function where() {
-  const { status, action, prefix } = filters;
-  const given = { status: status ? [status] : [], action, prefix, ...stretch() };
+  const { action, prefix } = filters;
+  const status = filters.status === ANY_FINISHED ? FINISHED : [filters.status].filter(Boolean);
+  const given = { status, action, prefix, ...stretch() };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value.length));
 }

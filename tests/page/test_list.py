@@ -1,0 +1,240 @@
+"""The list: what is looked for, how far, and what stays when it is read again."""
+
+from datetime import datetime, timedelta
+
+from playwright.sync_api import expect
+
+from tests.page.conftest import Open
+from tests.page.scene import Scene
+from tests.page.seen import BERLIN, Held, asked
+from tests.serving import serving
+
+
+def test_filters_by_status_action_and_id(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    rows = page.locator("#list tbody tr")
+    page.get_by_label("Action").fill("put_on_sale")
+    expect(rows).to_have_count(15)
+    page.get_by_label("Id starts with").fill("sale-5")
+    expect(rows).to_have_count(5)
+    page.get_by_label("Id starts with").fill("nope")
+    page.get_by_role("button", name="Clear the filters").click()
+    page.get_by_label("Status").select_option("Paused")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("remind-7")
+    # And they stay when the page is loaded again, or its address is opened elsewhere
+    page.reload()
+    expect(page.get_by_label("Status")).to_have_value("paused")
+    expect(rows).to_contain_text("remind-7")
+    elsewhere = open_page(page.url)
+    expect(elsewhere.locator("#list tbody tr")).to_contain_text("remind-7")
+
+
+def test_filters_by_time(open_page: Open, url: str, scene: Scene) -> None:
+    # Given tasks due soon, tomorrow and on the day after, in the viewer's zone
+    today = datetime.now(BERLIN).replace(hour=0, minute=0, second=0, microsecond=0)
+    for name, hours in (("tomorrow", 24 + 15), ("after", 48 + 15)):
+        scene.editor.add("x", due=today + timedelta(hours=hours), id=f"time-{name}")
+    scene.editor.add("x", due=timedelta(minutes=30), id="time-soon")
+    page = open_page(url)
+    rows = page.locator("#list tbody tr")
+    page.get_by_label("Id starts with").fill("time-")
+    expect(rows).to_have_count(3)
+    when = page.get_by_label("When")
+    for choice, shown in (("Next hour", "time-soon"), ("Tomorrow", "time-tomorrow")):
+        when.select_option(choice)
+        expect(rows).to_have_count(1)
+        expect(rows).to_contain_text(shown)
+    when.select_option("Overdue")
+    expect(page.locator("#list-note")).to_contain_text("No task fits")
+    # When two moments are given, then what lies between is shown, up to the second and without it
+    when.select_option("Between…")
+    day = today + timedelta(days=2)
+    page.get_by_label("from").fill(f"{day:%Y-%m-%d}T15:00")
+    page.get_by_label("until").fill(f"{day:%Y-%m-%d}T15:01")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("time-after")
+    page.get_by_label("until").fill(f"{day:%Y-%m-%d}T15:00")
+    expect(page.locator("#list-note")).to_contain_text("No task fits")
+    # And history has times of its own
+    page.get_by_label("Status").select_option("Done")
+    page.get_by_label("Id starts with").fill("")
+    when.select_option("Last hour")
+    expect(rows).to_have_count(2)
+
+
+def long_queue() -> Scene:
+    """Twelve thousand tasks, with two of another kind far in."""
+    scene = Scene()
+    scene.fill(12_000)
+    step = timedelta(days=10) / 12_000
+    for name, at in (("near", 3_500), ("far", 8_000)):
+        scene.editor.add("rare", due=timedelta(hours=1) + at * step, id=f"rare-{name}")
+    return scene
+
+
+def test_what_is_rare_in_a_long_queue_is_looked_for_further(open_page: Open) -> None:
+    scene = long_queue()
+    with serving(scene.editor) as url:
+        page = open_page(url)
+        rows, note = page.locator("#list tbody tr"), page.locator("#list-note")
+        expect(rows).to_have_count(50)
+        # When what is rare is asked for, then the page goes on by itself, and says so
+        pages = asked(page, "/api/tasks?")
+        held = Held(page, "**/api/tasks?*cursor=*")
+        page.get_by_label("Action").fill("rare")
+        expect(note).to_contain_text("None found yet")
+        expect(note).to_contain_text("Looking further…")
+        held.let_go()
+        # For a while, and with what was found
+        expect(page.get_by_role("button", name="Look further")).to_be_visible()
+        expect(rows).to_have_count(1)
+        expect(note).to_contain_text("1 task so far")
+        assert len(pages) == 5
+        # And further when it is asked to
+        page.get_by_role("button", name="Look further").click()
+        expect(rows).to_have_count(2)
+        page.get_by_role("button", name="Look further").click()
+        expect(note).to_contain_text("2 tasks, all there are here.")
+        # When one of them is changed, then what was found far in is still there
+        page.get_by_label("Select rare-near").check()
+        with page.expect_response(lambda answer: "cursor" in answer.url):
+            page.get_by_role("button", name="Run now").click()
+            page.get_by_role("dialog").get_by_role("button", name="Run now 1 task").click()
+        expect(note).to_contain_text("2 tasks, all there are here.")
+        expect(rows.last).to_contain_text("rare-far")
+
+
+def test_more_rows_and_ticks_stay_when_something_changes(open_page: Open) -> None:
+    # Given three pages of rows, one of the last ticked
+    scene = Scene()
+    scene.fill(400)
+    with serving(scene.editor) as url:
+        page = open_page(url)
+        rows = page.locator("#list tbody tr")
+        for count in (50, 100, 150):
+            expect(rows).to_have_count(count)
+            page.get_by_role("button", name="Show more").click()
+        expect(rows).to_have_count(200)
+        tick = page.get_by_label("Select trial-expiry:000120")
+        tick.check()
+        # When something changes elsewhere
+        scene.editor.add("x", due=timedelta(minutes=30), id="from-elsewhere")
+        # Then it is seen, with all that was there
+        expect(rows.first).to_contain_text("from-elsewhere")
+        expect(rows).to_have_count(200)
+        expect(tick).to_be_checked()
+        expect(page.locator("#bulk")).to_contain_text("1 task selected")
+
+
+def test_what_is_not_in_the_queue_is_looked_for_among_the_finished(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    page.get_by_label("Action").fill("send_mail")
+    page.get_by_role("button", name="Look among finished ones").click()
+    expect(page.get_by_label("Status")).to_have_value("finished")
+    rows = page.locator("#list tbody tr")
+    expect(rows).to_have_count(50)
+    expect(rows.filter(has_text="failed").first).to_be_visible()
+    expect(rows.filter(has_text="done").first).to_be_visible()
+    # The focus was not lost with the button
+    expect(page.locator("#tasks")).to_be_focused()
+    # And the last rows are told apart from those that came before
+    page.get_by_role("button", name="Show more").press("Enter")
+    expect(rows).to_have_count(60)
+    expect(rows.nth(50).locator("button.link")).to_be_focused()
+
+
+def test_finished_tasks_are_there_at_once_when_the_address_asks_for_them(open_page: Open, url: str) -> None:
+    page = open_page(f"{url}#status=failed")
+    expect(page.locator("#list tbody tr")).to_have_count(6)
+    page.reload()
+    expect(page.locator("#list tbody tr")).to_have_count(6)
+
+
+def test_old_rows_are_dimmed_until_the_answer_comes(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    rows = page.locator("#list tbody tr")
+    expect(rows.first).to_contain_text("sync-stock")
+    # When other tasks are asked for
+    streams, lists = asked(page, "/api/changes"), asked(page, "/api/tasks?")
+    held = Held(page, "**/api/tasks?*")
+    page.get_by_label("Status").select_option("Paused")
+    # Then what is still there is seen not to be them
+    expect(page.locator("#list")).to_have_attribute("aria-busy", "true")
+    expect(page.locator("#list tbody")).to_have_css("opacity", "0.4")
+    expect(page.locator("#list-note")).to_contain_text("Loading…")
+    held.let_go()
+    expect(rows).to_have_count(1)
+    expect(page.locator("#list tbody")).to_have_css("opacity", "1")
+    # And they were asked for once: the stream tells of the same stretch of time as before
+    assert len(lists) == 1
+    assert not streams
+
+
+def test_a_list_that_cannot_be_read_says_so_where_it_is(open_page: Open) -> None:
+    scene = Scene()
+    scene.fill(200)
+    with serving(scene.editor) as url:
+        page = open_page(url)
+        rows, note = page.locator("#list tbody tr"), page.locator("#list-note")
+        expect(rows).to_have_count(50)
+    # When more is asked for, and the server is away
+    page.get_by_role("button", name="Show more").click()
+    # Then what was there stays, with the way out
+    expect(note).to_contain_text(
+        "50 tasks so far. What comes then cannot be shown: The server does not answer"
+    )
+    expect(note.get_by_role("button", name="Try again")).to_be_focused()
+    expect(rows).to_have_count(50)
+    # And what does not fit the filters is not left there
+    page.get_by_label("Status").select_option("Paused")
+    expect(note).to_contain_text("The tasks cannot be shown: The server does not answer")
+    expect(note.get_by_role("button", name="Try again")).to_be_visible()
+    expect(rows).to_have_count(0)
+
+
+def test_a_page_that_was_not_answered_is_asked_for_again(open_page: Open) -> None:
+    scene = Scene()
+    scene.fill(200)
+    with serving(scene.editor) as url:
+        page = open_page(url)
+        rows, note = page.locator("#list tbody tr"), page.locator("#list-note")
+        expect(rows).to_have_count(50)
+        page.route("**/api/tasks?*", lambda route: route.abort())
+        page.get_by_role("button", name="Show more").click()
+        page.unroute("**/api/tasks?*")
+        note.get_by_role("button", name="Try again").click()
+        expect(rows).to_have_count(100)
+        expect(note).to_contain_text("100 tasks so far.")
+
+
+def test_words_that_stay_the_same_are_not_read_out_again(open_page: Open, url: str, scene: Scene) -> None:
+    # Given someone who listens to what changes below the list and the bars
+    page = open_page(url)
+    row = page.locator("#list tbody tr", has_text="sale-45")
+    expect(row).to_contain_text("put_on_sale")
+    expect(page.locator("#chart-note")).to_contain_text("tasks")
+    page.evaluate(
+        """() => {
+          window.said = [];
+          const heard = new MutationObserver((news) => said.push(...news.map((one) => one.target.id)));
+          const all = { childList: true, characterData: true, subtree: true };
+          for (const id of ["list-note", "chart-note"]) heard.observe(document.getElementById(id), all);
+        }"""
+    )
+    # When a task changes, and the words are the same
+    scene.editor.update("sale-45", action="changed_elsewhere")
+    scene.editor.move("sale-40", due=scene.editor.get("sale-40").due + timedelta(seconds=1))
+    expect(row).to_contain_text("changed_elsewhere")
+    expect(page.locator("#tasks")).to_have_attribute("aria-busy", "false")
+    # Then nothing is said
+    assert page.evaluate("said") == []
+
+
+def test_actions_are_suggested_that_were_seen_before(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    action = page.locator("#actions option[value=end_trial]")
+    expect(action).to_be_attached()
+    page.get_by_label("Action").fill("put_on_sale")
+    expect(page.locator("#list tbody tr")).to_have_count(15)
+    expect(action).to_be_attached()

@@ -13,11 +13,18 @@ const LABEL = {
   month: (date) => month.format(date),
 };
 const EVERY = { minute: 10, hour: 4, day: 5, month: 2 };
+const MINUTE = 60000;
 
 const parts = (bucket) =>
   "count" in bucket
     ? { waiting: bucket.count }
     : { done: bucket.done, failed: bucket.failed, skipped: bucket.skipped };
+
+function late({ lateness_median_ms: half, lateness_max_ms: most }) {
+  if (most === null) return "";
+  if (half === null || half === most) return `, started ${lateness(most)} late at most`;
+  return `, half of them started within ${lateness(half)} of their time, all within ${lateness(most)}`;
+}
 
 function words(bucket, step) {
   const from = new Date(bucket.start);
@@ -26,17 +33,17 @@ function words(bucket, step) {
       ? new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" }).format(from)
       : step === "day"
         ? day.format(from)
-        : near(from);
-  if ("count" in bucket)
-    return `${when}: ${bucket.is_all ? "" : "at least "}${bucket.count.toLocaleString("en")} ${bucket.count === 1 ? "task" : "tasks"}`;
-  const late =
-    bucket.lateness_median_ms === null
-      ? ""
-      : `, ${lateness(bucket.lateness_median_ms)} late in the middle, ${lateness(bucket.lateness_max_ms)} at most`;
-  return `${when}: ${bucket.done} done, ${bucket.failed} failed, ${bucket.skipped} skipped${late}`;
+        : step === "minute" && new Date(bucket.end) - from > MINUTE
+          ? `${near(from)} to ${clock(new Date(bucket.end))}`
+          : near(from);
+  if ("count" in bucket) {
+    const count = `${bucket.is_all ? "" : "at least "}${bucket.count.toLocaleString("en")}`;
+    return `${when}: ${count} ${bucket.count === 1 ? "task" : "tasks"}`;
+  }
+  return `${when}: ${bucket.done} done, ${bucket.failed} failed, ${bucket.skipped} skipped${late(bucket)}`;
 }
 
-function bar(bucket, index, most, { step, pick, isPicked }) {
+function bar(bucket, index, most, { step, every, pick, isListed }) {
   const counts = parts(bucket);
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const stack = h("span.stack");
@@ -50,13 +57,13 @@ function bar(bucket, index, most, { step, pick, isPicked }) {
   stack.style.setProperty("--share", String(Math.sqrt(total / most)));
   const label = words(bucket, step);
   const start = new Date(bucket.start);
-  const isLabelled = index % EVERY[step] === 0;
+  const isLabelled = index % every === 0;
   return h(
     "button.column",
     {
       "aria-label": label,
       title: `${label}\n${full(start)} – ${full(new Date(bucket.end))}`,
-      "aria-pressed": String(isPicked(bucket.start)),
+      "aria-pressed": String(isListed(bucket)),
       "data-key": bucket.start,
       tabindex: index ? "-1" : "0",
       onclick: () => pick(bucket),
@@ -87,9 +94,12 @@ export function drawBars(chart, buckets, options) {
     1,
     ...buckets.map((bucket) => Object.values(parts(bucket)).reduce((sum, count) => sum + count, 0)),
   );
+  const { step } = options;
+  const isPaired = step === "minute" && buckets.length <= 30;
+  const every = isPaired ? EVERY[step] / 2 : EVERY[step];
   refill(
     chart,
-    buckets.map((bucket, index) => bar(bucket, index, most, options)),
+    buckets.map((bucket, index) => bar(bucket, index, most, { ...options, every })),
   );
   chart.className = options.step;
   chart.onkeydown = moveFocus;

@@ -1,19 +1,19 @@
 // Puts the page together: a first look at everything, then whatever changes.
 
 import { onTokenWanted } from "./api.js";
-import { byId, debounce } from "./dom.js";
+import { atMostEvery, byId, debounce } from "./dom.js";
 import { startFilters } from "./filters.js";
 import { openForm } from "./form.js";
 import { refreshHeart, startHeart } from "./heart.js";
-import { refreshList, startList } from "./list.js";
-import { isHistory, on, takeAsked } from "./state.js";
+import { isDear, refreshList, startList } from "./list.js";
+import { on, takeAsked } from "./state.js";
 import { follow } from "./stream.js";
 import { refreshTask, startTask } from "./task.js";
 import { tickRelative } from "./time.js";
-import { refreshTimeline, startTimeline } from "./timeline.js";
+import { isPast, refreshTimeline, startTimeline } from "./timeline.js";
 import { askForToken } from "./token.js";
 
-const HISTORY_EVERY_MS = 15000;
+const DEAR_EVERY_MS = 15000;
 const PATIENCE_MS = 1500;
 
 function showAlert(text) {
@@ -27,20 +27,20 @@ async function refresh(...parts) {
   showAlert(failed ? `What is shown may be out of date. ${failed.reason.message}` : "");
 }
 
-const all = () => refresh(refreshHeart, refreshTimeline, refreshList, refreshTask);
+// What is read through for every look at it, history or a long queue, is not looked at as often as the rest.
+const seldom = (part) => atMostEvery(DEAR_EVERY_MS, part, () => refresh(part));
+const seldomTimeline = seldom(refreshTimeline);
+const seldomList = seldom(refreshList);
 
-// History is read through for every look at it, so not as often as the queue.
-let historyAt = 0;
-function changedElsewhere() {
-  if (isHistory() && Date.now() - historyAt < HISTORY_EVERY_MS) return refresh(refreshTimeline, refreshTask);
-  historyAt = Date.now();
-  return refresh(refreshTimeline, refreshList, refreshTask);
-}
+const timeline = () => (isPast() ? seldomTimeline() : refreshTimeline());
+const list = () => (isDear() ? seldomList() : refreshList());
+
+const all = () => refresh(refreshHeart, timeline, refreshList, refreshTask);
+const changedElsewhere = () => refresh(timeline, list, refreshTask);
 
 onTokenWanted(askForToken);
-on("filters", () => {
-  historyAt = Date.now();
-});
+on("filters", seldomList.rest); // it is being read just then
+on("looked-back", seldomTimeline.rest);
 startFilters();
 takeAsked();
 addEventListener("hashchange", takeAsked);

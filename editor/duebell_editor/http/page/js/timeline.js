@@ -1,129 +1,105 @@
 // What is coming and what has been, as bars. Only the stretch in view is ever asked for.
 
 import { get } from "./api.js";
-import { byId, h, press, refill } from "./dom.js";
+import { byId, h, press, refill, reword } from "./dom.js";
 import { drawBars } from "./chart.js";
 import { nextDue } from "./heart.js";
-import { on, setFilters, stretch, tell } from "./state.js";
-import { ZONE, lateness, near, nearby } from "./time.js";
+import { ANY_FINISHED, filters, isHistory, on, setFilters, stretch, tell } from "./state.js";
+import { ZONE, nearby } from "./time.js";
+import { comingWords, pastWords, pickedWords, total } from "./timelinewords.js";
 import { BETWEEN } from "./when.js";
+import { FINER, countOf, inPairs, shifted, startOf, stepOf } from "./zoom.js";
 
-const ZOOMS = {
-  hour: { step: "minute", count: 60 },
-  day: { step: "hour", count: 24 },
-  month: { step: "day", count: 30 },
-  year: { step: "month", count: 12 },
-};
-const FINER = { year: "month", month: "day", day: "hour" };
+const NOW = { start: null, isWhole: false };
 
-const view = { direction: "coming", zoom: "day", start: null };
+const view = { direction: "coming", zoom: "day", ...NOW };
 let latest = 0;
 let seen = null; // the buckets that are shown, and whether these are all
+let stretchOfBar = null; // that the list was narrowed to
 
-function shifted(date, times) {
-  const { step, count } = ZOOMS[view.zoom];
-  const moved = new Date(date);
-  if (step === "minute") moved.setMinutes(moved.getMinutes() + times * count);
-  else if (step === "hour") moved.setHours(moved.getHours() + times * count);
-  else if (step === "day") moved.setDate(moved.getDate() + times * count);
-  else moved.setMonth(moved.getMonth() + times * count, 1);
-  return moved;
+export const isPast = () => view.direction === "past";
+
+const isNarrow = matchMedia("(max-width: 40rem)");
+
+const lastOf = (end) => new Date(new Date(end) - 1).toISOString(); // what ends there is not included
+
+function isListed({ start, end }) {
+  const { after, before } = stretch();
+  return Date.parse(after) === Date.parse(start) && Date.parse(before) === Date.parse(lastOf(end));
 }
-
-// The first bucket: of what comes, the one we are in; of what has been, so that the last is the one we are in.
-function start() {
-  if (view.start) return view.start;
-  const now = new Date();
-  if (view.direction === "coming") return now;
-  const { step } = ZOOMS[view.zoom];
-  const begin = shifted(now, -1);
-  if (step === "minute") begin.setMinutes(begin.getMinutes() + 1);
-  else if (step === "hour") begin.setHours(begin.getHours() + 1);
-  else if (step === "day") begin.setDate(begin.getDate() + 1);
-  else begin.setMonth(begin.getMonth() + 1, 1);
-  return begin;
-}
-
-const isPicked = (start) => Date.parse(stretch().after) === Date.parse(start);
 
 function pick(bucket) {
-  const before = new Date(new Date(bucket.end) - 1).toISOString();
-  const wanted = { when: BETWEEN, after: bucket.start, before };
-  if (view.direction === "coming") setFilters(wanted);
-  else tell("show", { ...wanted, status: bucket.failed && !bucket.done ? "failed" : "done" });
-  sayPicked(bucket);
+  const wanted = { when: BETWEEN, after: bucket.start, before: lastOf(bucket.end) };
+  if (isPast()) tell("show", { ...wanted, status: ANY_FINISHED });
+  else setFilters({ ...wanted, status: isHistory() ? "" : filters.status });
 }
 
-function sayPicked(bucket) {
+function zoomIn(bucket) {
   const finer = FINER[view.zoom];
-  const zoomIn =
-    finer &&
-    h(
-      "button.small",
-      { "data-key": "finer", onclick: () => go({ zoom: finer, start: new Date(bucket.start) }) },
-      `Zoom in to this ${ZOOMS[view.zoom].step}`,
-    );
-  refill(
-    byId("chart-note"),
-    `The list below shows ${nearby(new Date(bucket.start))} to ${nearby(new Date(bucket.end))}. `,
-    zoomIn,
+  if (!finer) return null;
+  const go = () => look({ zoom: finer, start: new Date(bucket.start), isWhole: true });
+  return h(
+    "button.small",
+    { "data-key": "finer", onclick: () => leaveTo(go) },
+    `Zoom in to this ${stepOf(view)}`,
   );
+}
+
+// The button that was pressed goes away: the focus goes on to what it changed.
+function leaveTo(go) {
+  byId("chart").focus();
+  go();
+}
+
+function goToNext() {
+  const next = nextDue();
+  if (next) leaveTo(() => look({ ...NOW, start: next }));
 }
 
 function say(buckets, isAll) {
   const note = byId("chart-note");
-  const picked = buckets.find((bucket) => isPicked(bucket.start));
+  const whole = { start: buckets[0].start, end: buckets.at(-1).end };
+  const picked = buckets.find(isListed);
+  if (picked ?? isListed(whole)) stretchOfBar = stretch();
   if (picked) {
-    sayPicked(picked);
+    reword(note, pickedWords(picked, isPast()), zoomIn(picked));
     return;
   }
-  const total = buckets.reduce(
-    (sum, bucket) => sum + (bucket.count ?? bucket.done + bucket.failed + bucket.skipped),
-    0,
+  const words = isPast() ? pastWords(buckets, isAll) : comingWords(buckets);
+  const next = !isPast() && !total(buckets) && nextDue();
+  reword(
+    note,
+    words,
+    isListed(whole) && "The list below shows the same. ",
+    next && `The next task is due ${nearby(next)}. `,
+    next && h("button.small", { "data-key": "next", onclick: goToNext }, "Go there"),
   );
-  const span = `${near(new Date(buckets[0].start))} – ${near(new Date(buckets.at(-1).end))}`;
-  if (view.direction === "past") {
-    const worst = Math.max(...buckets.map((bucket) => bucket.lateness_max_ms ?? -1));
-    const sum = (name) => buckets.reduce((counted, bucket) => counted + bucket[name], 0).toLocaleString("en");
-    note.textContent = total
-      ? `${span}: ${sum("done")} done, ${sum("failed")} failed, ${sum("skipped")} skipped${worst < 0 ? "" : `; started ${lateness(worst)} late at most`}.${isAll ? "" : " There is more history than was looked at."}`
-      : `${span}: nothing ended.`;
-    return;
-  }
-  const more = buckets.some((bucket) => !bucket.is_all);
-  note.textContent = total
-    ? `${span}: ${more ? "at least " : ""}${total.toLocaleString("en")} ${total === 1 ? "task" : "tasks"}.`
-    : `${span}: nothing is due.`;
-  const next = nextDue();
-  if (!total && next) {
-    note.append(
-      ` The next task is due ${nearby(next)}. `,
-      h("button.small", { onclick: () => go({ start: next }) }, "Go there"),
-    );
-  }
 }
+
+const complain = (error) => reword(byId("chart-note"), `It cannot be shown: ${error.message}`);
 
 async function refresh() {
   const mine = (latest += 1);
-  const { step, count } = ZOOMS[view.zoom];
-  const isPast = view.direction === "past";
-  byId("chart").setAttribute("aria-busy", "true");
+  const chart = byId("chart");
+  const step = stepOf(view);
+  chart.setAttribute("aria-busy", String(!seen)); // dims what was asked for before
   try {
-    const found = await get(isPast ? "history" : "timeline", {
-      start: start().toISOString(),
+    const found = await get(isPast() ? "history" : "timeline", {
+      start: startOf(view, new Date()).toISOString(),
       step,
-      count,
+      count: countOf(view),
       timezone: ZONE,
     });
     if (mine !== latest) return;
-    drawBars(byId("chart"), found.buckets, { step, pick, isPicked });
-    seen = [found.buckets, found.is_all];
+    const isPaired = step === "minute" && isNarrow.matches;
+    seen = [isPaired ? inPairs(found.buckets) : found.buckets, found.is_all];
+    drawBars(chart, seen[0], { step, pick, isListed });
     say(...seen);
   } catch (error) {
-    if (mine === latest && !seen) byId("chart-note").textContent = `It cannot be shown: ${error.message}`;
+    if (mine === latest && !seen) complain(error);
     throw error;
   } finally {
-    if (mine === latest) byId("chart").setAttribute("aria-busy", "false");
+    if (mine === latest) chart.setAttribute("aria-busy", "false");
   }
 }
 
@@ -137,26 +113,44 @@ function showButtons() {
   }
 }
 
-function go(changes) {
+function look(changes) {
   Object.assign(view, changes);
+  seen = null;
   showButtons();
-  byId("chart-note").textContent = view.direction === "past" ? "Reading history…" : "Counting…";
-  refresh().catch((error) => {
-    byId("chart-note").textContent = `It cannot be shown: ${error.message}`;
-  });
+  byId("chart-note").textContent = isPast() ? "Reading history…" : "Counting…";
+  if (isPast()) tell("looked-back");
+  refresh().catch(() => {}); // it is said below the bars
 }
 
-export const refreshTimeline = () => (view.direction === "coming" ? refresh() : Promise.resolve());
+// A stretch that came from a bar, and a status, that say nothing of the other direction.
+function turn(direction) {
+  if (direction === view.direction) return;
+  const isOfBar = filters.when === BETWEEN && JSON.stringify(stretch()) === JSON.stringify(stretchOfBar);
+  const isOdd = direction === "past" ? !isHistory() : isHistory();
+  const dropped = {
+    ...(isOfBar ? { when: "", after: "", before: "" } : {}),
+    ...(isOdd && filters.status ? { status: "" } : {}),
+  };
+  seen = null;
+  stretchOfBar = null;
+  if (Object.keys(dropped).length) setFilters(dropped);
+}
+
+export const refreshTimeline = refresh;
 
 export function startTimeline() {
   byId("timeline").addEventListener("click", ({ target }) => {
     const { direction, zoom, shift } = target.closest("button")?.dataset ?? {};
-    if (direction) go({ direction, start: null });
-    if (zoom) go({ zoom });
-    if (shift) go({ start: Number(shift) ? shifted(start(), Number(shift)) : null });
+    if (direction) {
+      turn(direction);
+      look({ ...NOW, direction });
+    }
+    if (zoom) look({ zoom, isWhole: false });
+    if (shift) look(Number(shift) ? { start: shifted(view, Number(shift), new Date()) } : NOW);
   });
   on("filters", () => {
-    for (const bar of byId("chart").querySelectorAll("button")) press(bar, isPicked(bar.dataset.key));
-    if (seen) say(...seen);
+    if (!seen) return;
+    for (const [at, bar] of [...byId("chart").children].entries()) press(bar, isListed(seen[0][at]));
+    say(...seen);
   });
 }

@@ -1,0 +1,171 @@
+"""The timeline: what is coming and what has been, and how the list follows it."""
+
+import re
+from datetime import datetime, timedelta
+
+from playwright.sync_api import expect
+
+from duebell_editor import Failure
+from duebell_shared.instants import utc_now
+from tests.page.conftest import Open
+from tests.page.scene import Scene
+from tests.page.seen import BERLIN, PHONE, asked
+from tests.serving import serving
+
+
+def test_a_bar_filters_the_list(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    expect(page.locator("#list tbody tr").first).to_be_visible()
+    everything = page.locator("#list tbody tr").count()
+    bar = page.locator("#chart button:has(.piece)").nth(1)
+    bar.click()
+    expect(page.locator("#chart-note")).to_contain_text("The list below shows")
+    expect(page.locator("#list tbody tr")).not_to_have_count(everything)
+    # And goes on saying so, whatever changes meanwhile
+    with page.expect_response(lambda response: "/api/timeline" in response.url):
+        start = datetime.fromisoformat(bar.get_attribute("data-key") or "")
+        scene.editor.add("x", due=start + timedelta(minutes=30))
+    page.get_by_role("button", name="Zoom in to this hour").click()
+    expect(page.locator("#chart button")).to_have_count(60)
+    page.get_by_label("When").select_option("Any time")
+    expect(page.locator("#chart-note")).not_to_contain_text("The list below shows")
+    expect(page.locator("#list tbody tr")).to_have_count(everything + 1)
+
+
+def test_what_has_been_is_shown_when_asked_for(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    expect(page.locator("#list tbody tr").first).to_be_visible()
+    assert scene.store.walks == 0
+    page.get_by_role("button", name="Past").click()
+    expect(page.locator("#chart-note")).to_contain_text("6 failed")
+    page.get_by_role("button", name="Month").click()
+    page.locator("#chart button:has(.piece.done)").last.click()
+    expect(page.get_by_label("Status")).to_have_value("finished")
+    expect(page.locator("#list tbody tr").first).to_contain_text("done")
+
+
+def test_a_past_bar_lists_whatever_ended_then(open_page: Open, url: str, scene: Scene) -> None:
+    # Given an hour in which some were done and some failed
+    page = open_page(url)
+    page.get_by_role("button", name="Past").click()
+    both = page.locator("#chart button:has(.piece.done):has(.piece.failed)").last
+    # When it is picked
+    both.click()
+    # Then all of them are listed, under the name of what is shown, and what is not listed is said
+    rows = page.locator("#list tbody tr")
+    expect(rows.filter(has_text="done").first).to_be_visible()
+    expect(rows.filter(has_text="the bank declined the card").first).to_be_visible()
+    expect(page.locator("#list thead")).to_contain_text("Ended")
+    expect(page.locator("#chart-note")).to_contain_text("they are listed with their task")
+    expect(both).to_have_attribute("aria-pressed", "true")
+    # When what is coming is looked at again, then no more of it is left
+    page.get_by_role("button", name="Coming").click()
+    expect(page.get_by_label("Status")).to_have_value("")
+    expect(page.get_by_label("When")).to_have_value("")
+    expect(page.locator("#chart-note")).to_contain_text("A recurring task counts once")
+    expect(page.locator("#list thead")).to_contain_text("Due")
+    expect(page.locator("#list tbody tr", has_text="sale-45")).to_be_visible()
+
+
+def test_a_choice_that_fits_both_directions_stays(open_page: Open, url: str) -> None:
+    # Given filters that were chosen by hand
+    page = open_page(url)
+    page.get_by_label("Action").fill("put_on_sale")
+    page.get_by_label("When").select_option("Today")
+    page.get_by_label("Status").select_option("Scheduled")
+    # When the direction is another
+    page.get_by_role("button", name="Past").click()
+    # Then only what says nothing of it is dropped
+    expect(page.get_by_label("Status")).to_have_value("")
+    expect(page.get_by_label("Action")).to_have_value("put_on_sale")
+    expect(page.get_by_label("When")).to_have_value("today")
+
+
+def test_what_ends_elsewhere_comes_into_view_but_not_at_every_change(open_page: Open, scene: Scene) -> None:
+    with serving(scene.editor) as url:
+        # Given the past, in a page whose time can be moved on
+        page = open_page("about:blank")
+        page.clock.install()
+        page.goto(url)
+        expect(page.locator("#list tbody tr").first).to_be_visible()
+        page.clock.pause_at(utc_now() + timedelta(minutes=1))
+        looks = asked(page, "/api/history")
+        page.get_by_role("button", name="Past").click()
+        expect(page.locator("#chart-note")).to_contain_text("6 failed")
+        # When a run ends elsewhere
+        task = scene.editor.add("send_mail", due=timedelta(days=400), id="mail-late")
+        failure = Failure(type="Late", message="too late")
+        scene.ran(task, utc_now() - timedelta(minutes=2), failure=failure)
+        scene.rested(utc_now() - timedelta(minutes=9))
+        expect(page.locator("#heart")).to_contain_text(re.compile(r"\b(9|10|11) minutes ago"))
+        page.clock.run_for(5_000)
+        # Then history is not read through again at once
+        assert len(looks) == 1
+        # But when some time has passed
+        page.clock.fast_forward(16_000)
+        expect(page.locator("#chart-note")).to_contain_text("7 failed")
+        assert len(looks) == 2
+
+
+def test_a_month_that_is_zoomed_into_is_shown_whole(open_page: Open, url: str, scene: Scene) -> None:
+    # Given a task on the last day of the next month that has 31 days
+    month = datetime.now(BERLIN).replace(day=1, hour=12, minute=0, second=0, microsecond=0)
+    while month.month not in {1, 3, 5, 7, 8, 10, 12} or month < datetime.now(BERLIN):
+        month = (month + timedelta(days=32)).replace(day=1)
+    scene.editor.add("x", due=month.replace(day=31), id="on-the-31st")
+    page = open_page(url)
+    # When the month is zoomed into
+    page.get_by_role("button", name="Year").click()
+    page.get_by_role("button", name=re.compile(f"{month:%B %Y}")).click()
+    page.get_by_role("button", name="Zoom in to this month").click()
+    # Then all of it is there, as the list is, and the focus is on it
+    expect(page.locator("#chart button")).to_have_count(31)
+    expect(page.locator("#chart-note")).to_contain_text("The list below shows the same.")
+    expect(page.locator("#chart button[aria-pressed=true]")).to_have_count(0)
+    expect(page.locator("#chart")).to_be_focused()
+    page.keyboard.press("End")
+    expect(page.locator("#chart button").last).to_be_focused()
+    expect(page.locator("#chart button").last).to_have_attribute("aria-label", re.compile("1 task"))
+    # And the month before it is whole, too
+    page.get_by_role("button", name="Earlier").click()
+    before = month - timedelta(days=1)
+    days = (month - (month - timedelta(days=15)).replace(day=1)).days
+    expect(page.locator("#chart button")).to_have_count(days)
+    expect(page.locator("#chart button").last).to_have_attribute("aria-label", re.compile(f"^{before.day} "))
+    # And one that was not zoomed into is as long as any
+    page.get_by_role("button", name="Month").click()
+    expect(page.locator("#chart button")).to_have_count(30)
+
+
+def test_an_hour_on_a_phone_has_bars_that_can_be_hit(open_page: Open, url: str, scene: Scene) -> None:
+    # Given two tasks in two minutes that begin with an even one, as the page's first bars do
+    now = datetime.now(BERLIN)
+    page = open_page(url, **PHONE)
+    everything = page.locator("#list tbody tr")
+    expect(everything.first).to_be_visible()
+    # When the hour is shown
+    page.get_by_role("button", name="Hour").click()
+    # Then each bar is of two minutes, and wide enough
+    bars = page.locator("#chart button")
+    expect(bars).to_have_count(30)
+    box = bars.first.bounding_box()
+    assert box
+    assert box["width"] >= 9
+    # And picks both of them
+    start = datetime.fromisoformat(bars.nth(10).get_attribute("data-key") or "")
+    for minutes in (0, 1):
+        scene.editor.add("both", due=start + timedelta(minutes=minutes, seconds=30), id=f"both-{minutes}")
+    assert start > now
+    expect(bars.nth(10)).to_have_attribute("aria-label", re.compile("to .*: [2-9] tasks"))
+    bars.nth(10).click()
+    expect(page.locator("#list").get_by_text("both-0")).to_be_visible()
+    expect(page.locator("#list").get_by_text("both-1")).to_be_visible()
+
+
+def test_lateness_is_said_in_plain_words(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    page.get_by_role("button", name="Past").click()
+    label = re.compile(
+        r"[23] done, \d failed, 0 skipped, half of them started within .* s of their time, all"
+    )
+    expect(page.get_by_role("button", name=label).first).to_be_visible()

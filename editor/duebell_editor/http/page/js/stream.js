@@ -2,9 +2,10 @@
 
 import { fetchApi } from "./api.js";
 import { debounce } from "./dom.js";
-import { on, stretch, tell } from "./state.js";
+import { filters, isHistory, on, stretch, tell } from "./state.js";
 
 let connection;
+let watched = ""; // the stretch of time that it tells of
 let open = null; // the id of the task that is being looked at
 let failures = 0;
 
@@ -46,8 +47,16 @@ const connect = debounce(0, async () => {
   }
 });
 
+// What it tells of, as it was chosen: what a choice means moves on with the clock.
+const chosen = () => JSON.stringify([isHistory(), filters.when, filters.after, filters.before]);
+
 export function follow() {
-  on("filters", connect);
+  watched = chosen();
+  on("filters", () => {
+    if (watched === chosen()) return;
+    watched = chosen();
+    connect(); // once it is ready all is read once more: a change in between is told by neither stream
+  });
   on("opened", (id) => {
     open = id;
     connect();

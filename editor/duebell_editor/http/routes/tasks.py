@@ -48,6 +48,8 @@ def add_task(body: NewTaskBody, request: Request, response: Response, editor: It
     # Generated here, not by the library, so that the answer can name the task even if it could not be armed.
     if body.id in {".", ".."}:
         raise InvalidTask("id", f"{body.id!r} cannot be named in an address: choose another")
+    if body.due is None and body.schedule is None:
+        raise InvalidTask("due", "is missing: say when it shall run, or give a `schedule`")
     request.state.task_id = str(uuid.uuid4()) if body.id is None else body.id
     given = {name: getattr(body, name) for name in type(body).model_fields}
     given["id"] = request.state.task_id

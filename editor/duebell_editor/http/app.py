@@ -23,9 +23,9 @@ from .routes import api
 __all__ = ["create_app"]
 
 _DESCRIPTION = (
-    "Tasks that run later: look at the queue, add to it, change what is in it. Errors are problem documents "
-    "(RFC 9457), those of unknown paths (404) and methods (405) too. HEAD is answered wherever GET is, but "
-    "for the stream."
+    "Tasks that run later: look at the queue, add to it, change what is in it. Every error is a problem "
+    "document (RFC 9457) with words for people in `detail`, for unknown paths (404) and methods (405) too. "
+    "HEAD is answered wherever GET is, but for the stream."
 )
 
 _PAGE = Path(__file__).parent / "page"

@@ -114,10 +114,7 @@ byId("docs").replaceChildren(
   h(
     "p",
     {},
-    document_.info.description,
-    " Every error is a problem document (RFC 9457) with words for people in ",
-    h("code", {}, "detail"),
-    ".",
+    ...withCode(document_.info.description),
   ),
   ...sections,
 );

@@ -1,43 +1,73 @@
-// Short messages at the foot of the page, with a way back where there is one.
+// Short messages, with a way back where there is one.
 
 import { byId, h } from "./dom.js";
+import { focusBack, topDialog } from "./focus.js";
+import { UNDO_KEY, UNDO_SHORTCUT, onUndoKey } from "./undo_key.js";
 
 const SHOWN_MS = 8000;
+const TO_ACT_ON_MS = 20000; // time to read it, and to decide
+const AT_ONCE = 2;
 
-// What is outside an open dialog can be neither reached nor heard: so they go where the reader is.
+let shown = []; // { element, about, undo, close }, the newest last
+
+// What is outside an open dialog can be neither reached nor heard: so they go where the reader is. In a form
+// that is at its foot, where they cover none of it.
 export function placeToasts() {
-  const place = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body;
-  if (byId("toasts").parentElement !== place) place.append(byId("toasts"));
+  const place = topDialog()?.querySelector(".foot") ?? topDialog() ?? document.body;
+  if (byId("toasts").parentElement === place) return;
+  if (place.matches(".foot")) place.prepend(byId("toasts"));
+  else place.append(byId("toasts"));
 }
 
-export function toast(text, { undo, bad = false } = {}) {
-  const close = () => shown.remove();
-  const shown = h(`div.toast${bad ? ".bad" : ""}`, {}, h("span", {}, text));
-  if (undo) {
-    shown.append(
-      h(
-        "button",
-        {
-          onclick: async (event) => {
-            event.target.disabled = true;
-            close();
-            await undo();
-          },
-        },
-        "Undo",
-      ),
+// One `about` the same as another takes its place: what that told is no longer so.
+export function toast(text, { undo, about, bad = false } = {}) {
+  let before = null; // where the focus was before it came here
+  let timer;
+  const element = h(`div.toast${bad ? ".bad" : ""}`, {}, h("span", {}, text));
+  const one = { element, about, undo: undo && takeBack, close };
+
+  function close() {
+    clearTimeout(timer);
+    shown = shown.filter((other) => other !== one);
+    const hadFocus = element.contains(document.activeElement);
+    element.remove();
+    if (hadFocus) focusBack(before);
+  }
+  async function takeBack() {
+    close();
+    await undo();
+  }
+  function wait() {
+    clearTimeout(timer);
+    timer = setTimeout(
+      () => {
+        if (!element.matches(":hover, :focus-within")) close();
+      },
+      undo || bad ? TO_ACT_ON_MS : SHOWN_MS,
     );
   }
-  shown.append(h("button.plain", { "aria-label": "Close this message", onclick: close }, "×"));
-  byId("toasts").append(shown);
-  let timer = setTimeout(close, SHOWN_MS);
-  for (const event of ["pointerenter", "focusin"]) shown.addEventListener(event, () => clearTimeout(timer));
-  for (const event of ["pointerleave", "focusout"]) {
-    shown.addEventListener(event, () => {
-      clearTimeout(timer);
-      timer = setTimeout(close, SHOWN_MS);
-    });
-  }
+
+  if (undo)
+    element.append(
+      h("button", { onclick: takeBack, "aria-keyshortcuts": UNDO_SHORTCUT, title: UNDO_KEY }, "Undo"),
+      h("kbd", {}, UNDO_KEY),
+    );
+  element.append(h("button.plain", { "aria-label": "Close this message", onclick: close }, "×"));
+  element.addEventListener("focusin", ({ relatedTarget }) => {
+    if (!element.contains(relatedTarget)) before = relatedTarget;
+  });
+  for (const event of ["pointerleave", "focusout"]) element.addEventListener(event, wait);
+  for (const other of shown) if (about && other.about === about) other.close();
+  shown.push(one);
+  while (shown.length > AT_ONCE) (shown.slice(0, -1).find((other) => !other.undo) ?? shown[0]).close();
+  byId("toasts").append(element);
+  wait();
 }
 
 export const complain = (error) => toast(error.message, { bad: true });
+
+onUndoKey(() => {
+  const newest = shown.findLast((one) => one.undo);
+  newest?.undo();
+  return Boolean(newest);
+});

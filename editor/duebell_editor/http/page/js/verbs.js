@@ -80,7 +80,7 @@ async function addAgain(task) {
 export async function doTo(task, verb) {
   try {
     const [said, undo] = await VERBS[verb](task);
-    if (said) toast(said, { undo: undo ? () => undone(task, undo) : undefined });
+    if (said) toast(said, { about: task.id, undo: undo ? () => undone(task, undo) : undefined });
   } catch (error) {
     complain(
       error.status === 412 ? { message: `${task.id} was changed meanwhile; this is how it is now` } : error,
@@ -92,9 +92,11 @@ export async function doTo(task, verb) {
 async function undone(task, undo) {
   try {
     await undo();
-    toast("Undone");
+    toast("Undone", { about: task.id });
   } catch (error) {
-    complain(error.status === 412 ? { message: `It cannot be undone: ${task.id} was changed since` } : error);
+    complain(
+      error.status === 412 ? { message: `This cannot be undone: ${task.id} was changed since` } : error,
+    );
   }
   tell("changed", task.id);
 }
@@ -102,6 +104,7 @@ async function undone(task, undo) {
 export async function move(task, due) {
   const now = await post(task.id, "move", task.rev, { due });
   toast(`${task.id} is now due ${nearby(new Date(due))}`, {
+    about: task.id,
     undo: () => undone(task, () => post(task.id, "move", now.rev, { due: task.due })),
   });
   tell("changed", task.id);
@@ -109,6 +112,7 @@ export async function move(task, due) {
 
 export async function edited(task, now, back) {
   toast(`${task.id} is changed`, {
+    about: task.id,
     undo: () => undone(task, () => ask("PATCH", taskPath(task.id), { rev: now.rev, body: back })),
   });
   tell("changed", task.id);

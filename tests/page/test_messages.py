@@ -1,0 +1,116 @@
+"""The short messages: where they are, how long they stay, and that what they tell of can be undone."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from duebell_shared.task import Status
+from tests.page.conftest import Open
+from tests.page.hands import PHONE, field, has_focus, press, show
+from tests.page.scene import Scene
+
+
+@pytest.mark.parametrize("key", ["Control+z", "Control+Z"])
+def test_the_newest_change_is_undone_by_the_keyboard(
+    open_page: Open, url: str, scene: Scene, key: str
+) -> None:
+    page = open_page(url)
+    show(page, "sale-50")
+    page.get_by_role("button", name="Pause", exact=True).press("Enter")
+    expect(page.get_by_role("status").get_by_text("Ctrl+Z")).to_be_visible()
+    page.keyboard.press(key)
+    expect(page.get_by_text("Undone")).to_be_visible()
+    expect(page.get_by_role("dialog").get_by_text("scheduled", exact=True)).to_be_visible()
+    assert scene.editor.get("sale-50").status is Status.SCHEDULED
+    assert has_focus(page)
+
+
+def test_what_is_typed_is_undone_by_the_browser(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    show(page, "sale-50")
+    press(page, "Pause")
+    expect(page.get_by_text("sale-50 is paused")).to_be_visible()
+    press(page, "Edit")
+    field(page, "action").fill("another")
+    field(page, "action").press("Control+z")
+    expect(field(page, "action")).to_have_value("put_on_sale")
+    assert scene.editor.get("sale-50").status is Status.PAUSED
+    # And the message is in the form's foot, where it covers nothing
+    toast, actions = page.locator(".toast").bounding_box(), page.locator(".foot .actions").bounding_box()
+    assert toast
+    assert actions
+    assert toast["y"] + toast["height"] <= actions["y"]
+
+
+def test_a_message_with_undo_stays_while_it_is_looked_at(open_page: Open, url: str) -> None:
+    page = open_page("about:blank")
+    page.clock.install()
+    page.goto(url)
+    page.clock.run_for(1000)
+    show(page, "sale-50")
+    press(page, "Pause")
+    toast = page.locator(".toast")
+    expect(toast).to_contain_text("sale-50 is paused")
+    # It lives longer than one that only tells, and not while it has the focus
+    page.clock.run_for(15_000)
+    expect(toast).to_be_visible()
+    toast.get_by_role("button", name="Undo").focus()
+    page.clock.run_for(60_000)
+    expect(toast).to_be_visible()
+    # Nor while the pointer is on it
+    toast.hover()
+    page.get_by_role("button", name="Resume", exact=True).focus()
+    page.clock.run_for(60_000)
+    expect(toast).to_be_visible()
+    page.mouse.move(1, 1)
+    page.clock.run_for(21_000)
+    expect(toast).to_be_hidden()
+
+
+def test_no_more_than_two_messages_are_there_at_a_time(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    toasts = page.locator(".toast")
+    for id in ("sale-50", "sale-51", "sale-52"):
+        page.keyboard.press("Escape")
+        show(page, id)
+        press(page, "Pause")
+        expect(toasts.last).to_contain_text(f"{id} is paused")
+    expect(toasts).to_have_text([re.compile("sale-51"), re.compile("sale-52")])
+    # And of the same task, only what is so now; the key is said beside what it undoes
+    press(page, "Resume")
+    expect(toasts).to_have_text([re.compile("sale-51 is paused"), re.compile("sale-52 is back")])
+    expect(page.locator(".toast kbd").locator("visible=true")).to_have_count(1)
+
+
+@pytest.mark.parametrize("screen", [{}, PHONE])
+def test_messages_cover_nothing_of_the_panel(open_page: Open, url: str, screen: dict[str, Any]) -> None:
+    page = open_page(url, **screen)
+    show(page, "daily-report")
+    press(page, "Pause")
+    toast = page.locator(".toast")
+    expect(toast).to_be_in_viewport(ratio=1)
+    panel = page.get_by_role("dialog")
+    # Within the panel, and beneath all there is in it
+    panel.evaluate("panel => panel.scrollTo(0, panel.scrollHeight)")
+    within, last = panel.bounding_box(), panel.locator(".body").bounding_box()
+    box = toast.bounding_box()
+    assert within
+    assert last
+    assert box
+    assert within["x"] <= box["x"]
+    assert box["x"] + box["width"] <= within["x"] + within["width"]
+    assert last["y"] + last["height"] <= box["y"]
+
+
+def test_the_focus_comes_back_from_a_message(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    show(page, "sale-50")
+    page.get_by_role("button", name="Pause", exact=True).press("Enter")
+    resume = page.get_by_role("button", name="Resume", exact=True)
+    expect(resume).to_be_focused()
+    page.get_by_role("button", name="Close this message").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast")).to_have_count(0)
+    expect(resume).to_be_focused()

@@ -1,51 +1,74 @@
 // Adding a task and editing one: once or recurring, with what it means said as it is written.
 
-import { ask, taskPath } from "./api.js";
+import { anotherId } from "./again.js";
+import { ask, getTask, taskPath } from "./api.js";
+import { blameFor } from "./blame.js";
+import { busy } from "./busy.js";
+import { check } from "./checks.js";
+import { clash, differences } from "./clash.js";
+import { confirm, openDialog } from "./dialog.js";
 import { h } from "./dom.js";
-import { openDialog } from "./dialog.js";
-import { fields, readChanges, readNew, wordsFor } from "./fields.js";
+import { blame, forgive, goTo } from "./field.js";
+import { fields } from "./fields.js";
 import { preview } from "./preview.js";
-import { tell } from "./state.js";
-import { toast } from "./toast.js";
-import { edited } from "./verbs.js";
+import { changedIn, toAdd, toChange, valuesOf } from "./request.js";
+import { on, tell } from "./state.js";
+import { complain, toast } from "./toast.js";
+import { can, edited } from "./verbs.js";
 
-export function openForm(task = null) {
-  const { dialog, body } = openDialog(task ? `Edit ${task.id}` : "Add a task", { kind: "form" });
-  const form = h("form", { novalidate: true });
-  const { parts, input, before } = fields(task);
+const TRIES = 3;
+
+let seen = () => {}; // told of the task being edited, as it is now
+
+on("task", (task) => seen(task));
+
+// Of a task, to edit it; or to add one, `like` another or from nothing.
+export function openForm(task = null, { like = null } = {}) {
+  let base = task; // what our changes are changes to
+  let theirs = null; // what it has become, until the reader decides
+  const isTouched = () => JSON.stringify(valuesOf(all)) !== JSON.stringify(before);
+  const { dialog, body, leave } = openDialog(task ? `Edit ${task.id}` : "Add a task", {
+    kind: "form",
+    mayLeave: () =>
+      !isTouched() ||
+      confirm("Leave without saving?", "What you have written is lost then.", "Leave", {
+        danger: true,
+        no: "Go on writing",
+      }),
+    onclose: () => (seen = () => {}),
+  });
+  const all = fields(task, like);
+  const { parts, input, moments } = all;
+  if (like) input.id.value = anotherId(like.id);
+  let before = valuesOf(all);
+
   const wrong = h("p.wrong", { role: "alert" });
-  const conflict = h("div.conflict", { hidden: true });
+  const meanwhile = clash(decide);
   const send = h("button.primary", { "data-key": "send" }, task ? "Save" : "Add");
-  form.append(
-    ...parts,
-    wrong,
-    conflict,
-    h("div.actions", {}, h("button", { type: "button", onclick: () => dialog.close() }, "Not now"), send),
-  );
+  const close = h("button", { type: "button", onclick: leave }, task ? "Don't save" : "Don't add");
+  const foot = h("div.foot", {}, meanwhile.box, wrong, h("div.actions", {}, close, send));
+  const form = h("form", { novalidate: true }, ...parts, foot);
   body.append(form);
-  preview(form, input);
+  preview(form, all);
 
-  async function submit(rev) {
+  async function submit() {
+    if (theirs) return meanwhile.focus();
     wrong.textContent = "";
-    conflict.hidden = true;
-    for (const one of Object.values(input)) one.removeAttribute("aria-invalid");
-    send.disabled = true;
+    Object.values(input).forEach(forgive);
+    const found = check(all, task ? before : undefined);
+    for (const [name, reason] of found) blame(input[name], reason);
+    if (found.length) return goTo(input[found[0][0]]);
     try {
-      const { body: given, back, bad } = task ? readChanges(input, before, task) : readNew(input);
-      if (bad) throw Object.assign(new Error(bad.reason), { document: bad });
-      if (task) await save(given, back, rev);
-      else await add(given);
-      dialog.close();
+      if (task ? await save() : await add()) dialog.close();
     } catch (error) {
-      if (error.status === 412) showConflict(error.document.rev);
-      else complain(error);
-    } finally {
-      send.disabled = false;
+      if (error.document?.stored) return stored(error);
+      if (!blameFor(error, input)) wrong.textContent = error.message;
     }
+    return undefined;
   }
 
-  async function add(given) {
-    const added = await ask("POST", "tasks", { body: given });
+  async function add() {
+    const added = await ask("POST", "tasks", { body: toAdd(all) });
     toast(`${added.id} is added`, {
       undo: async () => {
         await ask("DELETE", taskPath(added.id), { rev: added.rev });
@@ -54,55 +77,89 @@ export function openForm(task = null) {
       },
     });
     tell("changed", added.id);
+    return true;
   }
 
-  async function save(given, back, rev) {
-    if (given === "{}") return;
-    const now = await ask("PATCH", taskPath(task.id), { rev, body: given });
-    await edited(task, now, back);
+  // True when it is saved. What was changed elsewhere is in nobody's way if it is none of what is shown here.
+  async function save() {
+    for (let tries = 1; ; tries += 1) {
+      const change = toChange(all, before, base);
+      if (!change) return true;
+      try {
+        const now = await ask("PATCH", taskPath(task.id), { rev: base.rev, body: change.body });
+        await edited(base, now, change.back);
+        return true;
+      } catch (error) {
+        if (error.status !== 412 || tries === TRIES) throw error;
+        if (!meet(await getTask(task.id))) return false;
+      }
+    }
   }
 
-  function complain(error) {
-    const field = error.document?.field?.split(".")[0];
-    const culprit = input[field] ?? null;
-    wrong.textContent = culprit ? `${wordsFor(field)} ${error.document.reason}` : error.message;
-    culprit?.setAttribute("aria-invalid", "true");
-    culprit?.closest("details")?.setAttribute("open", "");
-    culprit?.focus();
-    if (error.document?.stored) tell("changed", error.document.id);
+  // The task as it has become. False if the reader has to decide.
+  function meet(now) {
+    const rows = differences(all, before, valuesOf(fields(now)));
+    const isOver = !can("edit", now);
+    if (!rows.length && !isOver) {
+      theirs = null;
+      meanwhile.hide();
+      send.hidden = false;
+      rebase(now);
+      return true;
+    }
+    theirs = now;
+    meanwhile.show(rows, isOver && now.status);
+    send.hidden = true;
+    return false;
   }
 
-  function showConflict(rev) {
-    conflict.replaceChildren(
-      h(
-        "p",
-        {},
-        "Someone, or a run, has changed this task since you opened it. Nothing of yours was written.",
-      ),
-      h(
-        "div.actions",
-        {},
-        h(
-          "button",
-          {
-            type: "button",
-            onclick: () => {
-              dialog.close();
-              tell("changed", task.id);
-            },
-          },
-          "See how it is now",
-        ),
-        h("button.danger", { type: "button", onclick: () => submit(rev) }, "Write mine over it"),
-      ),
-    );
-    conflict.hidden = false;
-    conflict.querySelector("button").focus();
+  // Our changes are changes to this one from now on; what we did not change is as it is there.
+  function rebase(now, { leaving = [] } = {}) {
+    const mine = changedIn(all, before).filter((name) => !leaving.includes(name));
+    const other = fields(now);
+    before = valuesOf(other);
+    base = now;
+    for (const name of Object.keys(before)) {
+      if (mine.includes(name) || name === "id") continue;
+      if (moments[name]) moments[name].set(before[name]);
+      else input[name].value = other.input[name].value;
+    }
+    form.dispatchEvent(new Event("input"));
   }
 
-  form.addEventListener("submit", (event) => {
+  function decide(which) {
+    const now = theirs;
+    const changed = differences(all, before, valuesOf(fields(now))).map(([name]) => name);
+    theirs = null;
+    meanwhile.hide();
+    send.hidden = false;
+    rebase(now, { leaving: which === "theirs" ? changed : [] });
+    if (which === "ours") form.requestSubmit();
+    else if (isTouched()) send.focus();
+    else {
+      dialog.close();
+      toast("Theirs stays; nothing of yours was written");
+    }
+  }
+
+  // It is there, though something about it is not as it should be: not to be sent again.
+  function stored(error) {
+    dialog.close();
+    complain(error);
+    tell("changed", error.document.id);
+  }
+
+  seen = (now) => {
+    if (now.id === task?.id && now.rev !== base.rev && foot.getAttribute("aria-busy") !== "true") meet(now);
+  };
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    submit(task?.rev);
+    await busy(foot, submit);
+    if (theirs && dialog.open) meanwhile.focus();
+  });
+  form.addEventListener("input", ({ target }) => {
+    if (target !== form) forgive(target);
+    if (theirs) meet(theirs);
   });
   (task ? input.payload : input.action).focus();
 }

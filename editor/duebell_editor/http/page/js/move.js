@@ -1,52 +1,90 @@
 // Another time for a task: this occurrence only, if it recurs.
 
-import { h } from "./dom.js";
+import { getTask } from "./api.js";
+import { busy } from "./busy.js";
 import { openDialog } from "./dialog.js";
-import { ZONE, near, relative, toLocalInput } from "./time.js";
+import { h } from "./dom.js";
+import { blame, field, forgive } from "./field.js";
+import { moment } from "./moment.js";
+import { outOfTime } from "./checks.js";
+import { tell } from "./state.js";
+import { ZONE, full, near, relative } from "./time.js";
 import { move } from "./verbs.js";
 
 export function openMove(task) {
+  let now = task;
   const { dialog, body } = openDialog(`Move ${task.id}`, { kind: "form" });
-  const input = h("input", {
-    type: "datetime-local",
-    step: "1",
-    name: "due",
-    required: true,
-    value: toLocalInput(new Date(task.due)),
-  });
+  const due = moment("due", task.due);
   const words = h("p.quiet", { "aria-live": "polite" });
   const wrong = h("p.wrong", { role: "alert" });
-  const say = () => {
-    const due = new Date(input.value);
-    words.textContent = Number.isNaN(due.getTime())
-      ? ""
-      : `${near(due)}, ${relative(due)}${due < Date.now() ? ": it runs at once" : ""}`;
-  };
-  const form = h(
-    "form",
+  const foot = h(
+    "div.foot",
     {},
-    h("label", {}, `Due (${ZONE})`, input),
-    words,
-    task.recurrence && h("p.quiet", {}, "Only this occurrence is moved; the schedule goes on as it was."),
     wrong,
     h(
       "div.actions",
       {},
-      h("button", { type: "button", onclick: () => dialog.close() }, "Not now"),
+      h("button", { type: "button", onclick: () => dialog.close() }, "Don't move"),
       h("button.primary", {}, "Move"),
     ),
   );
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
+  const form = h(
+    "form",
+    { novalidate: true },
+    field(`Due (${ZONE})`, due.input, { note: due.note }),
+    words,
+    task.recurrence && h("p.quiet", {}, "Only this occurrence is moved; the schedule goes on as it was."),
+    foot,
+  );
+
+  function say() {
+    forgive(due.input);
+    const iso = due.read();
+    const date = new Date(iso);
+    words.textContent = iso
+      ? `${near(date)}, ${relative(date)}${date < Date.now() ? ": it runs at once" : ""}`
+      : "";
+  }
+
+  function complain(reason) {
+    blame(due.input, reason);
+    due.input.focus();
+  }
+
+  async function send() {
+    wrong.textContent = "";
+    const iso = due.read();
+    const reason = iso ? outOfTime(iso) : "Give a day and a time.";
+    if (reason) return complain(reason);
     try {
-      await move(task, new Date(input.value).toISOString());
+      await move(now, iso);
       dialog.close();
+    } catch (error) {
+      if (error.status === 412) await sayChanged();
+      else if (error.document?.field === "due") complain(`The time ${error.document.reason}`);
+      else wrong.textContent = error.message;
+    }
+    return undefined;
+  }
+
+  async function sayChanged() {
+    try {
+      now = await getTask(task.id);
+      wrong.textContent =
+        `The task was changed meanwhile, and is not moved. It is ${now.status}, due ${full(new Date(now.due))}. ` +
+        "Press Move again to move it all the same.";
     } catch (error) {
       wrong.textContent = error.message;
     }
+    tell("changed", task.id);
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    busy(foot, send);
   });
-  input.addEventListener("input", say);
+  form.addEventListener("input", say);
   body.append(form);
   say();
-  input.focus();
+  due.input.focus();
 }

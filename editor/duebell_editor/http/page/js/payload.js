@@ -1,4 +1,4 @@
-// A payload as text for people.
+// A payload as text, for people and from them.
 
 // Laid out by its own signs, not parsed, so that numbers stay as they are.
 export function pretty(text) {
@@ -18,4 +18,20 @@ export function pretty(text) {
     if (sign === ",") return sign + line();
     return sign === ":" ? ": " : sign;
   });
+}
+
+// A key that one object of this JSON has twice, or null: of two, only the last would count.
+export function doubleKey(text) {
+  const open = []; // the keys of each object around; null for an array
+  for (const [sign, string, colon] of text.matchAll(/("(?:\\.|[^"\\])*")(\s*:)?|[{}[\]]/g)) {
+    if (sign === "{") open.push(new Set());
+    else if (sign === "[") open.push(null);
+    else if (sign === "}" || sign === "]") open.pop();
+    else if (colon) {
+      const key = JSON.parse(string);
+      if (open.at(-1).has(key)) return key;
+      open.at(-1).add(key);
+    }
+  }
+  return null;
 }

@@ -4,51 +4,56 @@ import { ask } from "./api.js";
 import { debounce, h, refill } from "./dom.js";
 import { near, relative, time } from "./time.js";
 
-export function preview(form, input) {
-  const shown = form.querySelector(".preview");
+export function preview(form, { input, moments }) {
+  const [ofOnce, ofRecurring] = ["once", "recurring"].map((kind) => form.querySelector(`.${kind} .preview`));
   let latest = 0;
 
   function once() {
-    const due = new Date(input.due.value);
-    if (Number.isNaN(due.getTime())) return refill(shown, h("p.wrong", {}, "Give a day and a time."));
+    const iso = moments.due.read();
+    if (!iso) return refill(ofOnce, h("p.wrong", {}, "Give a day and a time."));
+    const due = new Date(iso);
     const soon = due < Date.now() ? "that has passed, so it runs at once" : relative(due);
-    return refill(shown, h("p", {}, h("strong", {}, near(due)), `, ${soon}`));
+    return refill(ofOnce, h("p", {}, h("strong", {}, near(due)), `, ${soon}`));
+  }
+
+  function show(...children) {
+    refill(ofRecurring, ...children);
+    // Where the window is low, it is in sight of whoever writes the schedule.
+    const group = ofRecurring.parentElement;
+    if (group.contains(document.activeElement)) ofRecurring.scrollIntoView({ block: "nearest" });
   }
 
   async function recurring() {
     const mine = (latest += 1);
     const schedule = input.schedule.value.trim();
-    if (!schedule)
-      return refill(shown, h("p.quiet", {}, "Write a schedule, and what it means is said here."));
-    const moment = (value) => (value ? new Date(value).toISOString() : null);
+    if (!schedule) return show(h("p.quiet", {}, "Write a schedule, and what it means is said here."));
     const body = {
       schedule,
       timezone: input.timezone.value.trim() || null,
-      start: moment(input.start.value),
-      end: moment(input.end.value),
+      start: moments.start.read(),
+      end: moments.end.read(),
       count: 5,
     };
+    const isOld = () => mine !== latest || !input.recurring.checked;
     try {
       const found = await ask("POST", "preview", { body });
-      if (mine !== latest || !input.recurring.checked) return undefined;
-      return refill(
-        shown,
+      if (isOld()) return undefined;
+      return show(
         h("p", {}, h("strong", {}, found.words)),
         h("ol.times", {}, ...found.occurrences.map((due) => h("li", {}, time(due)))),
       );
     } catch (error) {
-      if (mine !== latest || !input.recurring.checked) return undefined;
-      return refill(shown, h("p.wrong", {}, error.document?.reason ?? error.message));
+      return isOld() ? undefined : show(h("p.wrong", {}, error.document?.reason ?? error.message));
     }
   }
 
   const later = debounce(250, recurring);
-  function show() {
+  function update() {
     form.classList.toggle("is-recurring", input.recurring.checked);
-    if (!input.due.isConnected) return;
+    if (!ofOnce) return;
     if (input.recurring.checked) later();
     else once();
   }
-  form.addEventListener("input", show);
-  show();
+  form.addEventListener("input", update);
+  update();
 }

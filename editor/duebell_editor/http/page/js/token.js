@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { openDialog } from "./dialog.js";
+import { field } from "./field.js";
 
 let asking = null;
 
@@ -26,8 +27,8 @@ export function askForToken(tried) {
       "form",
       {},
       tried && h("p.wrong", { role: "alert" }, "That was not it."),
-      h("label", {}, "Token", input, h("small", {}, "Whoever started the server has it.")),
-      h("div.actions", {}, h("button.primary", {}, "Go on")),
+      field("Token", input, { hint: "Whoever started the server has it." }),
+      h("div.foot", {}, h("div.actions", {}, h("button.primary", {}, "Go on"))),
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();

@@ -1,0 +1,77 @@
+// What someone else, or a run, has changed in a task while it is being edited: theirs and ours, side by side.
+
+import { h, refill } from "./dom.js";
+import { MISSED, NAMES } from "./fields.js";
+import { changedIn, counting, valuesOf } from "./request.js";
+import { full } from "./time.js";
+
+const MOMENTS = ["due", "start", "end"];
+
+function worded(name, value) {
+  if (value === null) return "none";
+  if (name === "payload") return h("pre", {}, value);
+  if (MOMENTS.includes(name)) return full(new Date(value));
+  return MISSED[value] ?? String(value);
+}
+
+// Of each field that they changed: [name, theirs, ours if we changed it too].
+export function differences(form, before, theirs) {
+  const ours = valuesOf(form);
+  const changed = changedIn(form, before);
+  return counting(form)
+    .filter((name) => name !== "id" && theirs[name] !== before[name] && theirs[name] !== ours[name])
+    .map((name) => [name, theirs[name], changed.includes(name) ? ours[name] : undefined]);
+}
+
+const line = ([name, theirs, ours]) =>
+  h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, NAMES[name]),
+    h("td", {}, worded(name, theirs)),
+    h("td", {}, ours === undefined ? h("small", {}, "not changed by you") : worded(name, ours)),
+  );
+
+export function clash(take) {
+  const box = h("div.clash", { hidden: true, role: "group", "aria-label": "Changed meanwhile" });
+  const button = (kind, name, which) =>
+    h(kind, { type: "button", "data-key": which, onclick: () => take(which) }, name);
+  const table = (rows) =>
+    h(
+      "div.rows",
+      { tabindex: "0", role: "group", "aria-label": "What was changed" },
+      h(
+        "table.plain",
+        {},
+        h("thead", {}, h("tr", {}, ...["", "Theirs", "Yours"].map((name) => h("th", { scope: "col" }, name)))),
+        h("tbody", {}, ...rows.map(line)),
+      ),
+    );
+  return {
+    box,
+    hide: () => (box.hidden = true),
+    focus: () => box.querySelector("p").focus(),
+    // The status is given when nothing can be written any more.
+    show(rows, status) {
+      const text = status
+        ? `This task is ${status} now, and cannot be changed any more. What you wrote is not saved.`
+        : "This task was changed while you had it open. Nothing of yours is saved yet.";
+      const old = box.querySelector("p");
+      const isSaid = !box.hidden && old?.textContent === text;
+      refill(
+        box,
+        isSaid ? old : h("p", { tabindex: "-1", role: "alert" }, text),
+        rows.length > 0 && table(rows),
+        !status && h("p.quiet", {}, "Keep mine saves only what you changed yourself."),
+        !status &&
+          h(
+            "div.actions",
+            {},
+            button("button", "Take theirs", "theirs"),
+            button("button.primary", "Keep mine", "ours"),
+          ),
+      );
+      box.hidden = false;
+    },
+  };
+}

@@ -1,0 +1,241 @@
+"""The form: what is wrong is said where it is, in words for people, and nothing that was typed gets lost."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from unittest import mock
+
+import pytest
+from playwright.sync_api import expect
+
+from duebell_editor import AwsUnavailable, NotArmed
+from duebell_shared.task import Status
+from tests.page.conftest import Open
+from tests.page.hands import PHONE, field, open_form, press, show, wrong
+from tests.page.scene import Scene
+
+SECONDS = "Give 0.001 to 86,400 seconds (a day), or nothing for none."
+
+
+@pytest.mark.parametrize("screen", [{}, PHONE])
+def test_what_is_wrong_is_said_under_its_field_and_heard_with_it(
+    open_page: Open, url: str, screen: dict[str, Any]
+) -> None:
+    # Given a form with everything in it unfolded
+    page = open_page(url, **screen)
+    open_form(page)
+    action = field(page, "action")
+    action.fill("")
+    # When it cannot be right
+    press(page, "Add")
+    # Then the reason is in sight, with its field, which has the focus
+    expect(action).to_be_focused()
+    expect(wrong(page, "action")).to_be_in_viewport()
+    expect(action).to_have_accessible_description(re.compile(r"^Name the action that the worker shall run\."))
+    expect(action).to_have_attribute("aria-invalid", "true")
+    # And it is gone when the field is mended
+    action.fill("greet")
+    expect(wrong(page, "action")).to_be_hidden()
+    expect(action).not_to_have_attribute("aria-invalid", "true")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("spread", "-1"), SECONDS),
+        (("spread", "90000"), SECONDS),
+        (("expires_after", "-1"), "Give 0.001 to 3,155,760,000 seconds"),
+        (("expires_after", "1e20"), "Give 0.001 to 3,155,760,000 seconds"),
+        (("id", "a\u200bb"), "Only printable characters can be in it."),
+        (("payload", "{"), "This is not JSON"),
+        (("payload", '{"a": [{"b": 1, "c": {"b": 2}, "\\u0062" : 3}]}'), "“b” is there twice"),
+        (("due", ""), "Give a day and a time."),
+    ],
+)
+def test_a_value_that_cannot_be_right_is_told_in_plain_words(
+    open_page: Open, url: str, scene: Scene, given: tuple[str, str], said: str
+) -> None:
+    name, value = given
+    page = open_page(url)
+    open_form(page)
+    field(page, name).fill(value)
+    press(page, "Add")
+    expect(wrong(page, name)).to_contain_text(said)
+    expect(field(page, name)).to_be_focused()
+    assert not scene.editor.list(action="greet").tasks
+
+
+@pytest.mark.parametrize(
+    ("fill", "name", "said"),
+    [
+        ({"max_runs": "1.5"}, "max_runs", "Give a whole number, 1 or more."),
+        ({"schedule": ""}, "schedule", "Write a schedule, or choose a usual one below."),
+        (
+            {"start": "2030-02-01T09:00:00", "end": "2030-01-01T09:00:00"},
+            "end",
+            "This is before the start, 1 Feb 2030, 09:00:00.",
+        ),
+        # What only the server can tell, in the reader's time
+        (
+            {"start": "2030-01-05T00:00:00", "end": "2030-01-05T08:00:00"},
+            "end",
+            "The end 5 Jan 2030, 08:00:00 is before the first time, 5 Jan 2030, 09:00:00",
+        ),
+        ({"timezone": "Europe/Berln"}, "timezone", "did you mean Europe/Berlin?"),
+    ],
+)
+def test_a_schedule_that_cannot_be_right_is_told_in_plain_words(
+    open_page: Open, url: str, fill: dict[str, str], name: str, said: str
+) -> None:
+    page = open_page(url)
+    open_form(page)
+    page.get_by_label("Recurring").check()
+    for one, value in {"schedule": "0 9 * * *", **fill}.items():
+        field(page, one).fill(value)
+    press(page, "Add")
+    expect(wrong(page, name)).to_contain_text(said)
+    expect(field(page, name)).to_be_focused()
+
+
+def test_keys_of_different_objects_can_be_the_same(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    open_form(page)
+    field(page, "id").fill("keys")
+    field(page, "payload").fill('{"a": {"a": ["a", "a"]}, "b": [{"a": "b: \\"a\\""}, {"a": "a"}]}')
+    press(page, "Add")
+    expect(page.get_by_text("keys is added")).to_be_visible()
+    assert scene.editor.get("keys").payload["b"][0] == {"a": 'b: "a"'}
+
+
+def test_an_id_that_is_taken_is_marked_and_its_task_can_be_looked_at(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    # Given an id that another task has, in a part of the form that is folded away
+    page = open_page(url)
+    open_form(page)
+    field(page, "id").fill("sale-45")
+    page.get_by_text("More", exact=True).click()
+    # When it is sent
+    press(page, "Add")
+    # Then it is unfolded and marked
+    expect(wrong(page, "id")).to_have_text("This id is taken. Choose another, or open that task.")
+    expect(field(page, "id")).to_be_focused()
+    # And that task is shown on top, and nothing that was typed is lost
+    press(page, "open that task")
+    panel = page.get_by_role("dialog", name="sale-45")
+    expect(panel.get_by_text("put_on_sale")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(field(page, "action")).to_have_value("greet")
+    field(page, "id").fill("sale-45-b")
+    press(page, "Add")
+    expect(page.get_by_text("sale-45-b is added")).to_be_visible()
+
+
+def test_what_is_about_no_field_is_said_beside_the_button(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url, viewport={"width": 1280, "height": 500})
+    open_form(page)
+    with mock.patch.object(scene.store, "insert", side_effect=AwsUnavailable("DynamoDB does not answer")):
+        press(page, "Add")
+        said = page.get_by_role("dialog").get_by_role("alert").filter(has_text="DynamoDB does not answer")
+        expect(said).to_be_in_viewport()
+    press(page, "Add")
+    expect(page.get_by_text("is added")).to_be_visible()
+
+
+def test_what_is_stored_is_not_sent_twice(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    open_form(page)
+    with mock.patch.object(scene.editor, "add", side_effect=NotArmed("it is stored, but nobody rings")):
+        press(page, "Add")
+        expect(page.locator("#toasts").get_by_text("nobody rings")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+@pytest.mark.parametrize("way", ["Escape", "Don't add", "Close"])
+def test_a_filled_form_is_left_only_when_that_is_confirmed(open_page: Open, url: str, way: str) -> None:
+    page = open_page(url)
+    form = page.get_by_role("dialog", name="Add a task")
+
+    def leave() -> None:
+        if way == "Escape":
+            page.keyboard.press("Escape")
+        else:
+            form.get_by_role("button", name=way, exact=True).click()
+
+    # Given a form in which nothing was typed
+    page.locator("#add").click()
+    leave()
+    expect(form).to_be_hidden()
+    # When something is
+    page.locator("#add").click()
+    field(page, "payload").fill('{"long": "work"}')
+    leave()
+    # Then it is asked, as often as it is tried
+    for _ in range(2):
+        press(page, "Go on writing")
+        expect(field(page, "payload")).to_have_value('{"long": "work"}')
+        leave()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Leave without saving?")).to_be_hidden()
+    expect(form).to_be_visible()
+    leave()
+    press(page, "Leave")
+    expect(form).to_be_hidden()
+
+
+def test_what_a_schedule_means_is_in_sight_in_a_low_window(open_page: Open, url: str) -> None:
+    # Given a window as it is at 200 %
+    page = open_page(url, viewport={"width": 640, "height": 450})
+    page.locator("#add").click()
+    page.get_by_label("Recurring").check()
+    schedule = page.get_by_label("Schedule", exact=True)
+    schedule.click()
+    schedule.press_sequentially("0 9 * * MON-FRI")
+    # Then what is written and what it means are both in sight
+    expect(page.locator(".preview li")).to_have_count(5)
+    for shown in (schedule, page.locator(".recurring .preview")):
+        expect(shown).to_be_in_viewport(ratio=1)
+        foot = page.locator(".foot").bounding_box()
+        box = shown.bounding_box()
+        assert foot
+        assert box
+        assert box["y"] + box["height"] <= foot["y"]
+
+
+def test_a_task_that_is_over_is_added_again_as_it_was(open_page: Open, url: str, scene: Scene) -> None:
+    # Given a task that was cancelled
+    start = datetime(2030, 1, 1, tzinfo=UTC)
+    given: Any = {"start": start, "max_runs": 7, "missed": "skip", "spread": timedelta(seconds=5)}
+    scene.editor.add("tidy", schedule="0 4 * * *", timezone="Asia/Tokyo", id="tidy", payload=[1.0], **given)
+    scene.editor.cancel("tidy")
+    page = open_page(f"{url}#task=tidy")
+    # When it is added again
+    press(page, "Add again")
+    expect(field(page, "id")).to_have_value("tidy-again")
+    press(page, "Add")
+    expect(page.get_by_text("tidy-again is added")).to_be_visible()
+    # Then all is as it was
+    again = scene.editor.get("tidy-again")
+    was = scene.editor.get("tidy")
+    assert (again.action, again.payload_json, again.spread) == ("tidy", was.payload_json, was.spread)
+    assert again.recurrence
+    assert was.recurrence
+    assert again.recurrence.schedule == was.recurrence.schedule
+    assert (again.recurrence.max_runs, again.recurrence.missed) == (7, "skip")
+
+
+def test_a_task_that_was_due_once_is_added_again_for_an_hour_from_now(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    page = open_page(url)
+    page.get_by_label("Status").select_option("Failed")
+    show(page, "mail-003")
+    before = datetime.now(UTC)
+    press(page, "Add again")
+    press(page, "Add")
+    expect(page.get_by_text("mail-003-again is added")).to_be_visible()
+    again = scene.editor.get("mail-003-again")
+    assert again.status is Status.SCHEDULED
+    assert timedelta(minutes=55) < again.due - before < timedelta(minutes=70)
+    assert again.payload == {"n": 3}

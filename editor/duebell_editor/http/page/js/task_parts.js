@@ -1,0 +1,162 @@
+// What there is to know about one task, part by part.
+
+import { h } from "./dom.js";
+import { MISSED } from "./fields.js";
+import { pretty } from "./payload.js";
+import { badge } from "./row.js";
+import { lateness, time } from "./time.js";
+import { toast } from "./toast.js";
+
+function pair(name, ...value) {
+  return value[0] === null || value[0] === undefined
+    ? null
+    : h("div", {}, h("dt", {}, name), h("dd", {}, ...value));
+}
+
+const part = (title, ...children) => h("section", {}, h("h3", {}, title), ...children);
+
+// When it is queued for something else than its due date: to be retried, or spread.
+function starts({ status, queued, due, attempt }) {
+  if (!queued || queued === due || status === "running") return null;
+  return pair(attempt ? "Next attempt" : "Starts", time(queued));
+}
+
+export function when(task) {
+  const { recurrence } = task;
+  return part(
+    "When",
+    h(
+      "dl",
+      {},
+      pair(recurrence ? "This occurrence" : "Due", time(task.due)),
+      starts(task),
+      recurrence && pair("Schedule", recurrence.words, " ", h("code", {}, recurrence.schedule.expression)),
+      recurrence &&
+        pair("Missed runs", MISSED[recurrence.missed]),
+      recurrence?.max_runs && pair("Ends", `after ${recurrence.max_runs} runs; ${recurrence.runs} are over`),
+      recurrence?.schedule.end && pair("Until", time(recurrence.schedule.end)),
+      task.spread > 0 && pair("Spread", `up to ${lateness(task.spread * 1000)}`),
+      task.expires_after && pair("Expires", `when ${lateness(task.expires_after * 1000)} late`),
+    ),
+    recurrence?.upcoming.length > 0 &&
+      h(
+        "details",
+        { open: true },
+        h("summary", {}, "Next times"),
+        h("ol.times", {}, ...recurrence.upcoming.map((due) => h("li", {}, time(due)))),
+      ),
+  );
+}
+
+export function payload(task) {
+  const text = pretty(task.payloadText);
+  const copy = h(
+    "button.small",
+    {
+      "data-key": "copy",
+      onclick: async () => {
+        await navigator.clipboard.writeText(text);
+        toast("The payload is in the clipboard");
+      },
+    },
+    "Copy",
+  );
+  return part("Payload", h("pre", { tabindex: "0", "aria-label": "Payload" }, text), copy);
+}
+
+export function failure({ failure: why, status }) {
+  if (!why) return null;
+  return part(
+    "Last failure",
+    h("p.why", {}, h("strong", {}, why.type), ` ${why.message}`),
+    why.traceback &&
+      h(
+        "details",
+        { open: status === "failed" },
+        h("summary", {}, "Traceback"),
+        h("pre", { tabindex: "0", "aria-label": "Traceback" }, why.traceback),
+      ),
+  );
+}
+
+const table = (names, rows) =>
+  h(
+    "table.plain",
+    {},
+    h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, ...rows),
+  );
+
+export function failures(task) {
+  const isShownAbove = task.failure && task.failures.length === 1;
+  if (!task.failures.length || isShownAbove) return null;
+  const rows = [...task.failures]
+    .reverse()
+    .map((one) =>
+      h(
+        "tr",
+        {},
+        h(
+          "td",
+          {},
+          String(one.attempt),
+          task.recurrence && h("small", {}, "of ", time(one.due, { words: false, inside: true })),
+        ),
+        h("td", {}, one.started_at ? time(one.started_at, { words: false }) : "not known"),
+        h(
+          "td",
+          {},
+          h("strong", {}, one.type),
+          ` ${one.message}`,
+          one.started_at &&
+            one.finished_at &&
+            h("small", {}, `after ${lateness(new Date(one.finished_at) - new Date(one.started_at))}`),
+        ),
+      ),
+    );
+  return part("Failed attempts", table(["Attempt", "Started", "Error"], rows));
+}
+
+export function occurrences(task) {
+  if (!task.occurrences.length) return null;
+  const rows = [...task.occurrences]
+    .reverse()
+    .map((one) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, time(one.due, { words: false })),
+        h(
+          "td",
+          {},
+          badge(one.result),
+          one.extra && " extra",
+          one.missed > 0 && ` ${one.missed} missed before`,
+          one.failure && h("small.why", {}, one.failure),
+        ),
+        h("td", {}, lateness(one.lateness_ms)),
+        h("td", {}, String(one.attempts)),
+      ),
+    );
+  return part("What has been", table(["Due", "Result", "Late", "Attempts"], rows));
+}
+
+export function details(task) {
+  return part(
+    "Details",
+    h(
+      "dl",
+      {},
+      pair("Id", task.id),
+      pair("Added", time(task.created_at)),
+      task.started_at && pair("Last started", time(task.started_at)),
+      task.finished_at && pair("Finished", time(task.finished_at)),
+      pair("Attempts", String(task.attempt)),
+      task.lateness_ms !== null && pair("Started late by", lateness(task.lateness_ms)),
+      task.run && pair("Run", h("code", {}, task.run)),
+      task.expires_at && pair("History is kept until", time(task.expires_at)),
+      pair("Lane of the queue", String(task.lane)),
+      pair("Revision", String(task.rev)),
+    ),
+  );
+}

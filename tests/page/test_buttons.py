@@ -1,0 +1,98 @@
+"""Buttons under quick fingers: what is pressed twice is done once."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from duebell_shared.task import Status
+from tests.page.conftest import Open
+from tests.page.hands import field, press, show
+from tests.page.scene import Scene
+
+
+@pytest.mark.parametrize(("id", "button"), [("sale-50", "Pause"), ("mail-003", "Retry")])
+def test_two_quick_clicks_are_one(open_page: Open, url: str, scene: Scene, id: str, button: str) -> None:
+    page = open_page(f"{url}#task={id}")
+    before = scene.editor.get(id).rev
+    page.get_by_role("button", name=button, exact=True).dblclick()
+    expect(page.get_by_role("button", name=button, exact=True)).to_be_hidden()
+    expect(page.locator(".toast")).to_have_count(1)
+    expect(page.locator(".toast.bad")).to_have_count(0)
+    assert scene.editor.get(id).rev == before + 1
+
+
+def test_buttons_wait_for_the_answer(open_page: Open, url: str, scene: Scene) -> None:
+    # Given an answer that takes its time
+    page = open_page(url)
+    show(page, "sale-50")
+    held: list[Any] = []
+    page.route("**/tasks/sale-50/pause", lambda route: held.append(route))  # noqa: PLW0108 - Playwright looks into it
+    actions = page.get_by_role("dialog").locator(".actions")
+    pause = actions.get_by_role("button", name="Pause", exact=True)
+    # When Pause is pressed, by the keyboard
+    pause.press("Enter")
+    # Then the whole group is busy, and no other key or click does anything
+    expect(actions).to_have_attribute("aria-busy", "true")
+    expect(actions.get_by_role("button", disabled=True)).to_have_count(actions.locator("button").count())
+    expect(pause).to_be_focused()
+    pause.press("Enter")
+    actions.get_by_role("button", name="Cancel").click(force=True)
+    assert len(held) == 1
+    held[0].continue_()
+    expect(page.get_by_text("sale-50 is paused")).to_be_visible()
+    expect(actions).to_have_attribute("aria-busy", "false")
+    assert scene.editor.get("sale-50").status is Status.PAUSED
+
+
+def test_a_form_is_sent_once(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    held: list[Any] = []
+    page.route("**/api/tasks", lambda route: held.append(route))  # noqa: PLW0108 - Playwright looks into it
+    page.locator("#add").click()
+    field(page, "action").fill("greet")
+    field(page, "action").press("Enter")
+    expect(page.get_by_role("button", name="Add", exact=True)).to_be_disabled()
+    field(page, "action").press("Enter")
+    page.get_by_role("button", name="Add", exact=True).click(force=True)
+    assert len(held) == 1
+    held[0].continue_()
+    expect(page.get_by_text("is added")).to_be_visible()
+
+
+def test_retry_does_not_give_its_place_to_run_now(open_page: Open, url: str) -> None:
+    page = open_page(f"{url}#task=mail-003")
+    retry = page.get_by_role("button", name="Retry", exact=True).bounding_box()
+    press(page, "Retry")
+    run = page.get_by_role("button", name="Run now", exact=True).bounding_box()
+    assert retry
+    assert run
+    assert run["x"] >= retry["x"] + retry["width"]
+
+
+def test_a_click_too_many_does_not_close_what_it_opened(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    row = page.locator("#list tbody tr").filter(has_text="sale-50")
+    row.locator(".due").dblclick()
+    expect(page.get_by_role("dialog", name="sale-50").get_by_text("put_on_sale")).to_be_visible()
+
+
+def test_buttons_wait_until_a_move_is_seen(open_page: Open, url: str, scene: Scene) -> None:
+    # Given a task that was just moved, and a page that has not seen it since
+    page = open_page(url)
+    show(page, "sale-50")
+    actions = page.get_by_role("dialog", name="sale-50").locator(".actions")
+    press(page, "Move")
+    held: list[Any] = []
+    hold = True
+    page.route("**/api/tasks/sale-50", lambda route: held.append(route) if hold else route.continue_())
+    page.get_by_role("dialog", name="Move").get_by_role("button", name="Move", exact=True).click()
+    expect(page.get_by_text("sale-50 is now due")).to_be_visible()
+    # Then nothing can be done to what it was
+    expect(actions).to_have_attribute("aria-busy", "true")
+    hold = False
+    for route in held:
+        route.continue_()
+    press(page, "Pause")
+    expect(page.get_by_text("sale-50 is paused")).to_be_visible()
+    assert scene.editor.get("sale-50").status is Status.PAUSED

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from duebell_editor import AwsUnavailable, NotArmed
 from duebell_shared.task import Status
 from tests.page.conftest import Open
-from tests.page.hands import PHONE, field, open_form, press, show, wrong
+from tests.page.hands import PHONE, field, is_accessible, open_form, press, show, wrong
 from tests.page.scene import Scene
 
 SECONDS = "Give 0.001 to 86,400 seconds (a day), or nothing for none."
@@ -95,6 +95,17 @@ def test_a_schedule_that_cannot_be_right_is_told_in_plain_words(
     press(page, "Add")
     expect(wrong(page, name)).to_contain_text(said)
     expect(field(page, name)).to_be_focused()
+
+
+def test_what_a_schedule_cannot_mean_is_said_in_the_readers_time(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    open_form(page)
+    page.get_by_label("Recurring").check()
+    for name, value in {"schedule": "0 9 * * *", "end": "2026-01-05T08:00:00"}.items():
+        field(page, name).fill(value)
+    expect(page.locator(".recurring .preview")).to_contain_text(
+        "5 Jan 2026, 08:00:00 is before the first time"
+    )
 
 
 def test_keys_of_different_objects_can_be_the_same(open_page: Open, url: str, scene: Scene) -> None:
@@ -182,6 +193,43 @@ def test_a_filled_form_is_left_only_when_that_is_confirmed(open_page: Open, url:
     leave()
     press(page, "Leave")
     expect(form).to_be_hidden()
+
+
+def test_escape_alone_never_discards_what_was_typed(open_page: Open, url: str) -> None:
+    # The browser asks a page only as often as its reader does something else in between
+    page = open_page(url)
+    page.locator("#add").click()
+    field(page, "action").fill("x")
+    for _ in range(4):
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog", name="Leave without saving?")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(1)
+        expect(field(page, "action")).to_have_value("x")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("screen", [{}, PHONE])
+def test_everyone_can_tell_what_is_wrong_and_what_others_changed(
+    open_page: Open, url: str, scene: Scene, screen: dict[str, Any], scheme: str
+) -> None:
+    # Given errors under the fields, an hour that comes twice and a message
+    page = open_page(url, color_scheme=scheme, **screen)
+    show(page, "sale-50")
+    press(page, "Pause")
+    expect(page.locator(".toast")).to_be_visible()
+    is_accessible(page)
+    press(page, "Edit")
+    for name, value in {"action": "", "due": "2027-10-31T02:30:00", "payload": "{"}.items():
+        field(page, name).fill(value)
+    press(page, "Save")
+    expect(wrong(page, "payload")).to_be_visible()
+    is_accessible(page)
+    # And what someone else changed
+    scene.editor.update("sale-50", payload={"item": "theirs"}, action="sell")
+    expect(page.locator(".clash")).to_be_visible()
+    is_accessible(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_what_a_schedule_means_is_in_sight_in_a_low_window(open_page: Open, url: str) -> None:

@@ -21,7 +21,7 @@ const WORDS = {
 };
 
 const PYTHONS_TIME = /\b(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?[+-]\d\d:\d\d)/g;
-const inViewersTime = (text) =>
+export const inViewersTime = (text) =>
   text.replace(PYTHONS_TIME, (_, day, clock) => full(new Date(`${day}T${clock}`)));
 
 function taken(id) {

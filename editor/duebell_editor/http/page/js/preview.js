@@ -1,6 +1,7 @@
 // What the form means, said as it is written.
 
 import { ask } from "./api.js";
+import { inViewersTime } from "./blame.js";
 import { debounce, h, refill } from "./dom.js";
 import { near, relative, time } from "./time.js";
 
@@ -43,7 +44,7 @@ export function preview(form, { input, moments }) {
         h("ol.times", {}, ...found.occurrences.map((due) => h("li", {}, time(due)))),
       );
     } catch (error) {
-      return isOld() ? undefined : show(h("p.wrong", {}, error.document?.reason ?? error.message));
+      return isOld() ? undefined : show(h("p.wrong", {}, inViewersTime(error.document?.reason ?? error.message)));
     }
   }
 

@@ -26,7 +26,9 @@ function payload(text) {
     return `This is not JSON: ${error.message}`;
   }
   const key = doubleKey(text);
-  return key === null ? null : `“${key}” is there twice, and only the last would count. Take one of them away.`;
+  return key === null
+    ? null
+    : `“${key}” is there twice, and only the last would count. Take one of them away.`;
 }
 
 const CHECKS = {

@@ -23,6 +23,7 @@ export function differences(form, before, theirs) {
     .map((name) => [name, theirs[name], changed.includes(name) ? ours[name] : undefined]);
 }
 
+const heads = ["", "Theirs", "Yours"];
 const line = ([name, theirs, ours]) =>
   h(
     "tr",
@@ -43,7 +44,7 @@ export function clash(take) {
       h(
         "table.plain",
         {},
-        h("thead", {}, h("tr", {}, ...["", "Theirs", "Yours"].map((name) => h("th", { scope: "col" }, name)))),
+        h("thead", {}, h("tr", {}, ...heads.map((name) => h("th", { scope: "col" }, name)))),
         h("tbody", {}, ...rows.map(line)),
       ),
     );

@@ -1,4 +1,4 @@
-// A field of a form: its label, what it is for, and what is wrong with it, tied to the input for every reader.
+// A field of a form: its label, what it is for, and what is wrong with it, all tied together.
 
 import { h } from "./dom.js";
 

@@ -6,7 +6,7 @@ const DAY = 86400000;
 const MINUTE = 60000;
 const named = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" });
 
-// The instants that the text of an <input type="datetime-local"> can mean: one, two or none, the earlier first.
+// The instants that the text of an <input type="datetime-local"> can mean: one, two or none.
 export function instantsOf(text) {
   const wall = Date.parse(`${text}Z`);
   if (Number.isNaN(wall)) return [];

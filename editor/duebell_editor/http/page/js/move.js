@@ -71,7 +71,8 @@ export function openMove(task) {
     try {
       now = await getTask(task.id);
       wrong.textContent =
-        `The task was changed meanwhile, and is not moved. It is ${now.status}, due ${full(new Date(now.due))}. ` +
+        "The task was changed meanwhile, and is not moved. " +
+        `It is ${now.status}, due ${full(new Date(now.due))}. ` +
         "Press Move again to move it all the same.";
     } catch (error) {
       wrong.textContent = error.message;

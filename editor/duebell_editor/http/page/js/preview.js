@@ -44,7 +44,8 @@ export function preview(form, { input, moments }) {
         h("ol.times", {}, ...found.occurrences.map((due) => h("li", {}, time(due)))),
       );
     } catch (error) {
-      return isOld() ? undefined : show(h("p.wrong", {}, inViewersTime(error.document?.reason ?? error.message)));
+      const why = inViewersTime(error.document?.reason ?? error.message);
+      return isOld() ? undefined : show(h("p.wrong", {}, why));
     }
   }
 

@@ -86,6 +86,9 @@ export function toChange(form, before, task) {
     spread: task.spread || null,
     payload: task.payloadText,
   };
-  return { body: bodyOf(pick(changed, (name) => values[name])), back: bodyOf(pick(changed, (name) => was[name])) };
+  return {
+    body: bodyOf(pick(changed, (name) => values[name])),
+    back: bodyOf(pick(changed, (name) => was[name])),
+  };
 }
 

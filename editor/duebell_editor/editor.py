@@ -100,7 +100,8 @@ class Editor:
         max_runs       the schedule ends after so many occurrences
         spread         run it up to so long after it is due, always the same for the same id, so that many
                        tasks of one time do not all run at once; at most a day
-        expires_after  do not run it when that cannot be started within so much of its due date
+        expires_after  do not run it when that cannot be started within so much of its due date; a century at
+                       most
         payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB. A set is
                        refused, unless its field in such a type says that it is one
         id             1 to 256 printable characters; generated if not given

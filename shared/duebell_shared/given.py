@@ -12,6 +12,9 @@ MAX_NAME = 256
 #: The widest window that occurrences can be spread over.
 _MAX_SPREAD = timedelta(days=1)
 
+#: The longest that a task can be told to wait for its turn; beyond, it may as well wait for ever.
+_MAX_EXPIRY = timedelta(days=36_525)
+
 
 def check_name(field: str, name: object) -> str:
     """`name` if it can be an id or an action's name: 1 to 256 printable characters. Raises InvalidTask."""
@@ -60,12 +63,12 @@ def check_spread(given: object) -> timedelta:
 
 
 def check_expiry(given: object, *, recurs: bool) -> timedelta | None:
-    """A timedelta, for a task that runs once; None for none."""
+    """A timedelta of a century at most, for a task that runs once; None for none."""
     if given is not None and recurs:
         raise InvalidTask(
             "expires_after", "goes without a schedule: there, missed='skip' passes over what is late"
         )
-    return _duration("expires_after", given, most=timedelta.max)
+    return _duration("expires_after", given, most=_MAX_EXPIRY)
 
 
 def _duration(field: str, given: object, *, most: timedelta) -> timedelta | None:
@@ -75,8 +78,8 @@ def _duration(field: str, given: object, *, most: timedelta) -> timedelta | None
     if not isinstance(given, timedelta):
         raise InvalidTask(field, f"must be a timedelta, not {type(given).__name__}")
     if not MILLISECOND <= given <= most:
-        bound = "" if most == timedelta.max else f", and at most {most.days} day"
-        raise InvalidTask(field, f"must be a millisecond or more{bound}, not {given}")
+        days = f"{most.days:,} {'day' if most.days == 1 else 'days'}"
+        raise InvalidTask(field, f"must be a millisecond or more, and at most {days}, not {given}")
     return given // MILLISECOND * MILLISECOND
 
 

@@ -34,6 +34,12 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"due": datetime.max.replace(tzinfo=timezone(-HOUR))}, "due", "is after 2199, the last year"),
     ({"due": datetime.min.replace(tzinfo=timezone(HOUR))}, "due", "is before the calendar begins"),
     ({"due": timedelta(days=100_000)}, "due", "is after 2199, the last year a rule can ring in"),
+    (
+        {"expires_after": timedelta(days=36_526)},
+        "expires_after",
+        "must be a millisecond or more, and at most 36,525 days, not 36526 days, 0:00:00",
+    ),
+    ({"expires_after": timedelta.max}, "expires_after", "must be a millisecond or more, and at most 36,525"),
     ({"due": timedelta.max}, "due", "is too far away: the year must be 1 to 2199"),
     ({"due": timedelta.min}, "due", "is too far away: the year must be 1 to 2199"),
     ({"payload": math.nan}, "payload", "payload is nan, which JSON cannot hold: leave it out or use None"),

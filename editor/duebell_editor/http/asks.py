@@ -69,7 +69,7 @@ class NewTaskBody(Given):
         default=None, description="Run up to so many seconds after it is due, a day at most"
     )
     expires_after: GivenSeconds | None = Field(
-        default=None, description="Not to be run when that many seconds late"
+        default=None, description="Not to be run when that many seconds late, a century at most"
     )
     payload: Any = Field(default=None, description="Any JSON value, at most 350 KB; null is an empty object")
     id: GivenName | None = Field(

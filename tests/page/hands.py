@@ -1,11 +1,8 @@
 """What a reader of the page does all the time."""
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-__all__ = ["PHONE", "field", "has_focus", "is_accessible", "open_form", "press", "show", "wrong"]
-
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+__all__ = ["field", "has_focus", "open_form", "press", "show", "wrong"]
 
 
 def press(page: Page, name: str) -> None:
@@ -37,10 +34,3 @@ def wrong(page: Page, name: str) -> Locator:
 def has_focus(page: Page) -> bool:
     """Whether the focus is on something, not lost to the page as a whole."""
     return bool(page.evaluate("document.activeElement.matches(':not(body)')"))
-
-
-def is_accessible(page: Page) -> None:
-    """No serious finding of axe, the contrast of colours included."""
-    found = Axe().run(page).response["violations"]
-    serious = [one for one in found if one["impact"] in {"serious", "critical"}]
-    assert not [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in serious]

@@ -11,8 +11,9 @@ from playwright.sync_api import expect
 from duebell_editor import AwsUnavailable, NotArmed
 from duebell_shared.task import Status
 from tests.page.conftest import Open
-from tests.page.hands import PHONE, field, is_accessible, open_form, press, show, wrong
+from tests.page.hands import field, open_form, press, show, wrong
 from tests.page.scene import Scene
+from tests.page.seen import PHONE, is_accessible
 
 SECONDS = "Give 0.001 to 86,400 seconds (a day), or nothing for none."
 

@@ -8,8 +8,9 @@ from playwright.sync_api import expect
 
 from duebell_shared.task import Status
 from tests.page.conftest import Open
-from tests.page.hands import PHONE, field, has_focus, press, show
+from tests.page.hands import field, has_focus, press, show
 from tests.page.scene import Scene
+from tests.page.seen import PHONE
 
 
 @pytest.mark.parametrize("key", ["Control+z", "Control+Z"])

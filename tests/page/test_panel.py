@@ -9,8 +9,9 @@ from playwright.sync_api import expect
 from duebell_shared.instants import utc_now
 from duebell_shared.task import Failure
 from tests.page.conftest import Open
-from tests.page.hands import PHONE, has_focus, press, show
+from tests.page.hands import has_focus, press, show
 from tests.page.scene import Scene
+from tests.page.seen import PHONE
 
 FITS = """
     [...document.querySelectorAll("dialog")].every(one => one.scrollWidth <= one.clientWidth)

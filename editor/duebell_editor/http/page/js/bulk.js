@@ -1,6 +1,7 @@
 // One change to many tasks: counted first, confirmed, and undone where it can be.
 
 import { ask } from "./api.js";
+import { busy } from "./busy.js";
 import { byId, h, refill } from "./dom.js";
 import { confirm } from "./dialog.js";
 import { shown, unpick } from "./list.js";
@@ -67,7 +68,7 @@ export function showPicked() {
       .map((verb) =>
         h(
           `button.small${VERBS[verb].danger ? ".danger" : ""}`,
-          { "data-key": `bulk ${verb}`, onclick: () => run(verb) },
+          { "data-key": `bulk ${verb}`, onclick: () => busy(byId("bulk"), () => run(verb)) },
           VERBS[verb].name,
         ),
       ),

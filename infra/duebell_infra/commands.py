@@ -2,12 +2,17 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from duebell_editor.cli.everywhere import everywhere
+from duebell_editor.cli.exits import Exit
 from duebell_shared.backend import default_session
+from duebell_shared.errors import DuebellError
 from duebell_shared.settings import Precision
 
 from .bundle import build
@@ -16,7 +21,9 @@ from .deploy import Deployment
 from .deploy import deploy as deploy_stack
 from .destroy import Queue
 from .destroy import destroy as destroy_stack
+from .errors import InfraError
 from .given import pairs
+from .naming import check_scheduler_name
 from .stack import Stack
 from .target import Architecture, Target
 
@@ -83,13 +90,21 @@ def local(
 def run(*, actions: Actions) -> None:
     """Run what is due here and now, in this process, and re-arm the rule.
 
-    The worker's log goes to standard output, a JSON object to a line. The exit status is 1 if a task failed.
+    The worker's log goes to standard output, a JSON object to a line. The exit status is 7 if a task failed.
     """
     sys.path.insert(0, str(Path.cwd()))  # as python -m does
     from duebell_worker.entry import load  # noqa: PLC0415 (it turns on the worker's log)
 
-    if load(actions).run().failed:
-        raise typer.Exit(1)
+    try:
+        worker = load(actions)
+    except DuebellError:
+        raise
+    except Exception as error:
+        raise typer.BadParameter(
+            f"--actions {actions} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+    if worker.run().failed:
+        raise typer.Exit(Exit.SOME_FAILED)
 
 
 @app.command()
@@ -108,8 +123,11 @@ def bundle(
     ] = False,
 ) -> None:
     """Build the worker's Lambda bundle: a zip, the same bytes for the same inputs."""
+    if not output.parent.is_dir():
+        raise typer.BadParameter(f"--output {output}: there is no folder {output.parent}")
     default = Target()
-    chosen = Target(python=python or default.python, architecture=architecture or default.architecture)
+    with _said_of("--python"):
+        chosen = Target(python=python or default.python, architecture=architecture or default.architecture)
     target = Target.this_machine() if this_machine else chosen
     built = build(
         actions, target, requirements=requirements, leave_out=frozenset() if with_sdk else IN_RUNTIME
@@ -147,6 +165,8 @@ def deploy(
     ] = None,
 ) -> None:
     """Create or update the stack on AWS. What is not given stays as it was; so does an armed rule."""
+    with _said_of("--name"):
+        check_scheduler_name(name)
     given = {
         "MemorySize": memory,
         "Timeout": timeout,
@@ -186,8 +206,24 @@ def destroy(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete the stack from AWS. The table stays unless --delete-table is given."""
+    with _said_of("--name"):
+        check_scheduler_name(name)
     queue = Queue.DELETE if delete_table else Queue.KEEP
     what = "and its table, with every task in it" if delete_table else "and keep its table"
+    if not yes and not sys.stdin.isatty():
+        raise typer.BadParameter(f"this would delete the stack {name} {what}: give --yes to do it")
     if not yes:
         typer.confirm(f"Delete the stack {name} {what}?", abort=True)
     destroy_stack(default_session(), name, queue=queue, say=typer.echo, progress=typer.echo)
+
+
+@contextmanager
+def _said_of(option: str) -> Iterator[None]:
+    """That a value cannot be right, as wrong usage of this option."""
+    try:
+        yield
+    except InfraError as error:
+        raise typer.BadParameter(f"{option}: {error}") from error
+
+
+everywhere(app)

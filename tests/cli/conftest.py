@@ -1,6 +1,7 @@
 """Fixtures for the command line's tests: the program over the library on moto."""
 
 import io
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -12,6 +13,19 @@ from duebell_editor.cli import app, at, run
 from tests.cli.program import Duebell, Outcome
 from tests.support import Clock
 
+#: What says where AWS is.
+ACCOUNT = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_PROFILE",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_DYNAMODB",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+)
+
 
 @pytest.fixture
 def duebell(
@@ -22,10 +36,15 @@ def duebell(
     monkeypatch.setattr(at, "now", clock)
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
+    for name in ACCOUNT:  # what options change is put back as it was
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+        if not os.environ[name]:
+            monkeypatch.delenv(name)
 
-    def run_it(*arguments: str, stdin: str = "") -> Outcome:
+    def run_it(*arguments: str, stdin: str | bytes = "") -> Outcome:
+        given = stdin if isinstance(stdin, bytes) else stdin.encode()
         monkeypatch.setattr(sys, "argv", ["duebell", *arguments])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
         with pytest.raises(SystemExit) as raised:
             run(app)
         assert isinstance(raised.value.code, int)

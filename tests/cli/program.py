@@ -16,7 +16,7 @@ class Outcome(NamedTuple):
 
 
 class Duebell(Protocol):
-    def __call__(self, *arguments: str, stdin: str = "") -> Outcome: ...
+    def __call__(self, *arguments: str, stdin: str | bytes = "") -> Outcome: ...
 
 
 def lines(text: str) -> list[Any]:

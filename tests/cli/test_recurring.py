@@ -59,7 +59,7 @@ def test_preview(duebell: Duebell) -> None:
 
 def test_a_preview_of_what_is_no_schedule(duebell: Duebell) -> None:
     status, out, err = duebell("preview", "cron(0 9 * * *)")
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert "cron(…) needs six fields" in err
 
 
@@ -70,7 +70,7 @@ def test_a_task_is_changed(duebell: Duebell, editor: Editor) -> None:
     assert (task.payload, render(task.due)) == ({"n": 2}, "2026-11-21T14:00:00.000Z")
     assert "due 2026-11-21 13:00" in duebell("update", "r", "--schedule", "0 13 * * *", "--action", "y").out
     status, _, err = duebell("update", "r")
-    assert (status, "change: is empty" in err) == (1, True)
+    assert (status, "nothing is given to change" in err) == (2, True)
 
 
 def test_what_a_task_can_do_without_can_be_taken_away(duebell: Duebell, editor: Editor) -> None:

@@ -1,5 +1,6 @@
 """The commands about tasks and the scheduler, run as a program runs them, over the library on moto."""
 
+import json
 import re
 import sys
 import uuid
@@ -55,7 +56,7 @@ def test_if_exists(duebell: Duebell, editor: Editor) -> None:
     assert duebell(*add, "3", "--if-exists", "replace").status == 0
     assert editor.get("a").payload == 3
     outcome = duebell(*add, "4")
-    assert (outcome.status, outcome.out) == (1, "")
+    assert (outcome.status, outcome.out) == (4, "")
     assert outcome.err.startswith("error: a task 'a' exists already")
 
 
@@ -66,7 +67,7 @@ def test_if_exists(duebell: Duebell, editor: Editor) -> None:
         (["add", "x"], "give --due, a date and time, --in, a time from now, or --schedule"),
         (
             ["add", "x", "--due", "2026-12-31T09:00Z", "--in", "1h"],
-            "give --due, a date and time, --in, a time from now, or --schedule",
+            "give --due or --in, not both",
         ),
         (["add", "x", "--due", "2026-12-31T09:00"], "has no offset: end it with Z"),
         (["add", "x", "--due", "2026-12-31T09:00"], "--timezone Europe/Berlin"),
@@ -82,11 +83,30 @@ def test_if_exists(duebell: Duebell, editor: Editor) -> None:
         (["add", "x", "--in", "1h", "--payload-file", "/no/such"], "cannot read /no/such: No such file"),
         (["add", "x", "--in", "1h", "--if-exists", "maybe"], "'maybe'"),
         (["list", "--status", "lost"], "'lost'"),
-        (["list", "--limit", "many"], "Invalid value for '--limit'"),
+        (["list", "--limit", "many"], "invalid value for '--limit'"),
         (["list", "--after", "2026-12-31T09:00"], "--after 2026-12-31T09:00 has no offset"),
-        (["move", "a"], "give --due, a date and time, --in, a time from now, or --schedule"),
-        (["show"], "Missing argument"),
-        (["polish"], "No such command 'polish'"),
+        (["move", "a"], "give --due, a date and time, or --in, a time from now\n"),
+        (["list", "--all", "--limit", "5"], "--all or --limit, not both"),
+        (["list", "--latest-first"], "--latest-first is for what has ended"),
+        (["list", "--latest-first", "--status", "done", "--status", "running"], "--latest-first is for"),
+        (["list", "--after", "2026-12-31T09:00Z", "--before", "2026-12-30T09:00Z"], "--after is later than"),
+        (["show"], "missing argument 'ID'; see `duebell show --help`"),
+        (["polish"], "no such command 'polish'"),
+        # What the library refuses is wrong input as well, and is called what the command line calls it.
+        (["add", "", "--in", "1h"], "ACTION: must be 1 to 256 characters"),
+        (["add", "x", "--in", "9999w"], "--in: "),
+        (["add", "x", "--due", "2200-01-01T00:00Z"], "2199"),
+        (["add", "x", "--in", "1h", "--max-runs", "3"], "--max-runs: goes with a schedule"),
+        (["add", "x", "--in", "1h", "--payload", "NaN"], "--payload: "),
+        (["add", "x", "--schedule", "at(2020-01-01T09:00:00)"], "give a time to come, or --due"),
+        (["add", "x", "--schedule", "rate(1 hour)", "--expires-after", "1h"], "there, --missed skip passes"),
+        (["show", "a\nb\x1b[2J"], r"'a\nb\x1b[2J'"),
+        (["update", "a"], "nothing is given to change"),
+        (["preview", "cron(0 9 * * *)"], "EXPRESSION: cron(…) needs six fields"),
+        (["list", "--limit", "0"], "--limit: must be 1 to 1000"),
+        (["list", "--cursor", "nonsense"], "--cursor: "),
+        (["cancel", "a", "--action", "x"], "give ids or a filter, not both"),
+        (["cancel"], "give an ID, several"),
     ],
 )
 def test_wrong_usage_is_explained_and_exits_with_2(
@@ -95,7 +115,9 @@ def test_wrong_usage_is_explained_and_exits_with_2(
     outcome = duebell(*arguments)
     assert (outcome.status, outcome.out) == (2, "")
     assert reason in outcome.err
-    assert outcome.err.startswith("Usage: ")
+    assert outcome.err.startswith("error: ")
+    assert outcome.err.count("\n") == 1
+    assert outcome.err[:-1].isprintable()
     assert editor.list().tasks == ()
 
 
@@ -108,39 +130,42 @@ def test_wrong_usage_is_explained_and_exits_with_2(
         (["resume", "nothing"], "there is no task 'nothing'"),
         (["retry", "nothing"], "there is no task 'nothing'"),
         (["move", "nothing", "--in", "1h"], "there is no task 'nothing'"),
-        (["show", "a\nb\x1b[2J"], r"'a\nb\x1b[2J'"),
-        (["add", "", "--in", "1h"], "action: must be 1 to 256 characters"),
-        (["add", "x", "--in", "9999w"], "due: "),
-        (["add", "x", "--due", "2200-01-01T00:00Z"], "2199"),
-        (["add", "x", "--in", "1h", "--payload", "NaN"], "payload: "),
-        (["list", "--limit", "0"], "limit: must be 1 to 1000"),
-        (["list", "--cursor", "nonsense"], "cursor: "),
     ],
 )
-def test_an_error_is_one_line_and_exits_with_1(duebell: Duebell, arguments: list[str], reason: str) -> None:
+def test_what_is_not_there_is_told_in_one_line_and_exits_with_3(
+    duebell: Duebell, arguments: list[str], reason: str
+) -> None:
     status, out, err = duebell(*arguments)
-    assert (status, out) == (1, "")
+    assert (status, out) == (3, "")
     assert err.startswith("error: ")
     assert reason in err
     assert err.count("\n") == 1
     assert err[:-1].isprintable()
 
 
-def test_list_shows_the_queue_as_a_table(duebell: Duebell) -> None:
+def test_list_is_a_line_with_tabs_for_each_task_when_nobody_looks(duebell: Duebell, editor: Editor) -> None:
+    # Given tasks with odd ids, one that recurs and one that failed
     duebell("add", "b", "--in", "2h", "--id", "[bold red]second[/]")
     duebell("add", "a", "--in", "1h", "--id", "first")
-    duebell("add", "a", "--in", "3h", "--id", "third " + "x" * 240)
+    duebell("add", "a", "--schedule", "rate(3 hours)", "--id", "third " + "x" * 240)
+    # When they are listed
     status, out, err = duebell("list")
+    # Then each is a line of fields, nothing cut, nothing padded, and no heading
     assert (status, err) == (0, "")
-    _, _, _, first, second, third, *_ = [line.split() for line in out.splitlines()]
-    assert first == ["2026-11-21", "13:00:00", "UTC", "in", "1", "h", "first", "a", "scheduled"]
-    assert second[6:8] == ["[bold", "red]second[/]"]
-    assert third[7] == "x" * 240  # not cut, not wrapped: nobody looks at it
-    assert "\x1b" not in out
+    first, second, third = (line.split("\t") for line in out.splitlines())
+    due = "2026-11-21T13:00:00.000Z"
+    assert first == ["first", "scheduled", "a", due, due, "0", "", "", ""]
+    assert second[0] == "[bold red]second[/]"
+    assert (third[0], third[7]) == ("third " + "x" * 240, "rate(3 hours)")
+    # And a failure is told in its line, however many lines it had
+    fail(editor, "first")
+    [failed] = duebell("list", "--status", "failed").out.splitlines()
+    assert failed.split("\t")[5:] == ["1", due, "", r"ValueError: \x1b[2Jgone [red]"]
+    assert "\x1b" not in out + failed
 
 
 def test_an_empty_list_says_so(duebell: Duebell) -> None:
-    assert duebell("list") == (0, "no tasks\n", "")
+    assert duebell("list") == (0, "", "no tasks\n")
     assert duebell("list", "--json") == (0, "", "")
 
 
@@ -157,8 +182,11 @@ def test_list_filters_and_goes_on(duebell: Duebell) -> None:
     assert ids("--action", "a", "--after", "2026-11-21T14:00Z") == ["t3"]
     assert ids("--before", "2026-11-21T14:00", "--timezone", "Europe/Berlin") == ["t1"]
     first = duebell("list", "--json", "--limit", "1")
+    assert ids("--cursor", json.loads(first.err)["cursor"]) == ["t3"]
+    first = duebell("list", "--limit", "1")
     assert first.err.startswith("there is more: repeat with --cursor ")
     assert ids("--cursor", first.err.split()[-1]) == ["t3"]
+    assert [line.split("\t")[0] for line in duebell("list", "--all").out.splitlines()] == ["t1", "t3"]
 
 
 def test_json_is_the_same_here_and_over_http(duebell: Duebell, editor: Editor) -> None:
@@ -175,7 +203,7 @@ def test_show_tells_all_there_is_to_know(duebell: Duebell, editor: Editor) -> No
     )
     fail(editor, "a [bold]")
     status, out, _ = duebell("show", "a [bold]")
-    facts = dict(line.split(maxsplit=1) for line in out.splitlines() if not line.startswith(" "))
+    facts = dict(line.split(maxsplit=1) for line in out.splitlines() if line[:1].strip())
     assert status == 0
     assert facts["id"].strip() == "a [bold]"
     assert facts["status"].strip() == "failed"
@@ -199,7 +227,7 @@ def test_a_task_is_moved_paused_resumed_retried_and_cancelled(duebell: Duebell, 
     fail(editor, "a")
     assert duebell("retry", "a").out.startswith("a: scheduled, ")
     assert duebell("cancel", "a").out.startswith("a: cancelled, ")
-    assert duebell("cancel", "a").status == 1
+    assert duebell("cancel", "a").status == 4
 
 
 def test_ids_that_begin_with_a_dash_follow_two(duebell: Duebell) -> None:
@@ -215,16 +243,16 @@ def test_status_exits_with_0_when_all_is_well(duebell: Duebell) -> None:
     assert "cron(0 13 21 11 ? 2026)" in out
 
 
-def test_status_exits_with_1_when_something_is_wrong(duebell: Duebell, events: Any) -> None:
+def test_status_exits_with_6_when_something_is_wrong(duebell: Duebell, events: Any) -> None:
     duebell("add", "x", "--in", "1h")
     events.disable_rule(Name="duebell")
     status, out, _ = duebell("status")
-    assert status == 1
+    assert status == 6
     assert "needs attention" in out
     assert "problem 1" in out
     assert "disabled" in out
     outcome = duebell("status", "--json")
-    assert outcome.status == 1
+    assert outcome.status == 6
     assert lines(outcome.out)[0]["healthy"] is False
 
 
@@ -232,8 +260,9 @@ def test_a_task_that_could_not_be_armed_is_named(duebell: Duebell, editor: Edito
     refusal = errors.AwsRefused("not allowed\nto PutRule")
     with mock.patch.object(editor._backend.rule, "ring_at", side_effect=refusal):
         status, out, err = duebell("add", "x", "--in", "1h", "--id", "a")
-    assert (status, out) == (1, "")
+    assert (status, out) == (5, "")
     assert "'a' is stored, but" in err
+    assert "`duebell doctor --fix` sets it right" in err
     assert err.count("\n") == 1
 
 
@@ -268,7 +297,7 @@ def test_the_editor_takes_its_token_from_the_environment(
 @pytest.mark.parametrize("host", ["0.0.0.0", "10.0.0.7", "::"])
 def test_an_address_that_others_reach_takes_a_token(duebell: Duebell, host: str) -> None:
     status, out, err = duebell("editor", "--host", host)
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert f"host: {host} can be reached from other machines, and that takes a token" in err
     assert "DUEBELL_EDITOR_TOKEN" in err
 
@@ -281,13 +310,13 @@ def test_a_list_can_be_of_ids_with_one_beginning_and_of_the_latest(duebell: Dueb
         duebell("cancel", id)
     listed = duebell("list", "--status", "cancelled", "--latest-first", "--limit", "1", "--json")
     assert [task["id"] for task in lines(listed.out)] == ["b-1"]  # of one moment, the last id first
-    assert "--cursor" in listed.err
+    assert list(json.loads(listed.err)) == ["cursor"]
 
 
 def test_an_id_that_is_taken_is_told_with_the_options_there_are(duebell: Duebell) -> None:
     duebell("add", "x", "--in", "1h", "--id", "a")
     status, _, err = duebell("add", "x", "--in", "1h", "--id", "a")
-    assert status == 1
+    assert status == 4
     assert "--if-exists keep" in err
     assert duebell("add", "x", "--in", "2h", "--id", "a", "--if-exists", "keep").status == 0
 
@@ -310,13 +339,13 @@ def test_settings_that_are_wrong_are_one_line_too(
 ) -> None:
     monkeypatch.setenv("DUEBELL_LANES", "many")
     monkeypatch.setattr(sys, "argv", ["duebell", "list"])
-    with pytest.raises(SystemExit, match="1"):
+    with pytest.raises(SystemExit, match="2"):
         run(app)
     assert capsys.readouterr().err == "error: DUEBELL_LANES: must be a whole number, not 'many'\n"
 
 
 def test_an_interrupt_exits_with_130(duebell: Duebell, editor: Editor) -> None:
-    with mock.patch.object(editor, "list", side_effect=KeyboardInterrupt):
+    with mock.patch.object(editor.queue, "keys", side_effect=KeyboardInterrupt):
         assert duebell("list").status == 130
 
 
@@ -330,6 +359,6 @@ def test_other_apps_are_run_alike(
         raise errors.NotDeployed("no table")
 
     monkeypatch.setattr(sys, "argv", ["other"])
-    with pytest.raises(SystemExit, match="1"):
+    with pytest.raises(SystemExit, match="5"):
         run(other)
     assert capsys.readouterr() == ("", "error: no table\n")

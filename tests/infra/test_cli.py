@@ -57,7 +57,7 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
 def test_a_name_that_no_stack_can_have_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
     done = duebell("deploy", "--actions", "jobs:worker", "--name", "my_queue", folder=tmp_path)
 
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert "cannot be named 'my_queue': 3 to 30 letters" in done.stderr
 
 
@@ -69,11 +69,11 @@ def test_the_stack_and_the_editor_need_two_ports(tmp_path: Path) -> None:
     assert not (tmp_path / ".duebell").exists()
 
 
-def test_destroy_asks_first(tmp_path: Path) -> None:
+def test_destroy_takes_a_yes_when_nobody_can_be_asked(tmp_path: Path) -> None:
     done = duebell("destroy", "--delete-table", folder=tmp_path)
 
-    assert done.returncode == 1
-    assert "with every task in it?" in done.stdout
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "and its table, with every task in it: give --yes" in done.stderr
 
 
 def test_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

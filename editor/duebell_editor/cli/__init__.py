@@ -3,11 +3,12 @@
 Needs typer and rich (`pip install 'duebell[cli]'`).
 """
 
-from . import changing, moving, serving
+from . import adding, bulk, changing, commands, listing, moving, serving
 from .commands import app
+from .everywhere import everywhere
 from .running import run
 
-__all__ = ["app", "run"]
+__all__ = ["app", "everywhere", "run"]
 
-for part in (changing, moving, serving):
-    app.add_typer(part.app)
+for part in (adding.app, listing.app, commands.looking, changing.app, bulk.app, moving.app, serving.app):
+    app.add_typer(everywhere(part))

@@ -1,4 +1,4 @@
-"""The commands that change a task."""
+"""The commands that give a task other values."""
 
 from typing import Annotated, Any
 
@@ -29,16 +29,25 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(
+    epilog="\b\nExamples:\n  duebell move sale-42 --in 1h30m\n"
+    "  duebell move sale-42 --due '2026-12-31 09:00' --timezone Europe/Berlin"
+)
 def move(
     id: Id, *, due: Due = None, in_: In = None, timezone: Timezone = None, as_json: AsJson = False
 ) -> None:
-    """Give a task another due date."""
+    """Give a task another due date. It must be scheduled, paused or running.
+
+    Of a recurring task, this moves the one occurrence that it stands at. A running attempt is not stopped.
+    """
     when = due_from(due, in_, timezone)
-    print_change(at.editor().move(id, due=when), at.now(), as_json=as_json)
+    print_change(at.editor().move(id, due=when), at.now(), as_json=as_json, zone=zone_from(timezone))
 
 
-@app.command()
+@app.command(
+    epilog="\b\nExamples:\n  duebell update report --schedule '0 8 * * 1-5' --timezone Europe/Berlin\n"
+    "  duebell update report --no-end --payload '{\"n\": 2}'"
+)
 def update(
     id: Id,
     *,
@@ -63,7 +72,9 @@ def update(
 ) -> None:
     """Change a task that is scheduled or paused; what is not given stays as it is.
 
-    Another schedule comes with its own time zone, start and end. `move` gives another due date.
+    Another schedule comes with its own time zone, start and end, and runs first when it comes next: a rate
+    at its --start, or now. A failed task can be given another payload or action, to be
+    retried then. `move` gives another due date.
     """
     zone = zone_from(timezone)
     given = {
@@ -92,33 +103,3 @@ def update(
     if payload is not None or payload_file is not None:
         changes["payload"] = payload_from(payload, payload_file)
     print_change(at.editor().update(id, **changes), at.now(), as_json=as_json)
-
-
-@app.command()
-def cancel(id: Id, *, as_json: AsJson = False) -> None:
-    """Never run a task; it is kept as history."""
-    print_change(at.editor().cancel(id), at.now(), as_json=as_json)
-
-
-@app.command()
-def pause(id: Id, *, as_json: AsJson = False) -> None:
-    """Take a scheduled task out of the queue until it is resumed."""
-    print_change(at.editor().pause(id), at.now(), as_json=as_json)
-
-
-@app.command()
-def resume(id: Id, *, as_json: AsJson = False) -> None:
-    """Put a paused task back in the queue."""
-    print_change(at.editor().resume(id), at.now(), as_json=as_json)
-
-
-@app.command()
-def retry(id: Id, *, as_json: AsJson = False) -> None:
-    """Run a failed task again, now."""
-    print_change(at.editor().retry(id), at.now(), as_json=as_json)
-
-
-@app.command("run-now")
-def run_now(id: Id, *, as_json: AsJson = False) -> None:
-    """Run a recurring task once more, now; or a task that runs once, now instead of when it is due."""
-    print_change(at.editor().run_now(id), at.now(), as_json=as_json)

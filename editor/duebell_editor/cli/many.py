@@ -1,121 +1,131 @@
-"""`duebell add --from`: tasks of a file of JSON lines, added together, with a bar."""
+"""Lines of JSON as tasks to add: each an object with the arguments of `Editor.add`."""
 
 import json
-import re
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-from duebell_editor import AddReport, NewTask
+from duebell_editor import NewTask
 from duebell_shared.errors import InvalidTask
-from duebell_shared.instants import parse
-from duebell_shared.wall_clock import instant_of
+from duebell_shared.new_task import new_task
 
-from .text import in_options, plain
+from ..recurring import new_recurrence
+from .times import instant
 
-__all__ = ["lines_named", "progress_bar", "show_report", "tasks_from"]
+__all__ = ["Line", "Reader", "check"]
 
 _TIMES = {"due", "start", "end"}
 _DURATIONS = {"in", "spread", "expires_after"}
 
-_PLACE = re.compile(r"tasks\[(\d+)\]")
 
-#: Failures beyond these are only counted.
-_SHOWN = 20
+class Line(NamedTuple):
+    """One line: its number, and the task that it is, or why it is none."""
+
+    number: int
+    task: NewTask | InvalidTask
+
+    @property
+    def id(self) -> str | None:
+        """The id it gives, as far as it gives one."""
+        return self.task.id if isinstance(self.task, NewTask) else None
 
 
-def tasks_from(file: str, zone: ZoneInfo | None) -> dict[int, NewTask]:
-    """The tasks of a file by line, `-` being stdin: each an object with the arguments of `Editor.add`.
+class Reader:
+    """Reads lines, one at a time: only ids are remembered, to notice one that comes twice.
 
-    Times are ISO-8601 text, in `zone` if they have no offset; `in`, `spread` and `expires_after` are seconds.
-    Raises InvalidTask with the line and the field, BadParameter.
+    Times without an offset are in `zone`; what has no id gets one of `id_prefix` and its line, if there is
+    such a prefix. Each is checked as the library would, so that what is read can be written.
     """
+
+    def __init__(
+        self, zone: ZoneInfo | None, id_prefix: str | None, now: datetime, *, warn: Callable[[str], None]
+    ) -> None:
+        self._zone = zone
+        self._id_prefix = id_prefix
+        self._now = now
+        self._warn = warn
+        self._lines: dict[int, int] = {}  # of each id's hash; equal ones of other ids are one in 10 billions
+        self.without_id = 0
+
+    def read(self, lines: Iterable[bytes]) -> Iterator[Line]:
+        """The lines that are not empty. A line feed ends them, and nothing else that may stand in text."""
+        for number, line in enumerate(lines, start=1):
+            text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if text.strip():
+                yield Line(number, self._read(number, text))
+
+    def _read(self, number: int, line: bytes) -> NewTask | InvalidTask:
+        try:
+            given = _object(line)
+            if given.get("id") is None and self._id_prefix is not None:
+                given["id"] = f"{self._id_prefix}{number}"
+            task = _task(given, self._zone, lambda why: self._warn(f"line {number}: {why}"))
+            check(task, self._now)
+            if task.id is None:
+                self.without_id += 1
+            elif (first := self._lines.setdefault(hash(task.id), number)) != number:
+                return InvalidTask("id", f"{task.id!r} is the id of line {first} too")
+        except InvalidTask as error:
+            return error
+        return task
+
+
+def check(task: NewTask, now: datetime) -> None:
+    """Raise InvalidTask for what the library would not add."""
+    new_task(
+        id="-" if task.id is None else task.id,
+        action=task.action,
+        due=task.due,
+        payload=task.payload,
+        now=now,
+        recurrence=new_recurrence(task.recurring, now),
+        spread=task.spread,
+        expires_after=task.expires_after,
+    )
+
+
+def _object(line: bytes) -> dict[str, Any]:
     try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    except OSError as error:
-        raise typer.BadParameter(f"cannot read {file}: {error.strerror}") from error
-    lines = enumerate(text.splitlines(), start=1)
-    return {number: _task(number, line, zone) for number, line in lines if line.strip()}
-
-
-@contextmanager
-def lines_named(tasks: dict[int, NewTask]) -> Iterator[None]:
-    """Have what the library says of `tasks[1]` say which line of the file that is."""
-    numbers = list(tasks)
-
-    def line(match: re.Match[str]) -> str:
-        return f"line {numbers[int(match[1])]}"
-
-    try:
-        yield
-    except InvalidTask as error:
-        field = re.sub(r"^tasks\[(\d+)\]\.", lambda match: f"{line(match)}: ", error.field)
-        raise type(error)(field, _PLACE.sub(line, error.reason)) from None
-
-
-@contextmanager
-def progress_bar(total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal; nothing elsewhere. What it gives is told how many are done."""
-    console = Console(stderr=True)
-    columns = (TextColumn("adding"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("", total=total)
-        yield lambda done: progress.update(bar, completed=done)
-
-
-def show_report(report: AddReport, tasks: dict[int, NewTask]) -> None:
-    """How many were added, and which were not and why."""
-    numbers = list(tasks)
-    print(f"{len(report.added):,} added, {len(report.failures):,} failed")
-    for failure in report.failures[:_SHOWN]:
-        print(plain(f"line {numbers[failure.index]}: {in_options(failure.error)}"), file=sys.stderr)
-    if report.failures[_SHOWN:]:
-        print(f"and {len(report.failures) - _SHOWN:,} more", file=sys.stderr)
-
-
-def _task(number: int, line: str, zone: ZoneInfo | None) -> NewTask:
-    place = f"line {number}"
-    try:
-        given = json.loads(line)
+        given = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidTask("", f"is not UTF-8: byte {error.start + 1} is wrong") from None
+    except RecursionError:
+        raise InvalidTask("", "is nested too deeply") from None
     except ValueError as error:
-        raise InvalidTask(place, f"is not JSON: {error}") from None
+        raise InvalidTask("", f"is not JSON: {error}") from None
     if not isinstance(given, dict):
-        raise InvalidTask(place, "must be an object with the arguments of a task")
-    fields = {name: _value(f"{place}: {name}", name, value, zone) for name, value in given.items()}
+        raise InvalidTask("", "must be an object with the arguments of a task")
+    return given
+
+
+def _task(given: dict[str, Any], zone: ZoneInfo | None, warn: Callable[[str], None]) -> NewTask:
+    fields = {name: _value(name, value, zone, warn) for name, value in given.items()}
     if "in" in fields and "due" in fields:
-        raise InvalidTask(f"{place}: in", "goes without a due date")
+        raise InvalidTask("in", "goes without a due date")
     if "in" in fields:
         fields["due"] = fields.pop("in")
     known = NewTask.__struct_fields__
     if unknown := [name for name in fields if name not in known]:
-        raise InvalidTask(f"{place}: {unknown[0]}", f"is not a field of a task; those are {', '.join(known)}")
+        raise InvalidTask(unknown[0], f"is not a field of a task; those are {', '.join(known)}, and in")
     if not isinstance(fields.get("action"), str):
-        raise InvalidTask(f"{place}: action", "is missing, or is not text")
+        raise InvalidTask("action", "is missing, or is not text")
     return NewTask(**fields)
 
 
-def _value(place: str, name: str, value: Any, zone: ZoneInfo | None) -> Any:
+def _value(name: str, value: Any, zone: ZoneInfo | None, warn: Callable[[str], None]) -> Any:
     if value is None or name not in _TIMES | _DURATIONS:
         return value
     if name in _DURATIONS:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InvalidTask(place, f"must be a number of seconds, not {value!r}")
+            raise InvalidTask(name, f"must be a number of seconds, not {value!r}")
         try:
             return timedelta(seconds=value)
         except (OverflowError, ValueError):
-            raise InvalidTask(place, f"{value} seconds are too many") from None
+            raise InvalidTask(name, f"{value} seconds are too many") from None
+    if not isinstance(value, str):
+        raise InvalidTask(name, f"{value!r} is not an ISO-8601 date and time, such as 2026-12-31T09:00Z")
     try:
-        naive = datetime.fromisoformat(value)
-        if naive.tzinfo is None and zone is None:
-            raise InvalidTask(place, f"{value} has no offset: end it with Z for UTC, or give --timezone")
-        return instant_of(naive, zone) if zone and naive.tzinfo is None else parse(value)
-    except (TypeError, ValueError):
-        raise InvalidTask(place, f"{value!r} is not an ISO-8601 time, such as 2026-12-31T09:00Z") from None
+        return instant(value, zone, lambda why: warn(f"{name}: {why}"))
+    except ValueError as error:
+        raise InvalidTask(name, str(error)) from None

@@ -1,6 +1,7 @@
 """The commands about a whole queue: out, in, and more lanes."""
 
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,8 @@ from duebell_shared.settings import Settings
 
 from ..editor import Editor
 from ..relane import relane as relane_queue
+from .exits import Exit
+from .text import in_options, plain
 
 __all__ = ["app"]
 
@@ -30,34 +33,40 @@ def export_queue() -> None:
         output.write(line + b"\n")
 
 
-@app.command("import")
+@app.command("import", epilog="\b\nExample:\n  duebell --profile old export | duebell --profile new import -")
 def import_queue(
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="What was exported. [standard input]")
-    ] = None,
+        str, typer.Argument(metavar="[FILE]", help="What was exported; - is standard input, as is none.")
+    ] = "-",
 ) -> None:
     """Add the tasks of an export, but for ids that are there already; so it can be repeated.
 
-    The exit status is 1 if one could not be written.
+    The exit status is 7 if some could not be written.
     """
     editor = Editor(backend=_backend())
 
     def say(done: int) -> None:
         print(f"{done:,} tasks", file=sys.stderr)
 
-    if file is None:
-        report = editor.import_tasks(sys.stdin.buffer, progress=say)
+    if file == "-":
+        report = editor.import_tasks(_without_mark(sys.stdin.buffer), progress=say)
     else:
         try:
-            with file.open("rb") as lines:
-                report = editor.import_tasks(lines, progress=say)
+            with Path(file).open("rb") as lines:
+                report = editor.import_tasks(_without_mark(lines), progress=say)
         except OSError as error:
             raise typer.BadParameter(f"cannot read {file}: {error.strerror}") from error
     print(f"{report.written:,} written, {report.there:,} there already, {len(report.failures):,} failed")
     for failure in report.failures[:10]:
-        print(f"{failure.id}: {failure.error}", file=sys.stderr)
+        print(plain(f"{failure.id}: {in_options(failure.error)}"), file=sys.stderr)
     if report.failures:
-        raise typer.Exit(1)
+        raise typer.Exit(Exit.SOME_FAILED)
+
+
+def _without_mark(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines, without what some programs put before UTF-8."""
+    for number, line in enumerate(lines):
+        yield line if number else line.removeprefix(b"\xef\xbb\xbf")
 
 
 @app.command()

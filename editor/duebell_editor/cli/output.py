@@ -4,25 +4,26 @@ The JSON is ASCII, one document to a line, with the names and values of the HTTP
 """
 
 import json
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import msgspec
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor import FailedAttempt, LastRun, Missed, Occurrence, Recurrence, Schedule, SchedulerStatus
+from duebell_editor import LastRun, Missed, Problem, Recurrence, Schedule, SchedulerStatus
 from duebell_shared.instants import render
 from duebell_shared.task import Status, Task
 
-from .text import local, plain, relative, when
+from .past import attempts_table, occurrences_table, times_table
+from .saying import warn
+from .tables import tasks_lines, tasks_table
+from .terminal import console, status_text
+from .text import local, plain, relative, when, without_code
 
 __all__ = [
-    "console",
     "print_change",
     "print_json",
     "show_diagnosis",
@@ -33,17 +34,7 @@ __all__ = [
     "status_facts",
     "status_json",
     "task_json",
-    "tasks_table",
 ]
-
-_STYLES = {
-    Status.RUNNING: "cyan",
-    Status.PAUSED: "yellow",
-    Status.DONE: "green",
-    Status.FAILED: "red",
-    Status.CANCELLED: "dim",
-    Status.EXPIRED: "yellow",
-}
 
 _MISSED = {
     Missed.ONCE: "are made up for once",
@@ -51,8 +42,8 @@ _MISSED = {
     Missed.SKIP: "are skipped",
 }
 
-#: When nobody looks, a line is as long as it is: what is cut or wrapped cannot be searched or copied.
-_UNLIMITED = 100_000
+#: A due date that passed longer ago than this was most likely not meant.
+_LONG_AGO = timedelta(minutes=5)
 
 
 def task_json(task: Task) -> dict[str, Any]:
@@ -77,49 +68,44 @@ def print_json(document: Mapping[str, Any]) -> None:
     print(json.dumps(document, default=render))
 
 
-def print_change(task: Task, now: datetime, *, as_json: bool) -> None:
-    """What a task is now: in one line for people, or all of it."""
+def print_change(task: Task, now: datetime, *, as_json: bool, zone: ZoneInfo | None = None) -> None:
+    """What a task is now: in one line for people, in the zone that they gave as well; or all of it."""
+    if task.status is Status.SCHEDULED and task.due < now - _LONG_AGO and not task.attempt:
+        warn(f"{task.id}: its due date, {local(task.due)}, was {relative(task.due, now)}: it runs at once")
     if as_json:
         print_json(task_json(task))
         return
-    line = Text.assemble(task.id, ": ", _status(task.status), f", {task.action} due {when(task.due, now)}")
+    due = f"{when(task.due, now)}{_elsewhere(task.due, zone or _zone_of(task))}"
+    line = Text.assemble(task.id, ": ", status_text(task.status), f", {task.action} due {due}")
     console().print(line, soft_wrap=True)
 
 
-def show_tasks(tasks: Iterable[Task], now: datetime) -> None:
-    """Tasks as a table, or that there are none."""
-    table = tasks_table(tasks, now)
-    console().print(table if table.row_count else "no tasks")
+def _zone_of(task: Task) -> ZoneInfo | None:
+    return ZoneInfo(task.recurrence.schedule.timezone) if task.recurrence else None
 
 
-def tasks_table(tasks: Iterable[Task], now: datetime) -> Table:
-    """Tasks as a table, their times in the local zone."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("due", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("id", overflow="fold")
-    table.add_column("action", overflow="fold")
-    table.add_column("status", no_wrap=True)
-    for task in tasks:
-        status = _status(task.status)
-        if task.attempt:
-            status.append(f" (attempt {task.attempt})")
-        table.add_row(local(task.due), relative(task.due, now), Text(task.id), Text(task.action), status)
-    return table
+def _elsewhere(instant: datetime, zone: ZoneInfo | None) -> str:
+    """What clocks show in this zone, if it is not what they show here."""
+    if zone is None or instant.astimezone().utcoffset() == instant.astimezone(zone).utcoffset():
+        return ""
+    return f", {instant.astimezone(zone):%Y-%m-%d %H:%M:%S} in {zone.key}"
+
+
+def show_tasks(tasks: Sequence[Task], now: datetime) -> None:
+    """Tasks as a table for people, and as lines when nobody looks."""
+    out = console()
+    if out.is_terminal:
+        out.print(tasks_table(tasks, now, out.width, encoding=out.encoding))
+    else:
+        for line in tasks_lines(tasks):
+            print(line)
 
 
 def show_preview(schedule: Schedule, occurrences: Iterable[datetime], now: datetime) -> None:
     """A schedule in words, and its next times, as clocks show them in its time zone and here."""
     out = console()
     out.print(Text(schedule.describe(), style="bold"))
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column(schedule.timezone, no_wrap=True)
-    table.add_column("here", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for instant in occurrences:
-        there = instant.astimezone(ZoneInfo(schedule.timezone))
-        table.add_row(f"{there:%a %Y-%m-%d %H:%M:%S %z}", local(instant), relative(instant, now))
-    out.print(table)
+    out.print(times_table(occurrences, schedule.timezone, now, out.width))
 
 
 def show_task(task: Task, now: datetime) -> None:
@@ -127,7 +113,7 @@ def show_task(task: Task, now: datetime) -> None:
     rows: dict[str, str | Text] = {
         "id": Text(task.id),
         "action": Text(task.action),
-        "status": _status(task.status),
+        "status": status_text(task.status),
         "due": when(task.due, now),
         "next look": when(task.queued, now),
         "attempt": str(task.attempt),
@@ -149,11 +135,12 @@ def show_task(task: Task, now: datetime) -> None:
         rows["failure"] = Text(plain(f"{task.failure.type}: {task.failure.message}"), style="red")
         if task.failure.traceback:
             rows["traceback"] = Text(plain(task.failure.traceback.rstrip()))
-    console().print(_facts(rows))
+    out = console()
+    out.print(_facts(rows))
     if task.failures:
-        console().print(_failures(task.failures))
+        out.print("", attempts_table(task.failures, out.width), sep="\n")
     if task.occurrences:
-        console().print(_history(task.occurrences))
+        out.print("", occurrences_table(task.occurrences, out.width), sep="\n")
 
 
 def show_status(status: SchedulerStatus, now: datetime) -> None:
@@ -177,7 +164,7 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         "precision": f"to the {status.precision}",
     }
     for number, problem in enumerate(status.problems, start=1):
-        rows[f"problem {number}"] = Text(plain(str(problem)), style="red")
+        rows[f"problem {number}"] = Text(without_code(plain(str(problem))), style="red")
     return _facts(rows)
 
 
@@ -186,14 +173,17 @@ def _last_run(run: LastRun, now: datetime) -> Text:
     return Text(f"{when(run.finished_at, now)}: {run.done} done, {run.failed} failed{late}")
 
 
-def show_diagnosis(status: SchedulerStatus) -> None:
-    """What is wrong, each with the way out."""
+def show_diagnosis(status: SchedulerStatus, mended: Iterable[Problem] = ()) -> None:
+    """What was mended, and what is wrong, each with the way out."""
     out = console()
+    for problem in mended:
+        out.print(Text(f"mended: {without_code(plain(problem.what))}", style="green"))
     if status.healthy:
         out.print(Text("healthy: nothing is wrong", style="green"))
     for problem in status.problems:
+        can_be_mended = " (--fix does)" if problem.mendable else ""
         out.print(Text(plain(problem.what), style="red"))
-        out.print(Text(f"  {plain(problem.way_out)}{' (--fix does)' if problem.mendable else ''}"))
+        out.print(Text(f"  {without_code(plain(problem.way_out))}{can_be_mended}"))
 
 
 def _recurrence(recurrence: Recurrence, now: datetime) -> dict[str, str | Text]:
@@ -209,41 +199,6 @@ def _recurrence(recurrence: Recurrence, now: datetime) -> dict[str, str | Text]:
     }
 
 
-def _failures(attempts: Iterable[FailedAttempt]) -> Table:
-    """The attempts that failed, the latest first."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for column in ("failed attempt", "due", "started", "ended"):
-        table.add_column(column, no_wrap=True)
-    table.add_column("failure", overflow="fold")
-    for one in reversed([*attempts]):
-        started, finished = (local(at) if at else "-" for at in (one.started_at, one.finished_at))
-        failure = Text(plain(f"{one.type}: {one.message}"))
-        table.add_row(str(one.attempt), local(one.due), started, finished, failure)
-    return table
-
-
-def _history(occurrences: Iterable[Occurrence]) -> Table:
-    """The occurrences that are over, the latest first."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for column in ("due", "result", "attempts", "late", "missed"):
-        table.add_column(column, no_wrap=True)
-    table.add_column("failure", overflow="fold")
-    for one in reversed([*occurrences]):
-        late = "-" if one.lateness_ms is None else f"{one.lateness_ms / 1000:,.1f} s"
-        result = f"{one.result}{' (extra)' if one.extra else ''}"
-        row = (local(one.due), result, str(one.attempts), late, str(one.missed or ""))
-        table.add_row(*row, Text(plain(one.failure or "")))
-    return table
-
-
-def console() -> Console:
-    """A console that takes no text for markup, and has colour on a terminal only."""
-    made = Console(markup=False, highlight=False, emoji=False)
-    if not made.is_terminal:
-        made.width = _UNLIMITED
-    return made
-
-
 def _facts(rows: Mapping[str, str | Text]) -> Table:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
@@ -251,7 +206,3 @@ def _facts(rows: Mapping[str, str | Text]) -> Table:
     for name, value in rows.items():
         grid.add_row(name, value)
     return grid
-
-
-def _status(status: Status) -> Text:
-    return Text(status.value, style=_STYLES.get(status, ""))

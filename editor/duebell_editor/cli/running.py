@@ -1,5 +1,7 @@
 """Running an app of commands as a program: errors are one line, and the exit status says how it went."""
 
+import contextlib
+import io
 import logging
 import os
 import sys
@@ -8,9 +10,8 @@ from typing import NoReturn
 
 import typer
 
-from duebell_shared.errors import DuebellError
-
-from .text import in_options, plain
+from .complaining import complain
+from .exits import Exit, exit_of
 
 __all__ = ["run", "say_more"]
 
@@ -25,25 +26,42 @@ def say_more() -> None:
 
 
 def run(app: typer.Typer) -> NoReturn:
-    """Run the command that `sys.argv` names, and exit.
+    """Run the command that `sys.argv` names, and exit with one of the statuses of `Exit`.
 
-    0 done · 1 a DuebellError, in one line on stderr, or the command's own "no" · 2 wrong usage ·
-    130 interrupted. When whoever reads the output goes away (`duebell list | head`), it ends quietly.
+    No error leaves as a traceback. When whoever reads the output goes away (`duebell list | head`), it ends
+    quietly.
     """
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show an id shows it as escapes: what was done must not fail when it is told.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
-        try:
-            app()
-        finally:
+        status = app(prog_name=Path(sys.argv[0]).name, standalone_mode=False)
+        if sys.stdout:
             sys.stdout.flush()
-    except DuebellError as error:
-        _LOG.debug("the error, and what led to it:", exc_info=True)
-        print("error:", plain(in_options(error)), file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
     except BrokenPipeError:
-        # What is still buffered has nowhere to go; the interpreter would complain of it at exit.
-        with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        sys.exit(1)
-    sys.exit(0)
+        status = Exit.FAILURE
+    except typer.Abort as error:  # a question that was not answered with yes
+        is_interrupted = isinstance(error.__cause__, KeyboardInterrupt)
+        status = Exit.INTERRUPTED if is_interrupted else Exit.FAILURE
+        print("nothing was done", file=sys.stderr)
+    except KeyboardInterrupt:
+        status = Exit.INTERRUPTED
+    except Exception as error:  # noqa: BLE001 (whatever it is, it is told in one line)
+        _LOG.debug("the error, and what led to it:", exc_info=True)
+        with contextlib.suppress(OSError):
+            complain(error)
+        status = exit_of(error)
+    _give_up_what_cannot_be_written()
+    sys.exit(int(status) if isinstance(status, int) else Exit.DONE)
+
+
+def _give_up_what_cannot_be_written() -> None:
+    """What is still buffered may have nowhere to go; the interpreter would complain of it at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream:
+                stream.flush()
+        except OSError:
+            with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("w") as nowhere:
+                os.dup2(nowhere.fileno(), stream.fileno())

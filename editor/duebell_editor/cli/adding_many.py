@@ -1,0 +1,201 @@
+"""`duebell add --from`: a file of JSON lines added in chunks, with a bar, and what came of it."""
+
+import itertools
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+from zoneinfo import ZoneInfo
+
+import typer
+
+from duebell_editor import AddReport, Editor, IfExists
+from duebell_shared.errors import AwsError, DuebellError, InvalidInput, InvalidTask, NotArmed, TaskExists
+
+from .exits import Exit
+from .many import Line, Reader
+from .progress import bar
+from .saying import warn
+from .text import in_options, plain, without_code
+
+__all__ = ["Given", "add_many"]
+
+#: Lines that are written before the next are read.
+_CHUNK = 500
+
+#: Failures beyond these are only counted, for people.
+_SHOWN = 20
+
+
+class Given(NamedTuple):
+    """How the lines are to be understood."""
+
+    zone: ZoneInfo | None
+    id_prefix: str | None
+    if_exists: IfExists
+
+
+@dataclass
+class _Tally:
+    """What came of the lines so far."""
+
+    added: int = 0
+    there_already: int = 0
+    failures: list[tuple[Line, str]] = field(default_factory=list)
+
+    def fail(self, line: Line, error: DuebellError) -> None:
+        if isinstance(error, InvalidInput):
+            why = without_code(f"{error.field}: {error.reason}" if error.field else error.reason)
+        else:
+            why = in_options(error)
+        self.failures.append((line, plain(" ".join(why.split("\n")))))
+
+
+def add_many(editor: Editor, file: str, given: Given, *, now: datetime, as_json: bool) -> None:
+    """Add what the lines of a file, or `-`, standard input, say. Exits with 7 when some could not be added.
+
+    A file is checked before anything of it is written. What comes through a pipe can be read only once.
+    """
+    tally = _Tally()
+    is_checked = file != "-" and not _is_a_pipe(file)
+    total = None
+    if is_checked:
+        total = _check(file, given, now, tally)
+        if tally.failures:
+            _tell(tally, as_json=as_json)
+            some = f"{len(tally.failures):,} of the lines" if tally.failures[1:] else "a line"
+            raise typer.BadParameter(f"{some} cannot be right; nothing was added")
+    reader = Reader(given.zone, given.id_prefix, now, warn=(lambda _: None) if is_checked else warn)
+    try:
+        with _opened(file) as lines, bar("adding", total) as progress:
+            _add(editor, reader.read(lines), given.if_exists, tally, progress)
+    except (KeyboardInterrupt, DuebellError):
+        warn(f"broken off; {_how_to_repeat(reader)}")
+        _tell(tally, as_json=as_json)
+        raise
+    if not is_checked:
+        _warn_of_repeating(reader)
+    _tell(tally, as_json=as_json)
+    if tally.failures:
+        raise typer.Exit(Exit.SOME_FAILED)
+
+
+def _check(file: str, given: Given, now: datetime, tally: _Tally) -> int:
+    """How many lines there are; those that cannot be right are failures."""
+    reader = Reader(given.zone, given.id_prefix, now, warn=warn)
+    total = 0
+    with _opened(file) as lines, bar("checking", None) as progress:
+        for line in reader.read(lines):
+            total += 1
+            if isinstance(line.task, InvalidTask):
+                tally.fail(line, line.task)
+            if total % _CHUNK == 0:
+                progress(total)
+    if not tally.failures:
+        _warn_of_repeating(reader)
+    return total
+
+
+def _add(
+    editor: Editor,
+    lines: Iterator[Line],
+    if_exists: IfExists,
+    tally: _Tally,
+    progress: Callable[[int], None],
+) -> None:
+    done = 0
+    while chunk := list(itertools.islice(lines, _CHUNK)):
+        for line in chunk:
+            if isinstance(line.task, InvalidTask):
+                tally.fail(line, line.task)
+        _write(editor, [line for line in chunk if not isinstance(line.task, InvalidTask)], if_exists, tally)
+        done += len(chunk)
+        progress(done)
+
+
+def _write(editor: Editor, lines: Sequence[Line], if_exists: IfExists, tally: _Tally) -> None:
+    """Add these. Those to be kept are added a second time: the first tells which of them were there."""
+    keeps = if_exists is IfExists.KEEP
+    report, trouble = _insert(editor, lines, IfExists.FAIL if keeps else if_exists)
+    tally.added += len(report.added)
+    there: list[Line] = []
+    for failure in report.failures:
+        line = lines[failure.index]
+        if keeps and isinstance(failure.error, TaskExists):
+            there.append(line)
+        else:
+            tally.fail(line, failure.error)
+    if trouble is None and there:
+        report, trouble = _insert(editor, there, IfExists.KEEP)
+        tally.there_already += len(report.added)
+        for failure in report.failures:
+            tally.fail(there[failure.index], failure.error)
+    if trouble:
+        raise trouble
+    if lines and len(report.failures) == len(lines) and isinstance(report.failures[0].error, AwsError):
+        raise report.failures[0].error  # AWS is away: the other lines would fare no better
+
+
+def _insert(editor: Editor, lines: Sequence[Line], if_exists: IfExists) -> tuple[AddReport, NotArmed | None]:
+    """What was stored, and what is wrong when that is not rung for."""
+    tasks = [line.task for line in lines if not isinstance(line.task, InvalidTask)]
+    try:
+        return editor.add_many(tasks, if_exists=if_exists), None
+    except NotArmed as error:
+        report = error.report
+        return report if isinstance(report, AddReport) else AddReport(added=()), error
+
+
+def _tell(tally: _Tally, *, as_json: bool) -> None:
+    """How many were added, and which were not and why."""
+    if as_json:
+        failures = [{"line": line.number, "id": line.id, "detail": why} for line, why in tally.failures]
+        document = {"added": tally.added, "there_already": tally.there_already, "failures": failures}
+        print(json.dumps(document))
+        return
+    there = f"{tally.there_already:,} there already, " if tally.there_already else ""
+    print(f"{tally.added:,} added, {there}{len(tally.failures):,} failed")
+    sys.stdout.flush()
+    for line, why in tally.failures[:_SHOWN]:
+        print(f"line {line.number}: {why}", file=sys.stderr)
+    if tally.failures[_SHOWN:]:
+        print(f"and {len(tally.failures) - _SHOWN:,} more", file=sys.stderr)
+
+
+def _warn_of_repeating(reader: Reader) -> None:
+    if reader.without_id:
+        some = f"{reader.without_id:,} lines have" if reader.without_id > 1 else "a line has"
+        warn(
+            f"{some} no id: if this were repeated, they would be added again; --id-prefix TEXT makes ids of "
+            f"their line numbers"
+        )
+
+
+def _how_to_repeat(reader: Reader) -> str:
+    if reader.without_id:
+        return (
+            "lines without an id would be added again if this were repeated: leave out those that are stored"
+        )
+    return "repeat it with --if-exists keep: what is stored already stays as it is"
+
+
+def _is_a_pipe(file: str) -> bool:
+    path = Path(file)
+    return path.exists() and not path.is_file()
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[BinaryIO]:
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        lines = Path(file).open("rb")  # noqa: SIM115 (closed below)
+    except OSError as error:
+        raise typer.BadParameter(f"cannot read {file}: {error.strerror}") from error
+    with lines:
+        yield lines

@@ -1,0 +1,144 @@
+"""One change to many tasks: counted, asked about, done some at a time, and told."""
+
+import itertools
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import typer
+
+from duebell_editor import AwsError, Editor, Task
+
+from ..bulk import BulkFailure, BulkReport, Verb, change_all, find_all
+from ..filtering import Filter
+from .exits import Exit
+from .progress import bar
+from .saying import warn
+from .text import in_options, plain
+
+__all__ = ["How", "change_found", "change_named", "change_one"]
+
+#: Tasks that are changed before the next are begun with.
+_CHUNK = 200
+
+#: Failures beyond these are only counted, for people.
+_SHOWN = 20
+
+_DONE = {
+    Verb.PAUSE: "paused",
+    Verb.RESUME: "resumed",
+    Verb.CANCEL: "cancelled",
+    Verb.RETRY: "set to be retried now",
+    Verb.RUN: "set to run now",
+}
+
+
+class How(NamedTuple):
+    """What is to be done to them, and how it is gone about."""
+
+    verb: Verb
+    dry_run: bool
+    yes: bool
+    as_json: bool
+
+
+def change_one(editor: Editor, verb: Verb, id: str) -> Task:
+    """Do it to this task; raises what it does not allow."""
+    report = change_all(editor, verb, [id])
+    if report.failures:
+        raise report.failures[0].error
+    return report.changed[0]
+
+
+def change_named(editor: Editor, ids: Sequence[str], how: How) -> None:
+    """Do it to the tasks with these ids. They were named, so nobody is asked."""
+    named = tuple(dict.fromkeys(_read(ids)))
+    _change(editor, named, how, is_all=True)
+
+
+def change_found(editor: Editor, which: Filter, how: How) -> None:
+    """Do it to what the filter finds, when someone has agreed to how many these are."""
+    ids, is_all = find_all(editor.queue, which)
+    if ids and not how.dry_run and not how.yes:
+        _ask(f"{_count(len(ids))}{'' if is_all else ', and there are more,'} would be {_DONE[how.verb]}")
+    _change(editor, ids, how, is_all=is_all)
+
+
+def _read(ids: Sequence[str]) -> Iterator[str]:
+    """The ids, those on standard input for a `-`. Of a line of `duebell list` in a pipe, the id is taken."""
+    for id in ids:
+        if id != "-":
+            yield id
+            continue
+        for line in sys.stdin.buffer:
+            text = line.decode(errors="replace").rstrip("\r\n").partition("\t")[0]
+            if text:
+                yield text
+
+
+def _ask(what: str) -> None:
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise typer.BadParameter(f"{what}: give --yes to do it, or --dry-run to count only")
+    typer.confirm(f"{what}. Do it?", abort=True, err=True)
+
+
+def _change(editor: Editor, ids: Sequence[str], how: How, *, is_all: bool) -> None:
+    if how.dry_run:
+        _tell(how, len(ids), BulkReport(changed=()), is_all=is_all)
+        return
+    changed: list[Task] = []
+    failures: list[BulkFailure] = []
+    rest = iter(ids)
+    with bar(how.verb, len(ids)) as progress:
+        try:
+            while chunk := list(itertools.islice(rest, _CHUNK)):
+                part = change_all(editor, how.verb, chunk)
+                changed += part.changed
+                failures += part.failures
+                progress(len(changed) + len(failures))
+                if len(part.failures) == len(chunk) and isinstance(part.failures[-1].error, AwsError):
+                    warn("broken off, as AWS answers none of them: repeat it later")
+                    break
+        except KeyboardInterrupt:
+            warn("broken off: some that are not told here may be changed too")
+            _tell(how, len(ids), BulkReport(changed=tuple(changed), failures=tuple(failures)), is_all=is_all)
+            raise
+    _tell(how, len(ids), BulkReport(changed=tuple(changed), failures=tuple(failures)), is_all=is_all)
+    if failures:
+        raise typer.Exit(Exit.SOME_FAILED)
+
+
+def _tell(how: How, found: int, report: BulkReport, *, is_all: bool) -> None:
+    """What was done; as JSON, what the HTTP editor's bulk answers."""
+    failures = [(one.id, plain(in_options(one.error))) for one in report.failures]
+    if how.as_json:
+        document = {
+            "found": found,
+            "is_all": is_all,
+            "dry_run": how.dry_run,
+            "changed": [task.id for task in report.changed],
+            "failures": [{"id": id, "detail": why} for id, why in failures],
+        }
+        print(json.dumps(document))
+        return
+    if how.dry_run:
+        print(f"{_count(found)} would be {_DONE[how.verb]}; nothing was changed")
+    else:
+        print(f"{_count(len(report.changed))} {_DONE[how.verb]}, {len(failures):,} failed")
+    sys.stdout.flush()
+    if not is_all:
+        print("there are more than these: repeat it, or take more with --limit", file=sys.stderr)
+    _tell_failures(failures)
+
+
+def _tell_failures(failures: Iterable[tuple[str, str]]) -> None:
+    told = list(failures)
+    for id, why in told[:_SHOWN]:
+        print(why if repr(id) in why else f"{plain(id)}: {why}", file=sys.stderr)
+    if told[_SHOWN:]:
+        print(f"and {len(told) - _SHOWN:,} more", file=sys.stderr)
+
+
+def _count(number: int) -> str:
+    return "1 task" if number == 1 else f"{number:,} tasks"

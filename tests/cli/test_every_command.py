@@ -1,6 +1,5 @@
 """What goes for every command, and the one that goes on."""
 
-import os
 from unittest import mock
 
 import pytest
@@ -9,19 +8,6 @@ from duebell_editor import Editor
 from duebell_editor.cli import watching
 from duebell_shared import errors
 from tests.cli.program import Duebell
-
-
-def test_where_aws_is_can_be_said(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL"):
-        monkeypatch.setenv(name, "before")
-    given = ("--profile", "p", "--region", "mars-north-1", "--endpoint-url", "http://127.0.0.1:1")
-    assert duebell(*given, "preview", "rate(1 hour)").status == 0
-    assert [os.environ[name] for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION")] == [
-        "p",
-        "mars-north-1",
-        "mars-north-1",
-    ]
-    assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
 
 
 def test_watch_looks_again_and_again(

@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -61,3 +63,44 @@ def test_its_help_has_no_colour_in_a_pipe() -> None:
     done = python(code, "--help")
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
+
+
+DUEBELL = "import sys; sys.argv[0] = 'duebell'; from duebell_infra.cli import main; main()"
+
+
+def test_a_program_that_cannot_be_imported_is_one_line(tmp_path: Path) -> None:
+    done = python(DUEBELL, "run", "--actions", "nope:worker")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: --actions nope:worker cannot be imported: ModuleNotFoundError: No module named 'nope'\n"
+    )
+
+
+def test_a_profile_that_is_not_there_is_one_line() -> None:
+    done = python(DUEBELL, "--profile", "nope", "list")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: The config profile (nope) could not be found: see `aws configure list-profiles`\n"
+    )
+
+
+def test_a_bundle_goes_into_a_folder_that_is_there(tmp_path: Path) -> None:
+    done = python(DUEBELL, "bundle", "--actions", "a:b", "-o", str(tmp_path / "no" / "worker.zip"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no folder" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_a_terminal_cannot_show_is_shown_as_escapes() -> None:
+    code = "import sys; sys.argv[0] = 'x'; from duebell_editor.cli import run; import typer\n"
+    code += "app = typer.Typer()\n@app.command()\ndef say() -> None:\n    print('a\\u21bb')\nrun(app)"
+    with mock.patch.dict(os.environ, {"PYTHONIOENCODING": "ascii"}):
+        done = python(code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "a\\u21bb\n", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has it")
+def test_output_that_cannot_be_written_is_told_in_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = python(DUEBELL, "preview", "rate(1 hour)", stdout=full.fileno())
+    assert (done.returncode, done.stderr) == (1, "error: No space left on device\n")

@@ -17,7 +17,7 @@ from .progress import bar
 from .saying import warn
 from .text import in_options, plain
 
-__all__ = ["How", "change_found", "change_named", "change_one"]
+__all__ = ["How", "change_found", "change_named", "change_one", "is_asked"]
 
 #: Tasks that are changed before the next are begun with.
 _CHUNK = 200
@@ -77,8 +77,13 @@ def _read(ids: Sequence[str]) -> Iterator[str]:
                 yield text
 
 
+def is_asked() -> bool:
+    """Whether someone is there to answer a question."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def _ask(what: str) -> None:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_asked():
         raise typer.BadParameter(f"{what}: give --yes to do it, or --dry-run to count only")
     typer.confirm(f"{what}. Do it?", abort=True, err=True)
 

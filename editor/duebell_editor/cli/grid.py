@@ -42,7 +42,7 @@ class Grid:
         for heading, size in zip(self.headings, widths, strict=True):
             table.add_column(heading, no_wrap=True, overflow="ellipsis", width=size)
         for row in self.rows:
-            table.add_row(*row)
+            table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
         return table
 
     @property

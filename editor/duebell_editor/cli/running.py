@@ -5,6 +5,7 @@ import io
 import logging
 import os
 import sys
+import traceback
 from pathlib import Path
 from typing import NoReturn
 
@@ -48,8 +49,9 @@ def run(app: typer.Typer) -> NoReturn:
     except KeyboardInterrupt:
         status = Exit.INTERRUPTED
     except Exception as error:  # noqa: BLE001 (whatever it is, it is told in one line)
-        _LOG.debug("the error, and what led to it:", exc_info=True)
         with contextlib.suppress(OSError):
+            if _LOG.isEnabledFor(logging.DEBUG):
+                traceback.print_exc()
             complain(error)
         status = exit_of(error)
     _give_up_what_cannot_be_written()

@@ -28,6 +28,7 @@ class _Detail(NamedTuple):
     far: bool
     time: Callable[[datetime], str]
     more: bool = True
+    why: bool = True
 
 
 #: What is left out first says the least.
@@ -36,6 +37,7 @@ _DETAILS = (
     _Detail(far=False, time=local),
     _Detail(far=False, time=short),
     _Detail(far=False, time=short, more=False),
+    _Detail(far=False, time=short, more=False, why=False),
 )
 
 
@@ -79,7 +81,9 @@ def _grid(tasks: Sequence[Task], now: datetime, mark: str, detail: _Detail) -> G
         columns[""] = [_far(task, now) for task in tasks]
     if any(task.finished_at for task in tasks):
         columns["ended"] = [detail.time(task.finished_at) if task.finished_at else "" for task in tasks]
-    if has_failures := any(task.failure for task in tasks):
+    # Of a task that goes on, why it failed last can be left out; of one that has failed, it is what matters.
+    why = [task for task in tasks if task.failure and (detail.why or task.finished_at)]
+    if has_failures := bool(why):
         columns["error"] = [Text(_failure(task), style="red") for task in tasks]
     return Grid(tuple(columns), tuple(zip(*columns.values(), strict=True)), may_be_cut=has_failures)
 

@@ -1,0 +1,132 @@
+"""Errors are one line, or one JSON object; each kind has its exit status; none is a traceback."""
+
+import json
+import logging
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from botocore.exceptions import BotoCoreError, ProfileNotFound
+
+from duebell_editor import Editor
+from duebell_editor.cli import at
+from duebell_editor.cli.exits import exit_of
+from duebell_infra.errors import DeployFailed
+from duebell_shared import errors
+from tests.cli.program import Duebell, lines
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.InvalidTask("due", "is missing"), 2),
+        (errors.InvalidSettings("DUEBELL_LANES", "is wrong"), 2),
+        (ProfileNotFound(profile="nope"), 2),
+        (errors.TaskNotFound("a"), 3),
+        (errors.TaskExists("a"), 4),
+        (errors.TaskConflict("it is done"), 4),
+        (errors.TaskChanged("a", expected=1, rev=2), 4),
+        (errors.AwsRefused("no"), 5),
+        (errors.AwsUnavailable("away"), 5),
+        (errors.NotDeployed("no table"), 5),
+        (errors.NotArmed("stored"), 5),
+        (BotoCoreError(), 5),
+        (errors.UnreadableTask("a", "odd"), 1),
+        (DeployFailed("the bundle is too large"), 1),
+        (ZeroDivisionError(), 1),
+    ],
+)
+def test_each_kind_of_error_has_its_status(duebell: Duebell, error: Exception, status: int) -> None:
+    with mock.patch.object(at, "editor", side_effect=error):
+        outcome = duebell("status")
+    assert (outcome.status, outcome.out) == (status, "")
+    assert outcome.err.startswith("error: ")
+    assert outcome.err.count("\n") == 1
+    assert "Traceback" not in outcome.err
+
+
+def test_what_aws_says_to_a_deployment_counts_as_of_aws() -> None:
+    failed = DeployFailed("creating the stack")
+    failed.__cause__ = BotoCoreError()
+    assert exit_of(failed) == 5
+
+
+def test_an_error_nobody_foresaw_is_one_line_until_more_is_asked_for(duebell: Duebell) -> None:
+    with mock.patch.object(at, "editor", side_effect=ZeroDivisionError("by zero")):
+        outcome = duebell("status")
+        assert outcome == (1, "", "error: unexpected, ZeroDivisionError: by zero (--verbose shows where)\n")
+        assert "Traceback" in duebell("status", "--verbose").err
+    logging.getLogger("duebell").setLevel(logging.NOTSET)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("show", "nope"), {"type": "task-not-found", "id": "nope"}),
+        (("add", "x", "--in", "1h", "--id", "a"), {"type": "task-exists", "id": "a"}),
+        (("add", "x", "--in", "9999w"), {"type": "invalid-task", "field": "due"}),
+        (("add", "x", "--in", "soon"), {"type": "usage"}),
+        (("list", "--status", "lost"), {"type": "usage"}),
+        (("list", "--cursor", "?"), {"type": "invalid-query", "field": "cursor"}),
+        (("cancel", "done"), {"type": "task-conflict"}),
+    ],
+)
+def test_with_json_an_error_is_one_object(
+    duebell: Duebell, arguments: tuple[str, ...], expected: dict[str, str]
+) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "a")
+    duebell("add", "x", "--in", "1h", "--id", "done")
+    duebell("cancel", "done")
+    outcome = duebell(*arguments, "--json")
+    assert outcome.out == ""
+    [document] = lines(outcome.err)
+    detail = document["error"].pop("detail")
+    assert document == {"error": expected}
+    assert detail in duebell(*arguments).err
+
+
+def test_what_comes_after_two_dashes_asks_for_no_json(duebell: Duebell) -> None:
+    assert duebell("show", "--", "--json").err.startswith("error: there is no task '--json'")
+
+
+def test_odd_input_of_a_file_is_told_in_one_line(duebell: Duebell, tmp_path: Path) -> None:
+    file = tmp_path / "payload.json"
+    for content, reason in (
+        (b'"\xff"', "the payload is not UTF-8: byte 2 is wrong"),
+        (b"[" * 100_000, "the payload is nested too deeply"),
+        (b"{", "the payload is not JSON"),
+    ):
+        file.write_bytes(content)
+        status, out, err = duebell("add", "x", "--in", "1h", "--payload-file", str(file))
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert reason in err
+    # And the mark that some programs put before UTF-8 is no part of it
+    file.write_bytes(b'\xef\xbb\xbf{"n": 1}')
+    outcome = duebell("add", "x", "--in", "1h", "--payload-file", str(file), "--json")
+    assert json.loads(outcome.out)["payload"] == {"n": 1}
+
+
+def test_what_is_wrong_is_named_as_the_command_line_does(duebell: Duebell, editor: Editor) -> None:
+    # Given a way out that the library has for programs
+    with mock.patch.object(editor, "add", side_effect=errors.NotArmed("call ensure_armed() to try again")):
+        _, _, err = duebell("add", "x", "--in", "1h")
+    # Then it is told as one for a terminal
+    assert err == "error: `duebell doctor --fix` tries again\n"
+
+
+def test_help_says_the_statuses_and_the_version_can_be_asked_for(duebell: Duebell) -> None:
+    assert "3    there is no such task" in duebell("-h").out
+    assert duebell("--version").out.startswith("duebell")
+    outcome = duebell()
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "Commands:" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "command", ["add", "list", "preview", "watch", "move", "update", "cancel", "pause", "resume", "retry"]
+)
+def test_each_command_has_an_example(duebell: Duebell, command: str) -> None:
+    status, out, _ = duebell(command, "-h")
+    assert status == 0
+    assert f"  duebell {command} " in out
+    assert "--region" in out

@@ -1,0 +1,167 @@
+"""`add --from`: checked before anything is written, or added as it comes; repeated without harm."""
+
+import json
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_editor.cli import adding_many
+from duebell_shared import errors
+from tests.cli.program import Duebell, lines
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "tasks.jsonl"
+
+
+def line(id: str | None = None, **more: object) -> str:
+    return json.dumps({"action": "x", "in": 3600, **({"id": id} if id else {}), **more}, ensure_ascii=False)
+
+
+def test_all_bad_lines_of_a_file_are_told_and_nothing_is_added(
+    duebell: Duebell, editor: Editor, file: Path
+) -> None:
+    # Given a file with a good line and thirty that cannot be right
+    file.write_text("\n".join([line("good"), *['{"action": 7}'] * 30]))
+    # When it is added
+    status, out, err = duebell("add", "--from", str(file))
+    # Then twenty are told with their numbers, the rest are counted, and nothing was added
+    told = err.splitlines()
+    assert (status, out) == (2, "0 added, 30 failed\n")
+    assert told[0] == "line 2: action: is missing, or is not text"
+    assert told[19].startswith("line 21: ")
+    assert told[20:] == ["and 10 more", "error: 30 of the lines cannot be right; nothing was added"]
+    assert editor.list().tasks == ()
+
+
+def test_a_program_gets_the_failures_as_one_object(duebell: Duebell, file: Path) -> None:
+    file.write_text("\n".join([line("a"), "oops", line("a")]))
+    status, out, err = duebell("add", "--from", str(file), "--json")
+    [document] = lines(out)
+    assert (status, document["added"], document["there_already"]) == (2, 0, 0)
+    assert [(one["line"], one["id"]) for one in document["failures"]] == [(2, None), (3, None)]
+    assert document["failures"][1]["detail"] == "id: 'a' is the id of line 1 too"
+    assert lines(err)[0]["error"]["type"] == "usage"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b'{"action": "\xff", "in": 1}', "line 1: is not UTF-8: byte 13 is wrong"),
+        (b"[" * 100_000, "line 1: is nested too deeply"),
+        (b'{"action": "x", "due": "9999-12-31T23:59"}', "line 1: due: "),
+        (b'{"action": "x", "in": NaN}', "line 1: in: "),
+        (b'{"action": "x", "in": 1, "payload": NaN}', "line 1: payload: "),
+        (b'{"action": "x", "schedule": "rate(1 hours)"}', "line 1: schedule: "),
+        (b'{"action": "x", "in": 1, "max_runs": 3}', "line 1: max_runs: goes with a schedule"),
+    ],
+)
+def test_odd_lines_are_told_like_others(duebell: Duebell, file: Path, content: bytes, reason: str) -> None:
+    file.write_bytes(content)
+    status, out, err = duebell("add", "--from", str(file), "--timezone", "America/New_York")
+    assert (status, out) == (2, "0 added, 1 failed\n")
+    assert err.startswith(reason)
+
+
+def test_only_a_line_feed_ends_a_line(duebell: Duebell, editor: Editor, file: Path) -> None:
+    # Given text with what Unicode calls the end of a line, and the mark that some programs begin files with
+    payload = {"text": "one\u2028two\x85three"}
+    file.write_bytes(b"\xef\xbb\xbf" + line("a", payload=payload).encode() + b"\r\n")
+    # When it is added, it is one task
+    assert duebell("add", "--from", str(file)).out == "1 added, 0 failed\n"
+    assert editor.get("a").payload == payload
+
+
+def test_what_was_there_is_not_counted_as_added(duebell: Duebell, editor: Editor, file: Path) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "a", "--payload", "1")
+    file.write_text("\n".join([line("a"), line("b")]))
+    again = ("add", "--from", str(file), "--if-exists", "keep")
+    assert duebell(*again).out == "1 added, 1 there already, 0 failed\n"
+    assert editor.get("a").payload == 1
+    [document] = lines(duebell(*again, "--json").out)
+    assert document == {"added": 0, "there_already": 2, "failures": []}
+
+
+def test_standard_input_is_added_as_it_comes(duebell: Duebell, editor: Editor) -> None:
+    # Given a line among others that cannot be right
+    given = "\n".join([line("a"), "oops", line("b")])
+    # When it comes through a pipe, which can be read only once
+    status, out, err = duebell("add", "--from", "-", stdin=given)
+    # Then the others are added
+    assert (status, out) == (7, "2 added, 1 failed\n")
+    assert err.startswith("line 2: is not JSON")
+    assert {task.id for task in editor.list().tasks} == {"a", "b"}
+
+
+def test_chunks_are_written_before_the_next_is_read(
+    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given chunks of two, and someone who ends it at the second
+    monkeypatch.setattr(adding_many, "_CHUNK", 2)
+    add_many = editor.add_many
+    calls = mock.Mock(side_effect=[mock.DEFAULT, KeyboardInterrupt], wraps=add_many)
+    given = "\n".join(line(f"t{number}") for number in range(5))
+    with mock.patch.object(editor, "add_many", calls):
+        status, out, err = duebell("add", "--from", "-", stdin=given)
+    # Then it says what was stored, and that repeating it does no harm
+    assert (status, out) == (130, "2 added, 0 failed\n")
+    assert "repeat it with --if-exists keep: what is stored already stays as it is" in err
+    # And that is so
+    status, out, _ = duebell("add", "--from", "-", "--if-exists", "keep", stdin=given)
+    assert (status, out) == (0, "3 added, 2 there already, 0 failed\n")
+
+
+def test_lines_without_an_id_are_warned_of_or_get_one(duebell: Duebell, editor: Editor, file: Path) -> None:
+    file.write_text("\n".join([line("a"), line(), line()]))
+    assert "warning: 2 lines have no id: if this were repeated" in duebell("add", "--from", str(file)).err
+    # When ids are made of their numbers, a repeat finds them
+    named = ("add", "--from", str(file), "--id-prefix", "i-", "--if-exists", "keep")
+    assert duebell(*named) == (0, "2 added, 1 there already, 0 failed\n", "")
+    assert duebell(*named).out == "0 added, 3 there already, 0 failed\n"
+    assert {"i-2", "i-3"} <= {task.id for task in editor.list().tasks}
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--payload", "1"),
+        ("--payload-file", "-"),
+        ("--id", "a"),
+        ("--spread", "1m"),
+        ("--expires-after", "1h"),
+        ("--max-runs", "3"),
+        ("--missed", "skip"),
+        ("--start", "2027-01-01"),
+        ("--schedule", "rate(1 hour)"),
+        ("--in", "1h"),
+    ],
+)
+def test_what_means_nothing_beside_a_file_is_refused(duebell: Duebell, option: tuple[str, str]) -> None:
+    status, _, err = duebell("add", "--from", "-", *option)
+    assert (status, err) == (2, f"error: --from goes without {option[0]}: that stands in its lines\n")
+
+
+def test_it_stops_when_aws_is_away(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given AWS that does not answer, and more lines than are written at once
+    monkeypatch.setattr(adding_many, "_CHUNK", 2)
+    insert = mock.Mock(side_effect=lambda tasks: [errors.AwsUnavailable("throttled")] * len(tasks))
+    with mock.patch.object(editor._store, "insert_many", insert):
+        status, out, err = duebell("add", "--from", "-", stdin="\n".join(line(f"t{n}") for n in range(6)))
+    # Then the rest is not tried
+    assert (status, out, insert.call_count) == (5, "0 added, 2 failed\n", 1)
+    assert err.splitlines()[-1] == "error: throttled"
+
+
+def test_what_is_stored_is_told_when_the_rule_cannot_be_set(duebell: Duebell, editor: Editor) -> None:
+    with mock.patch.object(editor._backend.rule, "ring_at", side_effect=errors.AwsRefused("not allowed")):
+        status, out, err = duebell("add", "--from", "-", stdin=line("a"))
+    assert (status, out) == (5, "1 added, 0 failed\n")
+    assert "`duebell doctor --fix`" in err
+
+
+def test_a_missing_file_is_wrong_usage(duebell: Duebell, file: Path) -> None:
+    status, out, err = duebell("add", "--from", str(file))
+    assert (status, out, err) == (2, "", f"error: cannot read {file}: No such file or directory\n")

@@ -1,0 +1,61 @@
+"""`list`, page after page, and what it says of more."""
+
+import json
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_editor.cli import listing
+from duebell_editor.listing import Patience, list_tasks
+from tests.cli.program import Duebell, lines
+
+
+@pytest.fixture
+def five(duebell: Duebell, editor: Editor) -> Editor:
+    for hours in range(1, 6):
+        duebell("add", "rare" if hours == 5 else "x", "--in", f"{hours}h", "--id", f"t{hours}")
+    return editor
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that looks at two keys of the queue at a time."""
+    monkeypatch.setattr(
+        listing,
+        "search",
+        lambda queue, which: list_tasks(
+            queue, listing.replace(which, limit=1), patience=Patience(keys=2, tasks=2)
+        ),
+    )
+
+
+@pytest.mark.parametrize("status", [(), ("--status", "scheduled", "--status", "cancelled")])
+def test_all_comes_page_after_page(
+    duebell: Duebell, five: Editor, monkeypatch: pytest.MonkeyPatch, status: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(listing, "_PAGE", 2)
+    monkeypatch.setattr(listing, "_PAGE_OF_HISTORY", 2)
+    outcome = duebell("list", "--all", "--json", *status)
+    assert [task["id"] for task in lines(outcome.out)] == ["t1", "t2", "t3", "t4", "t5"]
+    assert (outcome.status, outcome.err) == (0, "")
+    assert five
+
+
+@pytest.mark.usefixtures("five", "impatient")
+def test_what_is_rare_ends_with_a_cursor_when_nobody_looks(duebell: Duebell) -> None:
+    # When a rare task is looked for in a long queue
+    outcome = duebell("list", "--action", "rare", "--json")
+    # Then the page ends where patience does, and says how to go on
+    assert (outcome.status, outcome.out) == (0, "")
+    while outcome.err:
+        outcome = duebell("list", "--action", "rare", "--json", "--cursor", json.loads(outcome.err)["cursor"])
+    assert [task["id"] for task in lines(outcome.out)] == ["t5"]
+
+
+@pytest.mark.usefixtures("five", "impatient")
+def test_someone_who_looks_sees_how_far_it_is(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "is_watched", lambda: True)
+    status, out, err = duebell("list", "--action", "rare")
+    assert (status, out.split("\t")[0]) == (0, "t5")
+    assert err.startswith("looked as far as 2026-11-21 1")
+    assert "there is more" not in err

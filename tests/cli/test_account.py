@@ -24,8 +24,7 @@ BEFORE = {
 
 @pytest.fixture
 def profile(duebell: Duebell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    """A profile with keys of its own, in an environment that says everything else."""
-    assert duebell  # which sets up an environment of its own first
+    """A profile with keys of its own, in an environment (set up by `duebell`) that says everything else."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     credentials = tmp_path / "credentials"
     credentials.write_text("[before]\n[mine]\naws_access_key_id = MINE\naws_secret_access_key = secret\n")
@@ -55,7 +54,7 @@ def test_an_endpoint_beats_what_the_environment_says_of_a_service(duebell: Duebe
     assert duebell("preview", "rate(1 hour)", "--endpoint-url", url, "--region", "mars-north-1").status == 0
     # Then every service is there, in that region
     for service in ("dynamodb", "events", "cloudformation"):
-        client = boto3.client(service)  # type: ignore[call-overload]
+        client = boto3.client(service)
         assert (client.meta.endpoint_url, client.meta.region_name) == (url, "mars-north-1")
 
 

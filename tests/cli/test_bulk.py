@@ -1,5 +1,6 @@
 """One change to several tasks: named, from standard input, or found by a filter."""
 
+from datetime import timedelta
 from unittest import mock
 
 import pytest
@@ -8,6 +9,7 @@ from duebell_editor import Editor
 from duebell_editor.cli import changing_many
 from duebell_shared import errors
 from tests.cli.program import Duebell, fail, lines
+from tests.support import NOON
 
 
 @pytest.fixture
@@ -85,7 +87,7 @@ def test_a_limit_says_that_there_are_more(duebell: Duebell, three: Editor) -> No
     status, out, err = duebell("run-now", "--after", "2026-11-21T12:00Z", "--limit", "2", "--yes")
     assert (status, out) == (0, "2 tasks set to run now, 0 failed\n")
     assert "there are more than these" in err
-    assert sum(three.get(id).due == three._clock() for id in ("a-1", "a-2", "b-1")) == 2
+    assert sum(three.get(id).due < NOON + timedelta(minutes=30) for id in ("a-1", "a-2", "b-1")) == 2
 
 
 def test_it_is_broken_off_when_aws_is_away(

@@ -56,8 +56,8 @@ def test_nobody_waits_long(monkeypatch: pytest.MonkeyPatch) -> None:
         never.set()
 
 
-def test_options_before_the_command_say_where_to_look(duebell: Duebell) -> None:
-    assert duebell
+@pytest.mark.usefixtures("duebell")
+def test_options_before_the_command_say_where_to_look() -> None:
     completing.ids(context("show", region="mars-north-1"), "")
     assert os.environ["AWS_REGION"] == "mars-north-1"
 

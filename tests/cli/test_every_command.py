@@ -1,34 +1,130 @@
-"""What goes for every command, and the one that goes on."""
+"""The commands that go on, and the one that mends."""
 
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 from unittest import mock
 
 import pytest
+from rich.console import Console
 
 from duebell_editor import Editor
 from duebell_editor.cli import watching
+from duebell_editor.filtering import make_filter
+from duebell_editor.listing import search
 from duebell_shared import errors
-from tests.cli.program import Duebell
+from tests.cli.program import Duebell, lines
+from tests.support import NOON, Clock
 
 
-def test_watch_looks_again_and_again(
-    duebell: Duebell, monkeypatch: pytest.MonkeyPatch, editor: Editor
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Have `watch` do these, one after each look, instead of waiting; then Ctrl-C."""
+
+    def set_up(*each: Callable[[], object]) -> None:
+        left = iter(each)
+
+        def sleep(_seconds: float) -> None:
+            step = next(left, None)
+            if step is None:
+                raise KeyboardInterrupt
+            step()
+
+        monkeypatch.setattr(watching.watch, "__kwdefaults__", {"sleep": sleep})
+
+    return set_up
+
+
+def test_watch_is_a_line_for_each_change_when_nobody_looks(
+    duebell: Duebell, editor: Editor, steps: Callable[..., None]
 ) -> None:
-    duebell("add", "x", "--in", "1h", "--id", "soon")
-    looks = 0
+    # Given a queue in which something changes, and AWS that is away once
+    duebell("add", "x", "--in", "1h", "--id", "later")
+    away = mock.patch.object(editor, "status", side_effect=errors.AwsUnavailable("throttled"))
+    steps(
+        lambda: None,
+        lambda: editor.add("x", due=NOON, id="new"),
+        away.start,
+        away.stop,
+    )
+    # When it is watched, and ended with Ctrl-C, which is how it ends
+    status, out, err = duebell("watch", "--every", "5")
+    # Then each change is a line, and what did not change is none
+    assert (status, err) == (0, "")
+    now = "2026-11-21T12:00:00.000Z"
+    told = [line.split("\t") for line in out.splitlines()]
+    assert told[0] == [now, "2026-11-21T13:00:00.000Z", "later", "2026-11-21T13:00:00.000Z", "healthy"]
+    assert (told[1][2], told[1][4]) == ("new", "healthy")
+    assert (told[2][2], told[2][4]) == ("new", "AWS does not answer: throttled")
+    assert told[3] == told[1]
+    assert len(told) == 4
 
-    def look(seconds: float) -> None:
-        nonlocal looks
-        looks += 1
-        assert seconds == 5
-        if looks == 1:
-            editor.add("x", due=editor._clock(), id="new")
-            return
-        if looks == 2:
-            monkeypatch.setattr(editor, "status", mock.Mock(side_effect=errors.AwsUnavailable("throttled")))
-            return
-        raise KeyboardInterrupt
 
-    monkeypatch.setattr(watching.watch, "__kwdefaults__", {"sleep": look})
-    status, out, _ = duebell("watch", "--every", "5")
-    assert status == 130
-    assert "AWS does not answer, trying again: throttled" in out
+def test_watch_shows_only_what_is_asked_for(duebell: Duebell, steps: Callable[..., None]) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "a")
+    duebell("add", "y", "--in", "2h", "--id", "b")
+    steps()
+    assert duebell("watch", "--action", "y").out.split("\t")[2] == "b"
+    assert duebell("watch", "--prefix", "b").out.split("\t")[2] == "b"
+    assert duebell("watch", "--status", "paused").out.split("\t")[2] == ""
+
+
+def test_watch_draws_what_fits_and_counts_the_rest(
+    duebell: Duebell, editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given more tasks than a small terminal has lines
+    for number in range(30):
+        duebell("add", "x", "--in", f"{number + 1}h", "--id", f"t{number:02}")
+    view = watching._View(clock(), editor.status(), search(editor.queue, make_filter()))
+    away = replace(view, trouble="throttled")
+
+    def drawn(shown: watching._View, width: int, height: int) -> list[str]:
+        console = Console(width=width, height=height, force_terminal=True, no_color=True)
+        with console.capture() as capture:
+            console.print(shown)
+        return [line.rstrip() for line in capture.get().splitlines()]
+
+    # When it is drawn
+    screen = drawn(view, 80, 24)
+    # Then it says as of when, shows what fits, and how many more there are
+    assert len(screen) <= 24
+    assert "as of 2026-11-21 12:00:00 UTC" in screen[0]
+    shown = sum("scheduled" in line for line in screen)
+    assert f"and {30 - shown} that are not shown" in screen[-1]
+    # And while AWS is away, what was seen stays, with the error below
+    assert "trying again: throttled" in drawn(away, 80, 24)[-1]
+    assert any("t00" in line for line in drawn(away, 80, 24))
+    # And in a terminal of another size, it is laid out for that
+    assert len(drawn(view, 60, 60)) > 24
+
+
+def test_sigterm_ends_watch_through_its_own_doors(duebell: Duebell, steps: Callable[..., None]) -> None:
+    steps(lambda: signal.raise_signal(signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    assert duebell("watch").status == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_doctor_says_what_it_mended(duebell: Duebell, events: Any) -> None:
+    # Given a rule that someone set elsewhere
+    duebell("add", "x", "--in", "1h")
+    events.put_rule(Name="duebell", ScheduleExpression="cron(0 1 1 1 ? 2030)")
+    # When the doctor only looks, it says what is wrong; when it mends, what it was
+    assert duebell("doctor").status == 6
+    status, out, _ = duebell("doctor", "--fix")
+    assert status == 0
+    mended, healthy = out.splitlines()
+    assert mended.startswith("mended: the rule is at cron(0 1 1 1 ? 2030)")
+    assert healthy == "healthy: nothing is wrong"
+    # And there is nothing to mend then
+    [document] = lines(duebell("doctor", "--fix", "--json").out)
+    assert document["mended"] == []
+
+
+def test_problems_are_told_with_ways_out_for_a_terminal(duebell: Duebell, events: Any) -> None:
+    duebell("add", "x", "--in", "1h")
+    events.put_rule(Name="duebell", ScheduleExpression="cron(0 1 1 1 ? 2030)")
+    for command in ("doctor", "status"):
+        assert "`duebell doctor --fix` sets it right" in duebell(command).out
+        assert "Editor" not in duebell(command).out

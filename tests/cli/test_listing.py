@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from duebell_editor import Editor
 from duebell_editor.cli import listing
@@ -23,22 +24,20 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         listing,
         "search",
-        lambda queue, which: list_tasks(
-            queue, listing.replace(which, limit=1), patience=Patience(keys=2, tasks=2)
-        ),
+        lambda queue, which: list_tasks(queue, replace(which, limit=1), patience=Patience(keys=2, tasks=2)),
     )
 
 
+@pytest.mark.usefixtures("five")
 @pytest.mark.parametrize("status", [(), ("--status", "scheduled", "--status", "cancelled")])
 def test_all_comes_page_after_page(
-    duebell: Duebell, five: Editor, monkeypatch: pytest.MonkeyPatch, status: tuple[str, ...]
+    duebell: Duebell, monkeypatch: pytest.MonkeyPatch, status: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr(listing, "_PAGE", 2)
     monkeypatch.setattr(listing, "_PAGE_OF_HISTORY", 2)
     outcome = duebell("list", "--all", "--json", *status)
     assert [task["id"] for task in lines(outcome.out)] == ["t1", "t2", "t3", "t4", "t5"]
     assert (outcome.status, outcome.err) == (0, "")
-    assert five
 
 
 @pytest.mark.usefixtures("five", "impatient")

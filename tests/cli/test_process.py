@@ -99,6 +99,12 @@ def test_what_a_terminal_cannot_show_is_shown_as_escapes() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "a\\u21bb\n", "")
 
 
+def test_it_can_do_without_output() -> None:
+    code = f"import os, sys; os.close(1); sys.stdout = None; {DUEBELL}"
+    done = python(code, "preview", "rate(1 hour)")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has it")
 def test_output_that_cannot_be_written_is_told_in_one_line() -> None:
     with Path("/dev/full").open("w") as full:

@@ -103,9 +103,9 @@ def test_past_occurrences_are_blocks_when_it_is_narrow(duebell: Duebell, editor:
     ]
 
 
+@pytest.mark.usefixtures("duebell")  # in UTC
 @pytest.mark.parametrize("width", [30, 45, 60, 80, 120])
-def test_times_to_come_are_never_cut(duebell: Duebell, width: int) -> None:
-    assert duebell  # in UTC
+def test_times_to_come_are_never_cut(width: int) -> None:
     lines = drawn(times_table([NOON + timedelta(days=1)], "America/New_York", NOON, width), width)
     assert lines[0].startswith("America/New_York")
     assert "Sun 2026-11-22 07:00" in lines[1]

@@ -213,7 +213,7 @@ def test_show_tells_all_there_is_to_know(duebell: Duebell, editor: Editor) -> No
     assert r'"text": "\u001b[31m \u202e ü [red]"' in out
     assert "line 2" in out
     told = ["1", *["2026-11-21 13:00:00 UTC"] * 3, r"ValueError: \x1b[2Jgone [red]"]
-    assert re.split(r"  +", out.splitlines()[-2].strip()) == told
+    assert re.split(r"  +", out.splitlines()[-1].strip()) == told
     assert "\x1b" not in out
 
 

@@ -60,7 +60,8 @@ def _usage(error: Any) -> str:
         return str(error.message)
     message = " ".join(error.format_message().split()).rstrip(".")
     path = error.ctx.command_path if error.ctx else "duebell"
-    return f"{message[:1].lower()}{message[1:]}; see `{path} --help`"
+    message = message.replace("Input should be", "it must be")
+    return f"{message[:1].lower()}{message[1:]}{' -' if message.endswith('?') else ';'} see `{path} --help`"
 
 
 def _kind(error: BaseException) -> str:

@@ -32,14 +32,14 @@ def run(app: typer.Typer) -> NoReturn:
     No error leaves as a traceback. When whoever reads the output goes away (`duebell list | head`), it ends
     quietly.
     """
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show an id shows it as escapes: what was done must not fail when it is told.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         status = app(prog_name=Path(sys.argv[0]).name, standalone_mode=False)
-        if sys.stdout:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         status = Exit.FAILURE
     except typer.Abort as error:  # a question that was not answered with yes
@@ -58,12 +58,18 @@ def run(app: typer.Typer) -> NoReturn:
     sys.exit(int(status) if isinstance(status, int) else Exit.DONE)
 
 
+def _open_what_is_closed() -> None:
+    """Give a command that is started without them (`>&-`) streams that lead nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 (as long as the process is)
+
+
 def _give_up_what_cannot_be_written() -> None:
     """What is still buffered may have nowhere to go; the interpreter would complain of it at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
-            if stream:
-                stream.flush()
+            stream.flush()
         except OSError:
             with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("w") as nowhere:
                 os.dup2(nowhere.fileno(), stream.fileno())

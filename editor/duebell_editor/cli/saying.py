@@ -19,4 +19,4 @@ def warn(text: str) -> None:
 
 def is_watched() -> bool:
     """Whether a person looks at standard error, and may like to know how far something has come."""
-    return sys.stderr is not None and sys.stderr.isatty()
+    return sys.stderr.isatty()

@@ -17,7 +17,7 @@ _OPTIONS = {
 }  # fmt: skip
 
 #: What stands for a field when it was not given as an option of its name.
-_INSTEAD = {"id": "ID", "action": "ACTION", "schedule": "EXPRESSION"}
+_INSTEAD = {"id": "ID", "action": "ACTION", "schedule": "EXPRESSION", "lanes": "LANES"}
 
 #: The library speaks to programmers; these are its words for them, and what a terminal has instead.
 _WORDS = (

@@ -41,10 +41,11 @@ def duebell(
         if not os.environ[name]:
             monkeypatch.delenv(name)
 
-    def run_it(*arguments: str, stdin: str | bytes = "") -> Outcome:
-        given = stdin if isinstance(stdin, bytes) else stdin.encode()
+    def run_it(*arguments: str, stdin: str | bytes | io.BytesIO = "") -> Outcome:
+        text = stdin.encode() if isinstance(stdin, str) else stdin
+        given = io.BytesIO(text) if isinstance(text, bytes) else text
         monkeypatch.setattr(sys, "argv", ["duebell", *arguments])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(given, encoding="utf-8"))
         with pytest.raises(SystemExit) as raised:
             run(app)
         assert isinstance(raised.value.code, int)

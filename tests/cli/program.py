@@ -1,5 +1,6 @@
 """The program `duebell` as tests run it: arguments in; exit status, stdout and stderr out."""
 
+import io
 import json
 from typing import Any, NamedTuple, Protocol
 
@@ -16,7 +17,7 @@ class Outcome(NamedTuple):
 
 
 class Duebell(Protocol):
-    def __call__(self, *arguments: str, stdin: str | bytes = "") -> Outcome: ...
+    def __call__(self, *arguments: str, stdin: str | bytes | io.BytesIO = "") -> Outcome: ...
 
 
 def lines(text: str) -> list[Any]:

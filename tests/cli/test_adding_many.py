@@ -1,5 +1,6 @@
 """`add --from`: checked before anything is written, or added as it comes; repeated without harm."""
 
+import io
 import json
 from pathlib import Path
 from unittest import mock
@@ -112,6 +113,20 @@ def test_chunks_are_written_before_the_next_is_read(
     # And that is so
     status, out, _ = duebell("add", "--from", "-", "--if-exists", "keep", stdin=given)
     assert (status, out) == (0, "3 added, 2 there already, 0 failed\n")
+
+
+def test_a_line_is_stored_without_waiting_for_the_next(duebell: Duebell, editor: Editor) -> None:
+    # Given someone who writes the next line only when the first is stored
+    seen: list[int] = []
+
+    class Slow(io.BytesIO):
+        def read1(self, _size: int | None = -1) -> bytes:
+            seen.append(len(editor.list().tasks))
+            return next(given, b"")
+
+    given = iter([line("a").encode() + b"\n" + line("b")[:9].encode(), line("b")[9:].encode() + b"\n"])
+    status, out, _ = duebell("add", "--from", "-", stdin=Slow())
+    assert (status, out, seen) == (0, "2 added, 0 failed\n", [0, 1, 2])
 
 
 def test_lines_without_an_id_are_warned_of_or_get_one(duebell: Duebell, editor: Editor, file: Path) -> None:

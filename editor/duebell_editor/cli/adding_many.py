@@ -1,9 +1,8 @@
 """`duebell add --from`: a file of JSON lines added in chunks, with a bar, and what came of it."""
 
-import itertools
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,6 +25,9 @@ __all__ = ["Given", "add_many"]
 
 #: Lines that are written before the next are read.
 _CHUNK = 500
+
+#: Bytes that are read at a time, if so many are there.
+_READ = 1_000_000
 
 #: Failures beyond these are only counted, for people.
 _SHOWN = 20
@@ -72,7 +74,8 @@ def add_many(editor: Editor, file: str, given: Given, *, now: datetime, as_json:
     reader = Reader(given.zone, given.id_prefix, now, warn=(lambda _: None) if is_checked else warn)
     try:
         with _opened(file) as lines, bar("adding", total) as progress:
-            _add(editor, reader.read(lines), given.if_exists, tally, progress)
+            chunks = (list(reader.read(chunk)) for chunk in _chunks(lines))
+            _add(editor, chunks, given.if_exists, tally, progress)
     except (KeyboardInterrupt, DuebellError):
         warn(f"broken off; {_how_to_repeat(reader)}")
         _tell(tally, as_json=as_json)
@@ -89,12 +92,12 @@ def _check(file: str, given: Given, now: datetime, tally: _Tally) -> int:
     reader = Reader(given.zone, given.id_prefix, now, warn=warn)
     total = 0
     with _opened(file) as lines, bar("checking", None) as progress:
-        for line in reader.read(lines):
-            total += 1
-            if isinstance(line.task, InvalidTask):
-                tally.fail(line, line.task)
-            if total % _CHUNK == 0:
-                progress(total)
+        for chunk in _chunks(lines):
+            for line in reader.read(chunk):
+                total += 1
+                if isinstance(line.task, InvalidTask):
+                    tally.fail(line, line.task)
+            progress(total)
     if not tally.failures:
         _warn_of_repeating(reader)
     return total
@@ -102,13 +105,13 @@ def _check(file: str, given: Given, now: datetime, tally: _Tally) -> int:
 
 def _add(
     editor: Editor,
-    lines: Iterator[Line],
+    chunks: Iterable[Sequence[Line]],
     if_exists: IfExists,
     tally: _Tally,
     progress: Callable[[int], None],
 ) -> None:
     done = 0
-    while chunk := list(itertools.islice(lines, _CHUNK)):
+    for chunk in chunks:
         for line in chunk:
             if isinstance(line.task, InvalidTask):
                 tally.fail(line, line.task)
@@ -181,6 +184,16 @@ def _how_to_repeat(reader: Reader) -> str:
             "lines without an id would be added again if this were repeated: leave out those that are stored"
         )
     return "repeat it with --if-exists keep: what is stored already stays as it is"
+
+
+def _chunks(file: BinaryIO) -> Iterator[list[bytes]]:
+    """Lines as they come: what is there is not kept waiting for more. Only a line feed ends a line."""
+    rest = b""
+    while data := file.read1(_READ):  # type: ignore[attr-defined] # what reads bytes in Python has it
+        *lines, rest = (rest + data).split(b"\n")
+        for start in range(0, len(lines), _CHUNK):
+            yield lines[start : start + _CHUNK]
+    yield [rest]
 
 
 def _is_a_pipe(file: str) -> bool:

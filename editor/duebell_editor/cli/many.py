@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
 
 class Reader:
-    """Reads lines, one at a time: only ids are remembered, to notice one that comes twice.
+    """Reads lines, some at a time: only ids are remembered, to notice one that comes twice.
 
     Times without an offset are in `zone`; what has no id gets one of `id_prefix` and its line, if there is
     such a prefix. Each is checked as the library would, so that what is read can be written.
@@ -46,14 +46,16 @@ class Reader:
         self._now = now
         self._warn = warn
         self._lines: dict[int, int] = {}  # of each id's hash; equal ones of other ids are one in 10 billions
+        self._number = 0
         self.without_id = 0
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Line]:
-        """The lines that are not empty. A line feed ends them, and nothing else that may stand in text."""
-        for number, line in enumerate(lines, start=1):
-            text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        """Those of the next lines that are not empty."""
+        for line in lines:
+            self._number += 1
+            text = line.removeprefix(b"\xef\xbb\xbf") if self._number == 1 else line
             if text.strip():
-                yield Line(number, self._read(number, text))
+                yield Line(self._number, self._read(self._number, text))
 
     def _read(self, number: int, line: bytes) -> NewTask | InvalidTask:
         try:

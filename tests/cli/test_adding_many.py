@@ -109,6 +109,7 @@ def test_chunks_are_written_before_the_next_is_read(
         status, out, err = duebell("add", "--from", "-", stdin=given)
     # Then it says what was stored, and that repeating it does no harm
     assert (status, out) == (130, "2 added, 0 failed\n")
+    assert "broken off after line 2, and some of the 2 after it may be stored too" in err
     assert "repeat it with --if-exists keep: what is stored already stays as it is" in err
     # And that is so
     status, out, _ = duebell("add", "--from", "-", "--if-exists", "keep", stdin=given)

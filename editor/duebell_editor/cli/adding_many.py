@@ -47,6 +47,7 @@ class _Tally:
 
     added: int = 0
     there_already: int = 0
+    done_to: int = 0  # the last line of what was written
     failures: list[tuple[Line, str]] = field(default_factory=list)
 
     def fail(self, line: Line, error: DuebellError) -> None:
@@ -77,7 +78,10 @@ def add_many(editor: Editor, file: str, given: Given, *, now: datetime, as_json:
             chunks = (list(reader.read(chunk)) for chunk in _chunks(lines))
             _add(editor, chunks, given.if_exists, tally, progress)
     except (KeyboardInterrupt, DuebellError):
-        warn(f"broken off; {_how_to_repeat(reader)}")
+        warn(
+            f"broken off after line {tally.done_to:,}, and some of the {_CHUNK} after it may be stored too; "
+            f"{_how_to_repeat(reader)}"
+        )
         _tell(tally, as_json=as_json)
         raise
     if not is_checked:
@@ -117,6 +121,7 @@ def _add(
                 tally.fail(line, line.task)
         _write(editor, [line for line in chunk if not isinstance(line.task, InvalidTask)], if_exists, tally)
         done += len(chunk)
+        tally.done_to = chunk[-1].number if chunk else tally.done_to
         progress(done)
 
 

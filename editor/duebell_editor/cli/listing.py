@@ -33,11 +33,9 @@ Examples:
   duebell list --status failed --after 2026-12-01 --timezone Europe/Berlin
   duebell list --action put_on_sale --all | cut -f1
 
-\b
 On a terminal it is a table; ↻ marks what recurs. In a pipe it is a line for each task, with a tab between
 id, status, action, due date, next look, attempt, end, schedule and error; --json gives all of a task.
 
-\b
 A page ends early when a rare task is looked for in a long queue. When there is more, the last line on
 standard error says how to go on: with --json as {"cursor": "…"}. --all goes on to the end by itself.
 """

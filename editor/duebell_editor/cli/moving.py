@@ -36,7 +36,7 @@ def export_queue() -> None:
 @app.command("import", epilog="\b\nExample:\n  duebell --profile old export | duebell --profile new import -")
 def import_queue(
     file: Annotated[
-        str, typer.Argument(metavar="[FILE]", help="What was exported; - is standard input, as is none.")
+        str, typer.Argument(metavar="FILE", help="What was exported; - is standard input.")
     ] = "-",
 ) -> None:
     """Add the tasks of an export, but for ids that are there already; so it can be repeated.

@@ -64,7 +64,10 @@ ScheduleOption = Annotated[
     ),
 ]
 MissedOption = Annotated[
-    Missed | None, typer.Option("--missed", help="What becomes of occurrences that were missed. [once]")
+    Missed | None,
+    typer.Option(
+        "--missed", help="Occurrences that were missed: made up for once, all of them, or skipped. [once]"
+    ),
 ]
 MaxRuns = Annotated[int | None, typer.Option("--max-runs", metavar="N", help="End after so many, 1 or more.")]
 Payload = Annotated[

@@ -61,6 +61,17 @@ def test_watch_is_a_line_for_each_change_when_nobody_looks(
     assert len(told) == 4
 
 
+def test_watch_waits_for_aws_from_the_first_look_on(
+    duebell: Duebell, editor: Editor, steps: Callable[..., None]
+) -> None:
+    away = mock.patch.object(editor, "status", side_effect=errors.AwsUnavailable("throttled"))
+    away.start()
+    steps(away.stop)
+    first, second = (line.split("\t") for line in duebell("watch").out.splitlines())
+    assert first[1:] == ["", "", "", "AWS does not answer, trying again: throttled"]
+    assert second[1:] == ["parked", "", "", "healthy"]
+
+
 def test_watch_shows_only_what_is_asked_for(duebell: Duebell, steps: Callable[..., None]) -> None:
     duebell("add", "x", "--in", "1h", "--id", "a")
     duebell("add", "y", "--in", "2h", "--id", "b")

@@ -185,9 +185,7 @@ def _warn_of_repeating(reader: Reader) -> None:
 
 def _how_to_repeat(reader: Reader) -> str:
     if reader.without_id:
-        return (
-            "lines without an id would be added again if this were repeated: leave out those that are stored"
-        )
+        return "to repeat it, leave these lines out: those without an id would be added again"
     return "repeat it with --if-exists keep: what is stored already stays as it is"
 
 

@@ -100,7 +100,7 @@ def watch(
         else:
             before = ""
             for view in looks:
-                line = _line(view) if isinstance(view, _View) else f"\t\t\t\t{plain(str(view))}"
+                line = _line(view) if isinstance(view, _View) else f"\t\t\t{plain(str(view))}"
                 if line != before:
                     print(f"{render(clock())}\t{line}", flush=True)
                 before = line

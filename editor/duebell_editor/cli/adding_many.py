@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from duebell_editor import AddReport, Editor, IfExists
-from duebell_shared.errors import AwsError, DuebellError, InvalidInput, InvalidTask, NotArmed, TaskExists
+from duebell_shared.errors import AwsError, DuebellError, InvalidInput, InvalidTask, NotArmed, NotDeployed
 
 from .exits import Exit
 from .many import Line, Reader
@@ -126,25 +126,19 @@ def _add(
 
 
 def _write(editor: Editor, lines: Sequence[Line], if_exists: IfExists, tally: _Tally) -> None:
-    """Add these. Those to be kept are added a second time: the first tells which of them were there."""
-    keeps = if_exists is IfExists.KEEP
-    report, trouble = _insert(editor, lines, IfExists.FAIL if keeps else if_exists)
-    tally.added += len(report.added)
-    there: list[Line] = []
+    report, trouble = _insert(editor, lines, if_exists)
+    there = len(report.there_already) if if_exists is IfExists.KEEP else 0
+    tally.added += len(report.added) - there
+    tally.there_already += there
     for failure in report.failures:
-        line = lines[failure.index]
-        if keeps and isinstance(failure.error, TaskExists):
-            there.append(line)
-        else:
-            tally.fail(line, failure.error)
-    if trouble is None and there:
-        report, trouble = _insert(editor, there, IfExists.KEEP)
-        tally.there_already += len(report.added)
-        for failure in report.failures:
-            tally.fail(there[failure.index], failure.error)
+        tally.fail(lines[failure.index], failure.error)
     if trouble:
         raise trouble
-    if lines and len(report.failures) == len(lines) and isinstance(report.failures[0].error, AwsError):
+    if (
+        lines
+        and len(report.failures) == len(lines)
+        and isinstance(report.failures[0].error, AwsError | NotDeployed)
+    ):
         raise report.failures[0].error  # AWS is away: the other lines would fare no better
 
 

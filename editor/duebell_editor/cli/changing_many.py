@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import typer
 
-from duebell_editor import AwsError, Editor, Task
+from duebell_editor import DuebellError, Editor, Task
 
-from ..bulk import BulkFailure, BulkReport, Verb, change_all, find_all
+from ..bulk import BulkFailure, BulkReport, Verb, change_all, find_all, fitting
 from ..filtering import Filter
 from .exits import Exit
 from .progress import bar
@@ -54,6 +54,8 @@ def change_one(editor: Editor, verb: Verb, id: str) -> Task:
 def change_named(editor: Editor, ids: Sequence[str], how: How) -> None:
     """Do it to the tasks with these ids. They were named, so nobody is asked."""
     named = tuple(dict.fromkeys(_read(ids)))
+    if how.dry_run:
+        named = fitting(editor.queue, how.verb, named)
     _change(editor, named, how, is_all=True)
 
 
@@ -102,10 +104,7 @@ def _change(editor: Editor, ids: Sequence[str], how: How, *, is_all: bool) -> No
                 changed += part.changed
                 failures += part.failures
                 progress(len(changed) + len(failures))
-                if len(part.failures) == len(chunk) and isinstance(part.failures[-1].error, AwsError):
-                    warn("broken off, as AWS answers none of them: repeat it later")
-                    break
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, DuebellError):
             warn("broken off: some that are not told here may be changed too")
             _tell(how, len(ids), BulkReport(changed=tuple(changed), failures=tuple(failures)), is_all=is_all)
             raise

@@ -46,6 +46,7 @@ def test_what_is_rare_ends_with_a_cursor_when_nobody_looks(duebell: Duebell) -> 
     outcome = duebell("list", "--action", "rare", "--json")
     # Then the page ends where patience does, and says how to go on
     assert (outcome.status, outcome.out) == (0, "")
+    assert duebell("list", "--action", "rare").err.startswith("there is more: ")
     while outcome.err:
         outcome = duebell("list", "--action", "rare", "--json", "--cursor", json.loads(outcome.err)["cursor"])
     assert [task["id"] for task in lines(outcome.out)] == ["t5"]

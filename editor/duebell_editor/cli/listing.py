@@ -82,7 +82,7 @@ def list_(
     for page in _all_pages(editor, which) if every else [_page(editor, which)]:
         shown += len(page.tasks)
         _show(page, as_json=as_json)
-    if not shown and not as_json:
+    if not shown and not as_json and page.cursor is None:
         print("no tasks", file=sys.stdout if console().is_terminal else sys.stderr)
     if page.cursor:
         _tell(page.cursor)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidQuery
-from duebell_shared.instants import MILLISECOND, NEVER, to_utc
+from duebell_shared.instants import MILLISECOND, NEVER, floor, to_utc
 from duebell_shared.task import QueueKey, Status, Task
 
 __all__ = ["MAX_LIMIT", "QUEUED", "Filter", "Place", "make_filter"]
@@ -129,7 +129,7 @@ def make_filter(
         action=action,
         prefix=prefix,
         after=_FIRST if after is None else to_utc(_aware("after", after)),
-        before=NEVER if before is None else _floor(_aware("before", before)),
+        before=NEVER if before is None else floor(_aware("before", before)),
         latest_first=latest_first and not statuses & QUEUED,
         limit=limit,
         start=None if cursor is None else place_from(cursor),
@@ -165,8 +165,3 @@ def _aware(field: str, instant: object) -> datetime:
         return min(instant.astimezone(UTC), NEVER)
     except OverflowError:
         return _FIRST if instant.year == 1 else NEVER
-
-
-def _floor(instant: datetime) -> datetime:
-    """In whole milliseconds, as tasks are, and nothing after `instant`."""
-    return instant.replace(microsecond=instant.microsecond // 1000 * 1000)

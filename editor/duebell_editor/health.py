@@ -134,16 +134,16 @@ def failed_problem(count: int) -> Problem:
     """That there are failed tasks."""
     return Problem(
         kind=ProblemKind.FAILED_TASKS,
-        what=f"{count:,} of the tasks failed",
+        what="1 task failed" if count == 1 else f"{count:,} tasks failed",
         way_out="see them with `duebell list --status failed`, then `duebell retry` or `cancel` each",
     )
 
 
 def failing_problem(ids: Sequence[str]) -> Problem:
     """That recurring tasks failed at their last occurrences."""
-    first = f"{ids[0]!r}" + (f" and {len(ids) - 1} more" if ids[1:] else "")
+    which = f"{len(ids):,} recurring tasks: {ids[0]!r} and {len(ids) - 1:,} more"
     return Problem(
         kind=ProblemKind.FAILING_TASKS,
-        what=f"the last occurrence failed of {len(ids)} recurring tasks: {first}",
+        what=f"the last occurrence failed of {which if ids[1:] else f'the recurring task {ids[0]!r}'}",
         way_out="see why with `duebell show ID`; `duebell run-now ID` runs one once more",
     )

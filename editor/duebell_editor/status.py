@@ -66,15 +66,24 @@ def read_status(backend: Backend, *, thorough: bool) -> SchedulerStatus:
 
     Raises AwsUnavailable. That AWS refuses, or that something is not there, is a problem like others.
     """
+    status, record = _look(backend, thorough=thorough)
+    is_accused = any(problem.kind is ProblemKind.RULE_ELSEWHERE for problem in status.problems)
+    if is_accused and record and backend.armer.read().rev != record.rev:
+        status, _ = _look(backend, thorough=thorough)  # it was set between the look at the one and the other
+    return status
+
+
+def _look(backend: Backend, *, thorough: bool) -> tuple[SchedulerStatus, ArmingRecord | None]:
+    """How it stands, and the record that this was told by."""
     status = SchedulerStatus(table=backend.settings.table, rule=backend.rule.name)
     try:
         status, record = _with_queue(status, backend, thorough=thorough)
     except (NotDeployed, AwsRefused) as error:
-        return _and(status, _from_aws(ProblemKind.TABLE, error))
+        return _and(status, _from_aws(ProblemKind.TABLE, error)), None
     try:
-        return _with_rule(status, backend, record)
+        return _with_rule(status, backend, record), record
     except (NotDeployed, AwsRefused) as error:
-        return _and(status, _from_aws(ProblemKind.RULE, error))
+        return _and(status, _from_aws(ProblemKind.RULE, error)), record
 
 
 def _with_queue(

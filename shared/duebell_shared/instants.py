@@ -6,7 +6,17 @@ queue's index sorts by, and it reads well in the DynamoDB console.
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
-__all__ = ["LATEST", "MILLISECOND", "NEVER", "ceil_to_minute", "parse", "render", "to_utc", "utc_now"]
+__all__ = [
+    "LATEST",
+    "MILLISECOND",
+    "NEVER",
+    "ceil_to_minute",
+    "floor",
+    "parse",
+    "render",
+    "to_utc",
+    "utc_now",
+]
 
 #: After every other instant; what an empty lane is due at.
 NEVER = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
@@ -33,6 +43,11 @@ def to_utc(instant: datetime) -> datetime:
     """
     instant = instant.astimezone(UTC)
     return instant + (-(instant - _EPOCH) % MILLISECOND)
+
+
+def floor(instant: datetime) -> datetime:
+    """The last whole millisecond that is not after `instant`."""
+    return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 
 def ceil_to_minute(instant: datetime) -> datetime:

@@ -9,7 +9,7 @@ import msgspec
 
 from .cron import Cron, parse_aws, parse_classic
 from .errors import InvalidSchedule
-from .instants import LATEST, MILLISECOND, to_utc
+from .instants import LATEST, MILLISECOND, floor, to_utc
 from .wall_clock import instant_of, next_match
 
 __all__ = ["Schedule", "make_schedule"]
@@ -129,7 +129,8 @@ def make_schedule(
     end: datetime | None = None,
     now: datetime,
 ) -> Schedule:
-    """The schedule that a user asks for, checked. `now` is what a rate without a start counts from.
+    """The schedule that a user asks for, checked. `now` is what a rate without a start counts from: it comes
+    first when one interval has passed.
 
     Raises InvalidSchedule with the field and the reason: it cannot be read, or never comes.
     """
@@ -140,12 +141,19 @@ def make_schedule(
     schedule = Schedule(
         expression=expression,
         timezone=_zone("UTC" if timezone is None else timezone).key,
-        start=to_utc(now) if start is None and isinstance(meaning, timedelta) else _instant("start", start),
+        start=_counted_from(now)
+        if start is None and isinstance(meaning, timedelta)
+        else _instant("start", start),
         end=_instant("end", end),
     )
     if schedule.first(now) is None:
         raise _never(schedule, meaning, now)
     return schedule
+
+
+def _counted_from(now: datetime) -> datetime:
+    """Not after now, whatever its microseconds: else that would be the first occurrence already."""
+    return floor(now.astimezone(UTC))
 
 
 @lru_cache(maxsize=1024)

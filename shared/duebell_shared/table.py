@@ -22,7 +22,7 @@ from pynamodb.expressions.condition import Condition
 from .arming import ArmingRecord
 from .batching import INSERT, UPDATE, BatchWrite, Written
 from .errors import AwsRefused, DuebellError, UnreadableTask
-from .instants import NEVER, render, to_utc
+from .instants import NEVER, floor, render, to_utc
 from .item_update import Item, ItemUpdate
 from .items import ARMING, UNREADABLE, changes, item_of, items_of, task_of
 from .refusals import Made, calling, reading, try_write
@@ -264,7 +264,7 @@ class DynamoTable:
     def _within(self, after: datetime | None, before: datetime) -> Condition | None:
         """Queued from the one to the other; None when nothing can be, for DynamoDB refuses such bounds."""
         queued: Any = self._tasks.queued
-        before = before.replace(microsecond=before.microsecond // 1000 * 1000)  # rendering rounds up
+        before = floor(before)  # rendering rounds up
         if after and after > before:
             return None
         condition: Condition = queued.between(after, before) if after else queued <= before

@@ -14,7 +14,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable
 from duebell_shared.instants import NEVER
 from duebell_shared.new_task import new_task
-from duebell_shared.rule import SENTINEL
+from duebell_shared.rule import SENTINEL, RuleState
 from tests.shared.on_moto import swap
 from tests.support import NOON, Calls, Clock
 
@@ -93,6 +93,25 @@ def test_a_rule_without_target(editor: Editor, events: "EventBridgeClient") -> N
     events.remove_targets(Rule="duebell", Ids=["worker"])
     found = problem(editor, ProblemKind.NO_TARGET)
     assert str(found) == "rule 'duebell' has no target, so it wakes nobody: `duebell deploy` gives it one"
+
+
+def test_a_rule_that_is_set_while_it_is_looked_at_is_not_held_against_anybody(
+    editor: Editor, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given that another editor moves the rule after the record was read and before the rule is
+    editor.add("act", due=DUE)
+    read = backend.rule.read
+
+    def read_late() -> RuleState:
+        monkeypatch.setattr(backend.rule, "read", read)
+        editor.add("act", due=DUE - timedelta(days=1))
+        return read()
+
+    monkeypatch.setattr(backend.rule, "read", read_late)
+    # Then the status is of one moment
+    status = editor.status()
+    assert status.healthy
+    assert (status.next_due, status.rings_at) == (DUE - timedelta(days=1), DUE - timedelta(days=1))
 
 
 def test_a_rule_that_someone_changed(editor: Editor, events: "EventBridgeClient") -> None:
@@ -176,7 +195,7 @@ def test_a_run_that_died_and_was_not_followed(editor: Editor, backend: Backend, 
 # What only a thorough look finds.
 
 
-@pytest.mark.parametrize(("count", "what"), [(1, "1 of the tasks failed"), (100, "100 of the tasks failed")])
+@pytest.mark.parametrize(("count", "what"), [(1, "1 task failed"), (100, "100 tasks failed")])
 def test_failed_tasks(editor: Editor, backend: Backend, count: int, what: str) -> None:
     failure = Failure(type="E", message="")
     for number in range(count):

@@ -241,6 +241,16 @@ def test_a_rate_of_days_follows_elapsed_time() -> None:
     assert shown == [12, 13, 13]
 
 
+@pytest.mark.parametrize("microseconds", [0, 1, 999, 1_000, 123_456, 999_999])
+def test_a_rate_without_a_start_first_comes_one_interval_from_now(microseconds: int) -> None:
+    # It is the same whether the clock happens to stand at a whole millisecond or not.
+    now = datetime(2026, 11, 21, 12, 0, 0, microseconds, tzinfo=ZoneInfo(BERLIN))
+    schedule = make_schedule("rate(2 hours)", now=now)
+    first = schedule.first(now)
+    assert first
+    assert timedelta(hours=2) - timedelta(milliseconds=1) < first - now <= timedelta(hours=2)
+
+
 def test_a_start_to_come_is_the_first_occurrence_of_a_rate() -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     start = now + timedelta(days=3)

@@ -73,7 +73,7 @@ def update(
     """Change a task that is scheduled or paused; what is not given stays as it is.
 
     Another schedule comes with its own time zone, start and end, and runs first when it comes next: a rate
-    at its --start, or now. A failed task can be given another payload or action, to be
+    at its --start, or one interval from now. A failed task can be given another payload or action, to be
     retried then. `move` gives another due date.
     """
     zone = zone_from(timezone)

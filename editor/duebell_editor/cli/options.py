@@ -59,8 +59,8 @@ ScheduleOption = Annotated[
     typer.Option(
         "--schedule",
         metavar="EXPRESSION",
-        help="Recurring: rate(2 hours), which first runs at --start, or when it is added; cron(…) as AWS has "
-        "it, or five cron fields, at the next time that matches; or at(…).",
+        help="Recurring: rate(2 hours), which first runs at --start, or two hours from now; cron(…) as AWS "
+        "has it, or five cron fields, at the next time that matches; or at(…).",
     ),
 ]
 MissedOption = Annotated[

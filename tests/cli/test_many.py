@@ -67,7 +67,7 @@ def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, tasks_file
         file.write('{"action": "x", "in": 1, "id": "d"}\n')
     status, out, err = duebell("add", "--from", str(tasks_file), "--timezone", "Europe/Berlin")
     assert (status, out) == (7, "1 added, 3 failed\n")
-    assert "line 1: a task 'a' exists already: choose another --id, or give --if-exists keep" in err
+    assert "line 1: the id 'a' is taken: give --if-exists keep, or replace, for what is there" in err
     assert (
         duebell("add", "--from", "-", "--if-exists", "keep", stdin='{"action":"x","in":1,"id":"d"}').status
         == 0

@@ -13,7 +13,15 @@ from zoneinfo import ZoneInfo
 import typer
 
 from duebell_editor import AddReport, Editor, IfExists
-from duebell_shared.errors import AwsError, DuebellError, InvalidInput, InvalidTask, NotArmed, NotDeployed
+from duebell_shared.errors import (
+    AwsError,
+    DuebellError,
+    InvalidInput,
+    InvalidTask,
+    NotArmed,
+    NotDeployed,
+    TaskExists,
+)
 
 from .exits import Exit
 from .many import Line, Reader
@@ -53,6 +61,8 @@ class _Tally:
     def fail(self, line: Line, error: DuebellError) -> None:
         if isinstance(error, InvalidInput):
             why = without_code(f"{error.field}: {error.reason}" if error.field else error.reason)
+        elif isinstance(error, TaskExists):
+            why = f"the id {error.id!r} is taken: give --if-exists keep, or replace, for what is there"
         else:
             why = in_options(error)
         self.failures.append((line, plain(" ".join(why.split("\n")))))

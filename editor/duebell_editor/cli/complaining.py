@@ -60,7 +60,7 @@ def _usage(error: Any) -> str:
         return str(error.message)
     message = " ".join(error.format_message().split()).rstrip(".")
     path = error.ctx.command_path if error.ctx else "duebell"
-    message = message.replace("Input should be", "it must be")
+    message = message.replace("Input should be", "it must be").replace("Value error, ", "")
     return f"{message[:1].lower()}{message[1:]}{' -' if message.endswith('?') else ';'} see `{path} --help`"
 
 

@@ -1,13 +1,18 @@
 """The command line's words for people, and its reading of what people give."""
 
+import ast
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 import typer
 
+import duebell_editor
+import duebell_shared
+from duebell_editor.cli import text as words
 from duebell_editor.cli.given import due_from, instant_from
 from duebell_editor.cli.text import plain, relative, when
 from tests.support import NOON
@@ -118,3 +123,20 @@ def test_times_at_the_end_of_the_calendar_are_shown_in_utc() -> None:
 def test_what_a_terminal_would_obey_is_written_as_escapes() -> None:
     assert plain("a\x1b[31mb\x07\x9bc\u202ed\r") == r"a\x1b[31mb\x07\x9bc\u202ed\r"
     assert plain("ümlaut 🔔 [bold]\nnext") == "ümlaut 🔔 [bold]\nnext"
+
+
+def _said_in(file: Path) -> Iterator[str]:
+    """The texts in a file's code, `{}` where something is put into them."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+@pytest.mark.parametrize("code", [code for code, _ in words._WORDS])
+def test_what_is_reworded_for_the_command_line_is_said_by_the_library(code: str) -> None:
+    # Else the library has changed its words, and the command line says Python's.
+    folders = [Path(package.__file__ or "").parent for package in (duebell_shared, duebell_editor)]
+    files = [file for folder in folders for file in folder.glob("*.py")]
+    assert any(code in said for file in files for said in _said_in(file))

@@ -16,7 +16,7 @@ function state(task) {
   return [badge(task.status), " ", (attempt || late) && h("small", {}, attempt || late)];
 }
 
-const recurs = (words) => h("small", { title: words }, `↻ ${words.replace(/, counted from .*/, "")}`);
+const recurs = (words) => h("small", { title: words }, `↻ ${words.replace(/, (counted )?from \d{4}-.*/, "")}`);
 
 export function row(task, picked, togglePick) {
   const box = h("input", {

@@ -1,6 +1,5 @@
 """The library that services embed: add tasks to the queue, look at them, change them."""
 
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal, Self
@@ -19,16 +18,14 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 from duebell_shared.given import check_name
-from duebell_shared.new_task import new_task
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
 from duebell_shared.task import Status, Task
 
 from .filtering import make_filter
 from .listing import Page, list_tasks
-from .many import AddReport, NewTask, check_all, write_all
+from .many import AddReport, NewTask, check_all, task_from, write_all
 from .reading import Queue
-from .recurring import new_recurrence
 from .status import SchedulerStatus, read_status
 from .taken import TRIES, IfExists, check_if_exists, kept_changing, settle, settle_all
 from .transfer import ImportReport, export_tasks, read_chunks, write_chunk
@@ -329,17 +326,7 @@ class Editor:
         return msgspec.structs.replace(task, lane=self.queue.lane_of(task.id))
 
     def _check(self, given: NewTask) -> Task:
-        now = self._clock()
-        return new_task(
-            id=str(uuid.uuid4()) if given.id is None else given.id,
-            action=given.action,
-            due=given.due,
-            payload=given.payload,
-            now=now,
-            recurrence=new_recurrence(given.recurring, now),
-            spread=given.spread,
-            expires_after=given.expires_after,
-        )
+        return task_from(given, self._clock())
 
     def _write(self, task: Task, if_exists: IfExists) -> Task:
         return task if self._store.insert(task) else settle(self.queue, task, if_exists)

@@ -1,5 +1,6 @@
 """Adding many tasks at once: all checked first, then written in batches side by side, then armed once."""
 
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -8,13 +9,14 @@ from typing import Any
 import msgspec
 
 from duebell_shared.errors import DuebellError, InvalidTask
+from duebell_shared.new_task import new_task
 from duebell_shared.recurrence import Missed
 from duebell_shared.store import AT_ONCE
 from duebell_shared.task import Task
 
-from .recurring import Recurring
+from .recurring import Recurring, new_recurrence
 
-__all__ = ["AddFailure", "AddReport", "NewTask", "check_all", "write_all"]
+__all__ = ["AddFailure", "AddReport", "NewTask", "check_all", "task_from", "write_all"]
 
 #: Batches under way at a time; the connection pool holds more.
 _THREADS = 16
@@ -64,6 +66,20 @@ class AddReport(msgspec.Struct, frozen=True, kw_only=True):
     added: tuple[str, ...]
     failures: tuple[AddFailure, ...] = ()
     there_already: tuple[str, ...] = ()
+
+
+def task_from(given: NewTask, now: datetime) -> Task:
+    """The task that is asked for, in lane 0 until it is placed. Raises InvalidTask."""
+    return new_task(
+        id=str(uuid.uuid4()) if given.id is None else given.id,
+        action=given.action,
+        due=given.due,
+        payload=given.payload,
+        now=now,
+        recurrence=new_recurrence(given.recurring, now),
+        spread=given.spread,
+        expires_after=given.expires_after,
+    )
 
 
 def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task]) -> list[Task]:

@@ -8,12 +8,11 @@ from zoneinfo import ZoneInfo
 
 from duebell_editor import NewTask
 from duebell_shared.errors import InvalidTask
-from duebell_shared.new_task import new_task
 
-from ..recurring import new_recurrence
+from ..many import task_from
 from .times import instant
 
-__all__ = ["Line", "Reader", "check"]
+__all__ = ["Line", "Reader"]
 
 _TIMES = {"due", "start", "end"}
 _DURATIONS = {"in", "spread", "expires_after"}
@@ -63,7 +62,7 @@ class Reader:
             if given.get("id") is None and self._id_prefix is not None:
                 given["id"] = f"{self._id_prefix}{number}"
             task = _task(given, self._zone, lambda why: self._warn(f"line {number}: {why}"))
-            check(task, self._now)
+            task_from(task, self._now)
             if task.id is None:
                 self.without_id += 1
             elif (first := self._lines.setdefault(hash(task.id), number)) != number:
@@ -71,20 +70,6 @@ class Reader:
         except InvalidTask as error:
             return error
         return task
-
-
-def check(task: NewTask, now: datetime) -> None:
-    """Raise InvalidTask for what the library would not add."""
-    new_task(
-        id="-" if task.id is None else task.id,
-        action=task.action,
-        due=task.due,
-        payload=task.payload,
-        now=now,
-        recurrence=new_recurrence(task.recurring, now),
-        spread=task.spread,
-        expires_after=task.expires_after,
-    )
 
 
 def _object(line: bytes) -> dict[str, Any]:

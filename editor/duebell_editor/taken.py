@@ -54,7 +54,10 @@ def settle(queue: Queue, task: Task, if_exists: IfExists) -> Task:
 
 def settle_all(queue: Queue, tasks: Sequence[Task], if_exists: IfExists) -> list[Task | DuebellError]:
     """The same for several, of different ids: the tasks that are stored in the end, or the errors."""
-    there = queue.get_all(tasks) if if_exists is IfExists.KEEP else {}
+    try:
+        there = queue.get_all(tasks) if if_exists is IfExists.KEEP else {}
+    except DuebellError as error:
+        return [error] * len(tasks)
 
     def outcome(task: Task) -> Task | DuebellError:
         try:

@@ -41,7 +41,9 @@ def test_a_service_that_only_adds(editor: Editor, clock: Clock) -> None:
     adder.add("act", due=HOUR, id="a")
     adder.add("act", due=HOUR, id="a", if_exists="keep")
     adder.add_many([{"action": "act", "due": HOUR / 2, "id": "b"}])
-    adder.add_many([{"action": "act", "due": HOUR / 2, "id": "b"}], if_exists="keep")
+    both = [{"action": "act", "due": HOUR / 2, "id": id} for id in ("a", "b")]
+    again = adder.add_many(both, if_exists="keep")
+    assert again.there_already == ("a", "b")
 
     assert adder.get("b").id == "b"
     assert editor.status().healthy

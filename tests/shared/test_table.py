@@ -221,6 +221,18 @@ def test_what_dynamodb_answers_is_an_error_of_ours(store: Store, code: str, expe
             verb()
 
 
+def test_who_may_not_read_many_at_once_reads_one_by_one(store: Store, calls: Calls) -> None:
+    def refuse(**_: Any) -> tuple[Any, dict[str, Any]]:
+        answer = {"Error": {"Code": "AccessDeniedException", "Message": "no"}, "ResponseMetadata": {}}
+        return SimpleNamespace(status_code=400, headers={}), answer
+
+    assert store.insert(task())
+    calls.clear()
+    client_of(store).meta.events.register("before-call.dynamodb.BatchGetItem", refuse)
+    assert store.get_many([KEY, KEY._replace(id="other")]) == {"one": task()}
+    assert calls["GetItem"] == 2
+
+
 @pytest.mark.parametrize("timeout", [ConnectTimeoutError, ReadTimeoutError])
 def test_what_dynamodb_does_not_answer_is_unavailable(
     store: Store, timeout: type[ReadTimeoutError | ConnectTimeoutError]

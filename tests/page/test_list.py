@@ -154,7 +154,7 @@ def test_finished_tasks_are_there_at_once_when_the_address_asks_for_them(open_pa
 def test_old_rows_are_dimmed_until_the_answer_comes(open_page: Open, url: str) -> None:
     page = open_page(url)
     rows = page.locator("#list tbody tr")
-    expect(rows.first).to_contain_text("sync-stock")
+    expect(rows.first).to_contain_text("sale-40")
     # When other tasks are asked for
     streams, lists = asked(page, "/api/changes"), asked(page, "/api/tasks?")
     held = Held(page, "**/api/tasks?*")

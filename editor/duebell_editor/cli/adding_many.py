@@ -24,7 +24,7 @@ from duebell_shared.errors import (
 )
 
 from .exits import Exit
-from .many import Line, Reader
+from .lines import Line, Reader
 from .progress import bar
 from .saying import warn
 from .text import in_options, plain, without_code

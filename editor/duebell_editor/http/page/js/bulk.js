@@ -4,7 +4,6 @@ import { ask } from "./api.js";
 import { busy } from "./busy.js";
 import { byId, h, refill } from "./dom.js";
 import { confirm } from "./dialog.js";
-import { shown, unpick } from "./list.js";
 import { filters, tell, where } from "./state.js";
 import { complain, toast } from "./toast.js";
 
@@ -25,7 +24,14 @@ const VERBS = {
 const MOST = 1000;
 const tasks = (count) => `${count.toLocaleString("en")} ${count === 1 ? "task" : "tasks"}`;
 
+let shown; // the list: its tasks, and which of them are ticked
+let unpick;
 let everything = false; // all that the filters let through, not only what is ticked
+
+export function startBulk(list, clear) {
+  shown = list;
+  unpick = clear;
+}
 
 function fits(verb) {
   const statuses = new Set(

@@ -1,6 +1,6 @@
 // The tasks that the filters let through, a page at a time.
 
-import { showPicked } from "./bulk.js";
+import { showPicked, startBulk } from "./bulk.js";
 import { byId, h, refill, reword } from "./dom.js";
 import { note } from "./listnote.js";
 import { NOTHING, PAGE, REQUESTS, readOn } from "./pages.js";
@@ -52,7 +52,7 @@ function drawPicked() {
   const all = byId("pick-all");
   all.checked = shown.picked.size > 0 && shown.picked.size === shown.tasks.length;
   all.indeterminate = shown.picked.size > 0 && !all.checked;
-  showPicked(shown);
+  showPicked();
 }
 
 function togglePick(id, picked) {
@@ -148,6 +148,7 @@ function again() {
 export const isDear = () => isThere && (isHistory() || shown.requests >= REQUESTS);
 
 export function startList() {
+  startBulk(shown, unpick);
   byId("pick-all").addEventListener("change", ({ target }) => {
     for (const box of byId("list").querySelectorAll("tbody .pick input")) box.checked = target.checked;
     for (const task of shown.tasks)

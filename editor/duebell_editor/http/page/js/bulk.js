@@ -83,7 +83,8 @@ export function showPicked() {
 }
 
 async function run(verb) {
-  const asked = everything ? { where: where(), limit: MOST } : { ids: chosen(verb) };
+  const ids = chosen(verb);
+  const asked = everything ? { where: where(), limit: MOST } : { ids: ids.slice(0, MOST) };
   try {
     const found = await ask("POST", "bulk", { body: { do: verb, ...asked, dry_run: true } });
     if (!found.found) {
@@ -92,7 +93,7 @@ async function run(verb) {
     }
     const { name, danger, after = "" } = VERBS[verb];
     const which = everything ? filterWords() : "";
-    const text = found.is_all
+    const text = found.is_all && (everything || ids.length <= MOST)
       ? `${tasks(found.found)}${which} will be ${VERBS[verb].done}.`
       : `The first ${tasks(found.found)}${which} will be ${VERBS[verb].done}. There are more: do it again for those.`;
     if (

@@ -13,6 +13,7 @@ const LABEL = {
   month: (date) => month.format(date),
 };
 const EVERY = { minute: 10, hour: 4, day: 5, month: 2 };
+const isNarrow = matchMedia("(max-width: 40rem)");
 const MINUTE = 60000;
 
 const parts = (bucket) =>
@@ -96,7 +97,7 @@ export function drawBars(chart, buckets, options) {
   );
   const { step } = options;
   const isPaired = step === "minute" && buckets.length <= 30;
-  const every = isPaired ? EVERY[step] / 2 : EVERY[step];
+  const every = isPaired ? EVERY[step] / 2 : EVERY[step] * (isNarrow.matches && step === "hour" ? 2 : 1);
   refill(
     chart,
     buckets.map((bucket, index) => bar(bucket, index, most, { ...options, every })),

@@ -179,5 +179,8 @@ export function fields(task, like = null) {
     field("Payload (JSON)", input.payload),
     !isFixed && more(input, moments, !like && id),
   ];
-  return { parts: parts.filter(Boolean), input, moments };
+  // What a rate is counted from, as long as it stays the same.
+  const { expression, start } = task?.recurrence?.schedule ?? {};
+  const anchor = { expression, start };
+  return { parts: parts.filter(Boolean), input, moments, anchor };
 }

@@ -11,10 +11,10 @@ import { h } from "./dom.js";
 import { blame, forgive, goTo } from "./field.js";
 import { fields } from "./fields.js";
 import { preview } from "./preview.js";
-import { changedIn, toAdd, toChange, valuesOf } from "./request.js";
+import { changedIn, madeId, toAdd, toChange, valuesOf } from "./request.js";
 import { on, tell } from "./state.js";
 import { complain, toast } from "./toast.js";
-import { can, edited } from "./verbs.js";
+import { can, edited, undone } from "./verbs.js";
 
 const TRIES = 3;
 
@@ -41,6 +41,7 @@ export function openForm(task = null, { like = null } = {}) {
   const { parts, input, moments } = all;
   if (like) input.id.value = anotherId(like.id);
   let before = valuesOf(all);
+  const made = madeId();
 
   const wrong = h("p.wrong", { role: "alert" });
   const meanwhile = clash(decide);
@@ -68,13 +69,10 @@ export function openForm(task = null, { like = null } = {}) {
   }
 
   async function add() {
-    const added = await ask("POST", "tasks", { body: toAdd(all) });
+    const added = await ask("POST", "tasks", { body: toAdd(all, made) });
     toast(`${added.id} is added`, {
-      undo: async () => {
-        await ask("DELETE", taskPath(added.id), { rev: added.rev });
-        toast("Undone: it is cancelled");
-        tell("changed", added.id);
-      },
+      about: added.id,
+      undo: () => undone(added, () => ask("DELETE", taskPath(added.id), { rev: added.rev })),
     });
     tell("changed", added.id);
     return true;

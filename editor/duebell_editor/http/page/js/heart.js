@@ -36,7 +36,12 @@ const ringing = () =>
     "The rule rings ",
     time(status.rings_at, { words: false, inside: true }),
     isEarly() ? ", or a minute before, and wakes the worker." : " and wakes the worker.",
+    isForNothing() && " What it was set for was moved or cancelled: it is set anew then.",
   );
+
+// A ring is never put off: that would race with whoever adds a task.
+const isForNothing = () =>
+  !status.running && (!status.next_due || new Date(status.next_due) - new Date(status.rings_at) > 300000);
 
 function lead() {
   const [title, text] = headline();

@@ -23,6 +23,7 @@ function joined(tasks, more) {
 
 // What there is after each request, until so many more are found, the list ends, or patience does.
 export async function* readOn(from, count, most) {
+  const before = from.requests; // it may be what is shown, and change on the way
   let { tasks, cursor } = from;
   const enough = tasks.length + count;
   for (let made = 1; made <= most; made += 1) {
@@ -30,7 +31,7 @@ export async function* readOn(from, count, most) {
     tasks = joined(tasks, page.tasks);
     cursor = page.cursor;
     const isShort = Boolean(cursor) && tasks.length < enough;
-    yield { tasks, cursor, requests: from.requests + made, isShort, isOver: !isShort || made === most };
+    yield { tasks, cursor, requests: before + made, isShort, isOver: !isShort || made === most };
     if (!isShort) return;
   }
 }

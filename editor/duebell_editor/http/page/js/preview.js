@@ -5,7 +5,7 @@ import { inViewersTime } from "./blame.js";
 import { debounce, h, refill } from "./dom.js";
 import { near, relative, time } from "./time.js";
 
-export function preview(form, { input, moments }) {
+export function preview(form, { input, moments, anchor }) {
   const [ofOnce, ofRecurring] = ["once", "recurring"].map((kind) => form.querySelector(`.${kind} .preview`));
   let latest = 0;
 
@@ -31,7 +31,7 @@ export function preview(form, { input, moments }) {
     const body = {
       schedule,
       timezone: input.timezone.value.trim() || null,
-      start: moments.start.read(),
+      start: moments.start.read() ?? (schedule === anchor.expression ? anchor.start : null),
       end: moments.end.read(),
       count: 5,
     };

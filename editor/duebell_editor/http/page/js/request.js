@@ -50,7 +50,7 @@ export function changedIn(form, before) {
 }
 
 // A body with the payload as it is written: JavaScript's own numbers would round it.
-function bodyOf({ payload, ...given }) {
+export function bodyOf({ payload, ...given }) {
   const text = JSON.stringify(given);
   if (payload === undefined) return text;
   return text === "{}" ? `{"payload":${payload}}` : `${text.slice(0, -1)},"payload":${payload}}`;
@@ -58,15 +58,20 @@ function bodyOf({ payload, ...given }) {
 
 const pick = (names, value) => Object.fromEntries(names.map((name) => [name, value(name)]));
 
-// The body of a request that adds what the form says.
-export function toAdd(form) {
+// An id, as the server makes them.
+export function madeId() {
+  const bytes = [...crypto.getRandomValues(new Uint8Array(16))];
+  const hex = bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, "$1-$2-4$3-a$4-$5");
+}
+
+// The body of a request that adds what the form says; under `made` where no id is given. That is the form's own,
+// so that what was sent and never answered can be sent again.
+export function toAdd(form, made) {
   const values = valuesOf(form);
-  return bodyOf(
-    pick(
-      counting(form).filter((name) => values[name] !== null),
-      (name) => values[name],
-    ),
-  );
+  const names = counting(form).filter((name) => values[name] !== null);
+  const given = pick(names, (name) => values[name]);
+  return bodyOf(given.id ? given : { id: made, if_exists: "keep", ...given });
 }
 
 // The body of a request that makes the task what the form says, and of one that makes it what it was. Only

@@ -18,6 +18,9 @@ function state(task) {
 
 const recurs = (words) => h("small", { title: words }, `↻ ${words.replace(/, (counted )?from \d{4}-.*/, "")}`);
 
+// Whether it is looked at another time than it is due: retried, or added when that had passed.
+const isLater = ({ queued, due }) => queued && Math.abs(new Date(queued) - new Date(due)) > 1000;
+
 export function row(task, picked, togglePick) {
   const box = h("input", {
     type: "checkbox",
@@ -36,7 +39,12 @@ export function row(task, picked, togglePick) {
     "tr",
     { "data-id": task.id, "data-rev": String(task.rev) },
     h("td.pick", {}, box),
-    h("td.due", {}, time(when)),
+    h(
+      "td.due",
+      {},
+      time(when),
+      isLater(task) && h("small", {}, " due ", time(task.due, { words: false, inside: true })),
+    ),
     h("td.name", {}, open, task.failed_with && h("small.why", {}, task.failed_with)),
     h("td.what", {}, task.action, " ", task.recurs && recurs(task.recurs)),
     h("td.state", {}, ...state(task)),

@@ -3,6 +3,7 @@
 import { fetchApi } from "./api.js";
 import { debounce } from "./dom.js";
 import { filters, isHistory, on, stretch, tell } from "./state.js";
+import { BETWEEN } from "./when.js";
 
 let connection;
 let watched = ""; // the stretch of time that it tells of
@@ -10,7 +11,9 @@ let open = null; // the id of the task that is being looked at
 let failures = 0;
 
 async function listen(signal) {
-  const query = { ...stretch(), id: open };
+  const { after, before } = stretch();
+  // What is chosen by name moves on with the clock, and its end with it.
+  const query = { after, before: filters.when === BETWEEN ? before : "", id: open };
   const response = await fetchApi("GET", "changes", { query, signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";

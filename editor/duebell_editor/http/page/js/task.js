@@ -12,6 +12,7 @@ import { buttons } from "./task_buttons.js";
 import { details, failure, failures, occurrences, payload, when } from "./task_parts.js";
 import { doTo } from "./verbs.js";
 
+let latest = 0; // the last that was asked for
 let open = null; // { id, panel, task, actions }
 
 function show(task) {
@@ -49,9 +50,10 @@ function act(verb) {
 async function refresh() {
   if (!open) return;
   const { id } = open;
+  const mine = (latest += 1);
   try {
     const task = await getTask(id);
-    if (open?.id === id && open.task?.rev !== task.rev) show(task);
+    if (mine === latest && open?.id === id && open.task?.rev !== task.rev) show(task);
   } catch (error) {
     if (open?.id !== id) return;
     refill(

@@ -79,9 +79,9 @@ export function failure({ failure: why, status }) {
   );
 }
 
-const table = (names, rows) =>
+const table = (names, rows, kind = "table.plain") =>
   h(
-    "table.plain",
+    kind,
     {},
     h("thead", {}, h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, ...rows),
@@ -114,7 +114,7 @@ export function failures(task) {
         ),
       ),
     );
-  return part("Failed attempts", table(["Attempt", "Started", "Error"], rows));
+  return part("Failed attempts", table(["Attempt", "Started", "Error"], rows, "table.plain.attempts"));
 }
 
 export function occurrences(task) {

@@ -21,10 +21,14 @@ const UNITS = [
   ["second", 1],
 ];
 
+// In ten minutes is said so for some seconds yet.
+const slack = (size) => (size === 60 || size === 3600 ? 5 : 0);
+
 export function relative(date) {
   const seconds = Math.round((date - Date.now()) / 1000);
-  const [unit, size] = UNITS.find(([, least]) => Math.abs(seconds) >= least) ?? ["second", 1];
-  return inWords.format(size > 3600 ? Math.round(seconds / size) : Math.trunc(seconds / size), unit);
+  const [unit, size] = UNITS.find(([, least]) => Math.abs(seconds) + slack(least) >= least) ?? ["second", 1];
+  const count = (Math.abs(seconds) + slack(size)) / size;
+  return inWords.format(Math.sign(seconds) * (size > 3600 ? Math.round(count) : Math.trunc(count)), unit);
 }
 
 const startOfDay = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());

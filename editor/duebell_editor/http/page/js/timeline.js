@@ -8,7 +8,7 @@ import { ANY_FINISHED, filters, isHistory, on, setFilters, stretch, tell } from 
 import { ZONE, nearby } from "./time.js";
 import { comingWords, pastWords, pickedWords, total } from "./timelinewords.js";
 import { BETWEEN } from "./when.js";
-import { FINER, countOf, inPairs, shifted, startOf, stepOf } from "./zoom.js";
+import { FINER, countOf, evenMinute, inPairs, shifted, startOf, stepOf } from "./zoom.js";
 
 const NOW = { start: null, isWhole: false };
 
@@ -84,14 +84,15 @@ async function refresh() {
   const step = stepOf(view);
   chart.setAttribute("aria-busy", String(!seen)); // dims what was asked for before
   try {
+    const isPaired = step === "minute" && isNarrow.matches;
+    const from = startOf(view, new Date());
     const found = await get(isPast() ? "history" : "timeline", {
-      start: startOf(view, new Date()).toISOString(),
+      start: (isPaired ? evenMinute(from, isPast()) : from).toISOString(),
       step,
       count: countOf(view),
       timezone: ZONE,
     });
     if (mine !== latest) return;
-    const isPaired = step === "minute" && isNarrow.matches;
     seen = [isPaired ? inPairs(found.buckets) : found.buckets, found.is_all];
     drawBars(chart, seen[0], { step, pick, isListed });
     say(...seen);

@@ -2,6 +2,7 @@
 
 import { ask, taskPath } from "./api.js";
 import { confirm } from "./dialog.js";
+import { bodyOf } from "./request.js";
 import { tell } from "./state.js";
 import { nearby } from "./time.js";
 import { complain, toast } from "./toast.js";
@@ -48,8 +49,8 @@ const VERBS = {
       !(await confirm(`Cancel ${task.id}?`, whatIsLost(task), "Cancel the task", { danger: true }))
     )
       return [];
-    await ask("DELETE", taskPath(task.id), { rev: task.rev });
-    return [`${task.id} is cancelled`, isAgainPossible && (() => addAgain(task))];
+    const now = await ask("DELETE", taskPath(task.id), { rev: task.rev });
+    return [`${task.id} is cancelled`, isAgainPossible && (() => addAgain(task, now.rev))];
   },
 };
 
@@ -61,19 +62,19 @@ function whatIsLost(task) {
   return "It will not be tried again, and stays as history.";
 }
 
-// A cancelled task is added again as it was; the payload as text, so that no number is rounded on the way.
-async function addAgain(task) {
+// A cancelled task is added again as it was, if nobody has put another in its place.
+async function addAgain(task, rev) {
   const { id, action, due, spread, expires_after: expiresAfter } = task;
-  const given = {
+  const body = bodyOf({
     id,
     action,
     due,
     spread: spread || undefined,
     expires_after: expiresAfter ?? undefined,
     if_exists: "replace",
-  };
-  const body = JSON.stringify(given).replace(/}$/, `,"payload":${task.payloadText}}`);
-  const now = await ask("POST", "tasks", { body });
+    payload: task.payloadText,
+  });
+  const now = await ask("POST", "tasks", { body, rev });
   return task.status === "paused" ? post(id, "pause", now.rev) : now;
 }
 
@@ -89,7 +90,7 @@ export async function doTo(task, verb) {
   tell("changed", task.id);
 }
 
-async function undone(task, undo) {
+export async function undone(task, undo) {
   try {
     await undo();
     toast("Undone", { about: task.id });

@@ -48,6 +48,12 @@ export function shifted(view, times, now) {
   return stepped(from, stepOf(view), times * countOf(view));
 }
 
+// Pairs of minutes begin with an even one, so that a task stays in its own; the past ends with the one we are in.
+export function evenMinute(date, isPast) {
+  const pair = 120000;
+  return new Date((isPast ? Math.ceil(date / pair) : Math.floor(date / pair)) * pair);
+}
+
 // Two buckets as one, where there is no room for each: what is known of both.
 function joined(one, two) {
   const sum = (name) => one[name] + two[name];

@@ -2,15 +2,19 @@
 
 import io
 import json
+from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
 
-from duebell_editor import Editor
+from duebell_editor import Editor, Task
 from duebell_editor.cli import adding_many
 from duebell_shared import errors
 from tests.cli.program import Duebell, lines
+from tests.support import Clock
 
 
 @pytest.fixture
@@ -162,13 +166,59 @@ def test_what_means_nothing_beside_a_file_is_refused(duebell: Duebell, option: t
 
 def test_it_stops_when_aws_is_away(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given AWS that does not answer, and more lines than are written at once
-    monkeypatch.setattr(adding_many, "_CHUNK", 2)
+    monkeypatch.setattr(adding_many, "_CHUNK", 10)
     insert = mock.Mock(side_effect=lambda tasks: [errors.AwsUnavailable("throttled")] * len(tasks))
     with mock.patch.object(editor._store, "insert_many", insert):
-        status, out, err = duebell("add", "--from", "-", stdin="\n".join(line(f"t{n}") for n in range(6)))
-    # Then the rest is not tried
-    assert (status, out, insert.call_count) == (5, "0 added, 2 failed\n", 1)
+        status, out, err = duebell("add", "--from", "-", stdin="\n".join(line(f"t{n}") for n in range(60)))
+    # Then after some more than one call would write the rest is not tried
+    assert (status, out, insert.call_count) == (5, "0 added, 30 failed\n", 3)
     assert err.splitlines()[-1] == "error: throttled"
+
+
+def test_one_line_that_aws_does_not_take_stops_no_other(
+    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given lines that come one by one, and AWS that does not answer for the second
+    monkeypatch.setattr(adding_many, "_CHUNK", 1)
+    insert = editor._store.insert_many
+
+    def but_one(tasks: Sequence[Task]) -> list[bool | errors.DuebellError]:
+        return [errors.AwsUnavailable("throttled")] if tasks[0].id == "t1" else insert(tasks)
+
+    monkeypatch.setattr(editor._store, "insert_many", but_one)
+    status, out, _ = duebell("add", "--from", "-", stdin="\n".join(line(f"t{n}") for n in range(4)))
+    assert (status, out) == (7, "3 added, 1 failed\n")
+
+
+def test_a_line_whose_time_has_passed_meanwhile_stops_no_other(
+    duebell: Duebell, editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given lines that were right when they were read, and an hour until they are written
+    add_many = editor.add_many
+
+    def an_hour_later(*given: Any, **named: Any) -> Any:
+        monkeypatch.setattr(editor, "add_many", add_many)
+        clock.advance(timedelta(hours=1))
+        return add_many(*given, **named)
+
+    monkeypatch.setattr(editor, "add_many", an_hour_later)
+    late = '{"action": "x", "due": "2026-11-21T12:01:00Z", "expires_after": 60, "id": "late"}'
+    # Then those that are right still are added, and the line that is not is told
+    status, out, err = duebell("add", "--from", "-", stdin="\n".join((line("a"), late, line("b"))))
+    assert (status, out) == (7, "2 added, 1 failed\n")
+    assert "line 2: expires_after: has passed already" in err
+
+
+def test_what_is_stored_is_rung_for_when_it_is_broken_off(duebell: Duebell, editor: Editor) -> None:
+    # Given that someone presses Ctrl-C when a task is stored, and before the rule is set for it
+    with mock.patch.object(editor, "_arm", side_effect=KeyboardInterrupt):
+        status, _, err = duebell("add", "--from", "-", stdin=line("a"))
+    # Then it is, all the same
+    assert status == 130
+    assert "broken off after line 0" in err
+    found = editor.status()
+    assert found.healthy
+    assert found.rings_at
 
 
 def test_what_is_stored_is_told_when_the_rule_cannot_be_set(duebell: Duebell, editor: Editor) -> None:

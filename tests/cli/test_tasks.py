@@ -73,9 +73,15 @@ def test_if_exists(duebell: Duebell, editor: Editor) -> None:
         (["add", "x", "--due", "2026-12-31T09:00"], "--timezone Europe/Berlin"),
         (["add", "x", "--due", "soon"], "is not an ISO-8601 date and time"),
         (["add", "x", "--due", "9999-12-31T23:59-10:00"], "is not an ISO-8601 date and time"),
-        (["add", "x", "--due", "2026-12-31", "--timezone", "Berlin"], "there is no time zone 'Berlin'"),
-        (["add", "x", "--due", "2026-12-31", "--timezone", "../etc"], "there is no time zone '../etc'"),
-        (["add", "x", "--due", "2026-12-31", "--timezone", ""], "there is no time zone ''"),
+        (
+            ["add", "x", "--due", "2026-12-31", "--timezone", "Berlin"],
+            "--timezone: 'Berlin' is no IANA time zone; did you mean Europe/Berlin?",
+        ),
+        (
+            ["add", "x", "--due", "2026-12-31", "--timezone", "../etc"],
+            "--timezone: '../etc' is no IANA time zone",
+        ),
+        (["add", "x", "--due", "2026-12-31", "--timezone", ""], "--timezone: '' is no IANA time zone"),
         (["add", "x", "--in", "1h", "--timezone", "Europe/Berlin"], "--timezone goes with --due"),
         (["add", "x", "--in", "soon"], "is not a length of time"),
         (["add", "x", "--in", "1h", "--payload", "{"], "the payload is not JSON"),

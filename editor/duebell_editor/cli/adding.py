@@ -96,8 +96,7 @@ def add(
         add_many(
             at.editor(),
             from_,
-            Given(zone_from(timezone), id_prefix, if_exists),
-            now=at.now(),
+            Given(zone_from(timezone), id_prefix, if_exists, at.now),
             as_json=as_json,
         )
         return

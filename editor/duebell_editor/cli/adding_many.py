@@ -1,5 +1,6 @@
 """`duebell add --from`: a file of JSON lines added in chunks, with a bar, and what came of it."""
 
+import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +25,7 @@ from duebell_shared.errors import (
 )
 
 from .exits import Exit
-from .lines import Line, Reader
+from .lines import Line, Reader, checked
 from .progress import bar
 from .saying import warn
 from .text import in_options, plain, without_code
@@ -37,6 +38,9 @@ _CHUNK = 500
 #: Bytes that are read at a time, if so many are there.
 _READ = 1_000_000
 
+#: Lines in a row that AWS does not take, after which it is broken off.
+_PATIENCE = 25
+
 #: Failures beyond these are only counted, for people.
 _SHOWN = 20
 
@@ -47,6 +51,7 @@ class Given(NamedTuple):
     zone: ZoneInfo | None
     id_prefix: str | None
     if_exists: IfExists
+    clock: Callable[[], datetime]
 
 
 @dataclass
@@ -56,6 +61,7 @@ class _Tally:
     added: int = 0
     there_already: int = 0
     done_to: int = 0  # the last line of what was written
+    unanswered: int = 0  # lines, since AWS took one last
     failures: list[tuple[Line, str]] = field(default_factory=list)
 
     def fail(self, line: Line, error: DuebellError) -> None:
@@ -68,7 +74,7 @@ class _Tally:
         self.failures.append((line, plain(" ".join(why.split("\n")))))
 
 
-def add_many(editor: Editor, file: str, given: Given, *, now: datetime, as_json: bool) -> None:
+def add_many(editor: Editor, file: str, given: Given, *, as_json: bool) -> None:
     """Add what the lines of a file, or `-`, standard input, say. Exits with 7 when some could not be added.
 
     A file is checked before anything of it is written. What comes through a pipe can be read only once.
@@ -77,17 +83,19 @@ def add_many(editor: Editor, file: str, given: Given, *, now: datetime, as_json:
     is_checked = file != "-" and not _is_a_pipe(file)
     total = None
     if is_checked:
-        total = _check(file, given, now, tally)
+        total = _check(file, given, tally)
         if tally.failures:
             _tell(tally, as_json=as_json)
             some = f"{len(tally.failures):,} of the lines" if tally.failures[1:] else "a line"
             raise typer.BadParameter(f"{some} cannot be right; nothing was added")
-    reader = Reader(given.zone, given.id_prefix, now, warn=(lambda _: None) if is_checked else warn)
+    reader = Reader(given.zone, given.id_prefix, given.clock, warn=(lambda _: None) if is_checked else warn)
     try:
         with _opened(file) as lines, bar("adding", total) as progress:
             chunks = (list(reader.read(chunk)) for chunk in _chunks(lines))
-            _add(editor, chunks, given.if_exists, tally, progress)
+            _add(editor, chunks, given, tally, progress)
     except (KeyboardInterrupt, DuebellError):
+        with contextlib.suppress(DuebellError):
+            editor.ensure_armed()  # for what is stored, and was not rung for yet
         warn(
             f"broken off after line {tally.done_to:,}, and some of the {_CHUNK} after it may be stored too; "
             f"{_how_to_repeat(reader)}"
@@ -101,9 +109,9 @@ def add_many(editor: Editor, file: str, given: Given, *, now: datetime, as_json:
         raise typer.Exit(Exit.SOME_FAILED)
 
 
-def _check(file: str, given: Given, now: datetime, tally: _Tally) -> int:
+def _check(file: str, given: Given, tally: _Tally) -> int:
     """How many lines there are; those that cannot be right are failures."""
-    reader = Reader(given.zone, given.id_prefix, now, warn=warn)
+    reader = Reader(given.zone, given.id_prefix, given.clock, warn=warn)
     total = 0
     with _opened(file) as lines, bar("checking", None) as progress:
         for chunk in _chunks(lines):
@@ -120,36 +128,50 @@ def _check(file: str, given: Given, now: datetime, tally: _Tally) -> int:
 def _add(
     editor: Editor,
     chunks: Iterable[Sequence[Line]],
-    if_exists: IfExists,
+    given: Given,
     tally: _Tally,
     progress: Callable[[int], None],
 ) -> None:
     done = 0
     for chunk in chunks:
-        for line in chunk:
-            if isinstance(line.task, InvalidTask):
-                tally.fail(line, line.task)
-        _write(editor, [line for line in chunk if not isinstance(line.task, InvalidTask)], if_exists, tally)
+        _write(editor, _right(chunk, tally), given, tally)
         done += len(chunk)
         tally.done_to = chunk[-1].number if chunk else tally.done_to
         progress(done)
 
 
-def _write(editor: Editor, lines: Sequence[Line], if_exists: IfExists, tally: _Tally) -> None:
-    report, trouble = _insert(editor, lines, if_exists)
-    there = len(report.there_already) if if_exists is IfExists.KEEP else 0
+def _right(lines: Iterable[Line], tally: _Tally) -> list[Line]:
+    """Those that are tasks; the others are failures."""
+    right = []
+    for line in lines:
+        if isinstance(line.task, InvalidTask):
+            tally.fail(line, line.task)
+        else:
+            right.append(line)
+    return right
+
+
+def _write(editor: Editor, lines: Sequence[Line], given: Given, tally: _Tally) -> None:
+    try:
+        report, trouble = _insert(editor, lines, given.if_exists)
+    except InvalidTask:  # they were right when they were read: of one, the time has passed since
+        now = [line._replace(task=checked(line.task, given.clock())) for line in lines]
+        still = _right(now, tally)
+        if len(still) == len(lines):
+            raise
+        _write(editor, still, given, tally)
+        return
+    there = len(report.there_already) if given.if_exists is IfExists.KEEP else 0
     tally.added += len(report.added) - there
     tally.there_already += there
     for failure in report.failures:
         tally.fail(lines[failure.index], failure.error)
     if trouble:
         raise trouble
-    if (
-        lines
-        and len(report.failures) == len(lines)
-        and isinstance(report.failures[0].error, AwsError | NotDeployed)
-    ):
-        raise report.failures[0].error  # AWS is away: the other lines would fare no better
+    errors = [one.error for one in report.failures if isinstance(one.error, AwsError | NotDeployed)]
+    tally.unanswered = 0 if len(errors) < len(lines) else tally.unanswered + len(errors)
+    if tally.unanswered >= _PATIENCE or any(isinstance(error, NotDeployed) for error in errors):
+        raise errors[-1]  # the other lines would fare no better
 
 
 def _insert(editor: Editor, lines: Sequence[Line], if_exists: IfExists) -> tuple[AddReport, NotArmed | None]:

@@ -1,7 +1,6 @@
 """What an error says, in one line, to people and to programs."""
 
 import json
-import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -69,7 +68,7 @@ def _kind(error: BaseException) -> str:
     if is_usage(error):
         return "usage"
     if isinstance(error, DuebellError):
-        return "-".join(re.findall("[A-Z][a-z]+", type(error).__name__)).lower()
+        return error.kind
     if isinstance(error, BotoCoreError | ClientError):
         return "aws-error"
     return "io-error" if isinstance(error, OSError) else "unexpected"

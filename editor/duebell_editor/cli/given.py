@@ -9,6 +9,9 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from duebell_shared.errors import InvalidSchedule
+from duebell_shared.schedule import zone_of
+
 from .saying import warn
 from .times import duration, instant
 
@@ -49,11 +52,9 @@ def instant_from(option: str, text: str | None, zone: ZoneInfo | None) -> dateti
 def zone_from(name: str | None) -> ZoneInfo | None:
     """The time zone of this IANA name."""
     try:
-        return None if name is None else ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:
-        raise typer.BadParameter(
-            f"there is no time zone {name!r}: give an IANA name, such as Europe/Berlin"
-        ) from error
+        return None if name is None else zone_of(name)
+    except InvalidSchedule as error:
+        raise typer.BadParameter(f"--timezone: {error.reason}") from error
 
 
 def payload_from(text: str | None, file: str | None) -> Any:

@@ -12,7 +12,7 @@ from duebell_shared.errors import InvalidTask
 from ..many import task_from
 from .times import instant
 
-__all__ = ["Line", "Reader"]
+__all__ = ["Line", "Reader", "checked"]
 
 _TIMES = {"due", "start", "end"}
 _DURATIONS = {"in", "spread", "expires_after"}
@@ -38,11 +38,16 @@ class Reader:
     """
 
     def __init__(
-        self, zone: ZoneInfo | None, id_prefix: str | None, now: datetime, *, warn: Callable[[str], None]
+        self,
+        zone: ZoneInfo | None,
+        id_prefix: str | None,
+        clock: Callable[[], datetime],
+        *,
+        warn: Callable[[str], None],
     ) -> None:
         self._zone = zone
         self._id_prefix = id_prefix
-        self._now = now
+        self._clock = clock
         self._warn = warn
         self._lines: dict[int, int] = {}  # of each id's hash; equal ones of other ids are one in 10 billions
         self._number = 0
@@ -62,7 +67,7 @@ class Reader:
             if given.get("id") is None and self._id_prefix is not None:
                 given["id"] = f"{self._id_prefix}{number}"
             task = _task(given, self._zone, lambda why: self._warn(f"line {number}: {why}"))
-            task_from(task, self._now)
+            task_from(task, self._clock())
             if task.id is None:
                 self.without_id += 1
             elif (first := self._lines.setdefault(hash(task.id), number)) != number:
@@ -70,6 +75,16 @@ class Reader:
         except InvalidTask as error:
             return error
         return task
+
+
+def checked(task: NewTask | InvalidTask, now: datetime) -> NewTask | InvalidTask:
+    """The task, if the library would add it at this time; else why not."""
+    try:
+        if isinstance(task, NewTask):
+            task_from(task, now)
+    except InvalidTask as error:
+        return error
+    return task
 
 
 def _object(line: bytes) -> dict[str, Any]:

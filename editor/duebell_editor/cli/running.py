@@ -43,7 +43,7 @@ def run(app: typer.Typer) -> NoReturn:
     except BrokenPipeError:
         status = Exit.FAILURE
     except typer.Abort as error:  # a question that was not answered with yes
-        is_interrupted = isinstance(error.__cause__, KeyboardInterrupt)
+        is_interrupted = isinstance(error.__context__, KeyboardInterrupt)
         status = Exit.INTERRUPTED if is_interrupted else Exit.FAILURE
         print("nothing was done", file=sys.stderr)
     except KeyboardInterrupt:

@@ -94,8 +94,12 @@ def short(instant: datetime) -> str:
 
 
 def relative(instant: datetime, now: datetime) -> str:
-    """How far `instant` is from now, in two units and not rounded up: `in 1 h 29 min`, `45 s ago`, `now`."""
-    seconds = int(abs((instant - now).total_seconds()))
+    """How far `instant` is from now, to the second unit: `in 1 h 29 min`, `45 s ago`, `now`."""
+    seconds = round(abs((instant - now).total_seconds()))
+    sizes = [size for _, size in _UNITS]
+    first = next((at for at, size in enumerate(sizes) if seconds >= size), len(sizes) - 1)
+    least = sizes[min(first + 1, len(sizes) - 1)]
+    seconds = (seconds + least // 2) // least * least  # what was typed as 2d10h a moment ago is still that
     counts = []
     for unit, size in _UNITS:
         count, seconds = divmod(seconds, size)

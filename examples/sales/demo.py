@@ -15,6 +15,7 @@ from duebell_editor import DuebellError, Editor, Status, Task
 from duebell_editor.http import serve
 from duebell_infra.ending import Ended, ended_by_signal
 from duebell_infra.local import EmbeddedStack
+from duebell_infra.ministack import refuse_taken
 from duebell_infra.worker_log import WorkerLog
 
 from .payloads import Item
@@ -36,7 +37,7 @@ def main() -> int:
         with ended_by_signal(), tempfile.TemporaryDirectory(prefix="duebell-demo-") as folder:
             return play(Path(folder), once=options.once, port=options.port)
     except Ended:
-        say("stopped")
+        say("stopped; a demo keeps nothing, `duebell local` does")
         return 0
     except DuebellError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -45,8 +46,12 @@ def main() -> int:
 
 def play(folder: Path, *, once: bool, port: int) -> int:
     """Deploy the stack into `folder`, plan sales, see one task run; the exit status."""
+    if not once:
+        refuse_taken(port, option="ARGS='--port N'")
     say("deploying the stack on this machine, from the template that goes to AWS")
     with EmbeddedStack(folder, actions="examples.sales.actions:worker", say=say) as stack:
+        say("to use the command line meanwhile, in another terminal:  . .venv/bin/activate")
+        say("  export " + " ".join(f"{name}={value}" for name, value in stack.environment.items()))
         editor = Editor(stack.settings, session=stack.session)
         log = WorkerLog(stack.session.client("logs"), stack.log_group)
         plan(editor)
@@ -79,7 +84,7 @@ def plan(editor: Editor) -> None:
 
 def see_it_run(editor: Editor, log: WorkerLog) -> Task:
     """Tell what the worker logs until the first task has been run; the task as it is then."""
-    say("waiting for the rule to ring; the lines that follow are the Lambda's own")
+    say("waiting for the rule to ring, then the editor opens; the lines that follow are the Lambda's own")
     give_up = datetime.now(UTC) + PATIENCE
     has_told = False
     while True:
@@ -104,7 +109,7 @@ def day(number: int) -> datetime:
 
 def greet(url: str) -> None:
     """Say where the editor is."""
-    say(f"the editor is open at {url}, Ctrl-C ends it")
+    say(f"the editor is open at {url}, Ctrl-C ends it and forgets what is in it")
 
 
 def say(line: str) -> None:

@@ -5,7 +5,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +19,9 @@ from .ministack import HOST, refuse_taken
 from .worker_log import WorkerLog
 
 __all__ = ["LocalService", "serve"]
+
+#: The file of the state's folder that names the actions.
+_ACTIONS = "actions"
 
 #: Seconds between looks at the worker's log.
 _LOOK_EVERY = 0.5
@@ -48,6 +51,7 @@ def serve(service: LocalService, *, say: Callable[[str], None]) -> None:
             f"or --editor-port"
         )
     refuse_taken(service.editor_port, option="--editor-port")
+    service = _as_before(service)
     stack = EmbeddedStack(
         service.state,
         port=service.port,
@@ -63,6 +67,8 @@ def serve(service: LocalService, *, say: Callable[[str], None]) -> None:
                 "ignore", message="coroutine .* was never awaited", category=RuntimeWarning
             )
             editor = Editor(stack.settings, session=stack.session)
+            if service.actions:
+                (service.state / _ACTIONS).write_text(service.actions, encoding="utf-8")
             serve_editor(
                 editor, HOST, service.editor_port, started=lambda url: _greet(service, stack, url, say)
             )
@@ -74,6 +80,14 @@ def serve(service: LocalService, *, say: Callable[[str], None]) -> None:
             f"(see {service.state / 'ministack.log'})"
         )
     say(f"stopped; what is in the queue is kept in {service.state}")
+
+
+def _as_before(service: LocalService) -> LocalService:
+    """With the actions that were given for this folder last, if none are: else what is kept would fail."""
+    kept = service.state / _ACTIONS
+    if service.actions is None and kept.is_file():
+        return replace(service, actions=kept.read_text(encoding="utf-8"))
+    return service
 
 
 class _Watch:

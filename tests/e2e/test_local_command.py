@@ -48,14 +48,16 @@ def test_what_is_in_the_queue_is_there_again(tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_or_lost_when_it_is_killed(tmp_path: Path) -> None:
-    with local_command(tmp_path / "state") as command:
+    with local_command(tmp_path / "state", *WITH_ACTIONS) as command:
         Editor(Settings(), session=command.session).add("succeed", due=LATER, id="later")
         assert command.end(signal.SIGKILL) == -signal.SIGKILL
         wait_for(lambda: is_free(command.port), patience=60)
         wait_for(lambda: is_unlocked(tmp_path / "state"), patience=60)
 
+    # And its actions are those that were given before, unless others are
     with local_command(tmp_path / "state") as command:
         assert Editor(Settings(), session=command.session).get("later").due == LATER
+        assert "actions_for_tests:worker" in command.printed
 
 
 def test_a_folder_in_use_and_a_taken_port_are_refused(tmp_path: Path) -> None:

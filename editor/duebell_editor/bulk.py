@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
-from duebell_shared.errors import AwsError, DuebellError, InvalidQuery, NotDeployed
+from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError, InvalidQuery, NotArmed, NotDeployed
 from duebell_shared.instants import NEVER
 from duebell_shared.task import QueueKey, Status, Task
 
@@ -73,12 +73,13 @@ def eligible(verb: Verb, asked: Iterable[Status]) -> frozenset[Status]:
 
 def find_all(queue: Queue, which: Filter) -> tuple[tuple[str, ...], bool]:
     """The ids of those that are found, at most as many as the filter's limit, and whether these are all."""
-    ids: list[str] = []
+    found: dict[str, None] = {}  # a task that moves between two pages is on both
     page = search(queue, which)
     while True:
-        ids += [task.id for task in page.tasks]
-        if len(ids) >= which.limit or page.cursor is None:
-            return tuple(ids[: which.limit]), len(ids) <= which.limit and page.cursor is None
+        found |= dict.fromkeys(task.id for task in page.tasks)
+        if len(found) >= which.limit or page.cursor is None:
+            ids = tuple(found)
+            return ids[: which.limit], len(ids) <= which.limit and page.cursor is None
         page = search(queue, which.following(page.cursor))
 
 
@@ -88,29 +89,55 @@ def fitting(queue: Queue, verb: Verb, ids: Collection[str]) -> tuple[str, ...]:
     found: dict[str, Task] = {}
     while some := list(itertools.islice(keys, BATCH)):
         found |= queue.store.get_many(some)
-    return tuple(id for id in ids if id in found and found[id].status in _ELIGIBLE[verb])
+    now = queue.clock()
+    kept = {id: task for id, task in found.items() if not (task.expires_at and task.expires_at <= now)}
+    return tuple(id for id in ids if id in kept and kept[id].status in _ELIGIBLE[verb])
 
 
 def change_all(editor: Editor, verb: Verb, ids: Iterable[str]) -> BulkReport:
     """Do this to each of these tasks, side by side. What one does not allow is in the report.
 
-    Raises AwsError or NotDeployed when that is why not one of them was changed.
+    When AWS stops to answer, the rest is not tried. Raises AwsError or NotDeployed when that is why not one
+    of them was changed.
     """
     change = _change(editor, verb)
+    away: list[AwsUnavailable] = []  # since AWS answered last
 
     def attempt(id: str) -> Task | BulkFailure:
+        if len(gone := tuple(away)) >= _THREADS:
+            return BulkFailure(id=id, error=gone[-1])
         try:
-            return change(id)
+            task = change(id)
+        except AwsUnavailable as error:
+            away.append(error)
+            return BulkFailure(id=id, error=error)
         except DuebellError as error:
             return BulkFailure(id=id, error=error)
+        away.clear()
+        return task
 
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-bulk") as pool:
-        results = list(pool.map(attempt, ids))
+        results = list(pool.map(attempt, dict.fromkeys(ids)))
+    if any(_is_unarmed(result) for result in results):
+        results = _armed_since(editor, results)
     changed = tuple(result for result in results if isinstance(result, Task))
     failures = tuple(result for result in results if isinstance(result, BulkFailure))
     if failures and not changed and all(isinstance(one.error, AwsError | NotDeployed) for one in failures):
         raise failures[0].error
     return BulkReport(changed=changed, failures=failures)
+
+
+def _is_unarmed(result: Task | BulkFailure) -> bool:
+    return isinstance(result, BulkFailure) and isinstance(result.error, NotArmed)
+
+
+def _armed_since(editor: Editor, results: list[Task | BulkFailure]) -> list[Task | BulkFailure]:
+    """What is stored and was not rung for is no failure when the rule can be set for it after all."""
+    try:
+        editor.ensure_armed()
+        return [editor.get(result.id) if _is_unarmed(result) else result for result in results]
+    except DuebellError:
+        return results
 
 
 def _change(editor: Editor, verb: Verb) -> Callable[[str], Task]:

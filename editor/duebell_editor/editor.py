@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AwsError,
+    InvalidTask,
     NotArmed,
     NotDeployed,
     TaskChanged,
@@ -82,6 +83,7 @@ class Editor:
         payload: object = None,
         id: str | None = None,
         if_exists: IfExists | Literal["fail", "keep", "replace"] = IfExists.FAIL,
+        rev: int | None = None,
     ) -> Task:
         """Add a task: run `action` with `payload` at `due`, or by a `schedule`. Returns it as stored.
 
@@ -103,10 +105,13 @@ class Editor:
                        refused, unless its field in such a type says that it is one
         id             1 to 256 printable characters; generated if not given
         if_exists      with a task of this id there: fail (TaskExists), keep that one, or replace it
+        rev            replace it only if it is at this rev (TaskChanged if not)
 
-        Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, NotArmed.
+        Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, TaskChanged, NotArmed.
         """
         if_exists = check_if_exists(if_exists)
+        if rev is not None and if_exists is not IfExists.REPLACE:
+            raise InvalidTask("rev", "goes with if_exists='replace'")
         given = NewTask(
             action=action,
             due=due,
@@ -122,7 +127,7 @@ class Editor:
             id=id,
         )
         new = self._placed(self._check(given))
-        task = self._write(new, if_exists)
+        task = self._write(new, if_exists, rev)
         self._arm([task])
         return task
 
@@ -328,8 +333,8 @@ class Editor:
     def _check(self, given: NewTask) -> Task:
         return task_from(given, self._clock())
 
-    def _write(self, task: Task, if_exists: IfExists) -> Task:
-        return task if self._store.insert(task) else settle(self.queue, task, if_exists)
+    def _write(self, task: Task, if_exists: IfExists, rev: int | None) -> Task:
+        return task if self._store.insert(task) else settle(self.queue, task, if_exists, rev=rev)
 
     def _change(self, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read, change and write on condition of the rev that was read: `rev`, if one is expected."""

@@ -67,7 +67,8 @@ def read_status(backend: Backend, *, thorough: bool) -> SchedulerStatus:
     Raises AwsUnavailable. That AWS refuses, or that something is not there, is a problem like others.
     """
     status, record = _look(backend, thorough=thorough)
-    is_accused = any(problem.kind is ProblemKind.RULE_ELSEWHERE for problem in status.problems)
+    of_the_rule = {ProblemKind.RULE_ELSEWHERE, ProblemKind.NOT_ARMED}
+    is_accused = any(problem.kind in of_the_rule for problem in status.problems)
     if is_accused and record and backend.armer.read().rev != record.rev:
         status, _ = _look(backend, thorough=thorough)  # it was set between the look at the one and the other
     return status

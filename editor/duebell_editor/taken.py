@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
-from duebell_shared.errors import DuebellError, InvalidTask, TaskConflict, TaskExists
+from duebell_shared.errors import DuebellError, InvalidTask, TaskChanged, TaskConflict, TaskExists
 from duebell_shared.task import Task
 
 from .reading import Queue
@@ -32,10 +32,10 @@ def check_if_exists(given: str) -> IfExists:
         raise InvalidTask("if_exists", f"must be 'fail', 'keep' or 'replace', not {given!r}") from None
 
 
-def settle(queue: Queue, task: Task, if_exists: IfExists) -> Task:
+def settle(queue: Queue, task: Task, if_exists: IfExists, *, rev: int | None = None) -> Task:
     """What becomes of a new task whose id is taken: the task that is stored in the end.
 
-    Raises TaskExists, TaskConflict.
+    `rev` is the one that it is replaced at, if not at any. Raises TaskExists, TaskChanged, TaskConflict.
     """
     if if_exists is IfExists.FAIL:
         raise TaskExists(task.id)
@@ -43,6 +43,8 @@ def settle(queue: Queue, task: Task, if_exists: IfExists) -> Task:
         there = queue.get(task.id, now=task.created_at)
         if there and if_exists is IfExists.KEEP:
             return there
+        if there and rev is not None and there.rev != rev:
+            raise TaskChanged(task.id, expected=rev, rev=there.rev)
         if there:
             replacement = msgspec.structs.replace(task, rev=there.rev + 1)
             if queue.store.save(there, replacement):

@@ -18,6 +18,8 @@ DuebellError
     └── AwsUnavailable      AWS could not be reached, or not in time; it may have had an effect
 """
 
+import re
+
 __all__ = [
     "AwsError",
     "AwsRefused",
@@ -40,6 +42,11 @@ __all__ = [
 
 class DuebellError(Exception):
     """The base of all errors that duebell raises on purpose."""
+
+    @property
+    def kind(self) -> str:
+        """What kind of error this is, for programs: `task-not-found` of TaskNotFound."""
+        return "-".join(re.findall("[A-Z][a-z]+", type(self).__name__)).lower()
 
 
 class InvalidInput(DuebellError):

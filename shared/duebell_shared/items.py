@@ -21,7 +21,17 @@ from .task import Task
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["ARMING", "UNREADABLE", "ArmingItem", "TaskItem", "changes", "item_of", "items_of", "task_of"]
+__all__ = [
+    "ARMING",
+    "NOT_OURS",
+    "UNREADABLE",
+    "ArmingItem",
+    "TaskItem",
+    "changes",
+    "item_of",
+    "items_of",
+    "task_of",
+]
 
 #: Both keys of the item that holds the arming record; lanes are numbers, so it is in none of them.
 ARMING = "arming"
@@ -37,7 +47,7 @@ _Past = TypeVar("_Past", bound=msgspec.Struct)
 _FIELDS = tuple(field for field in Task.__struct_fields__ if field not in {"lane", "id"})
 
 #: What reading an attribute raises that no version of ours has written.
-_UNREADABLE = (ArithmeticError, AttributeError, InvalidSchedule, TypeError, ValueError)
+NOT_OURS = (ArithmeticError, AttributeError, InvalidSchedule, TypeError, ValueError)
 
 #: Those that every task has.
 _REQUIRED = ("action", "due", "payload_json", "status", "attempt", "rev", "created_at")
@@ -187,7 +197,7 @@ class TaskItem(Model):
         """The item as DynamoDB gives it. Raises UnreadableTask if an attribute is none of ours."""
         try:
             return super().from_raw_data(data)
-        except _UNREADABLE as error:
+        except NOT_OURS as error:
             raise UnreadableTask(data["id"][STRING], error) from error
 
     @classmethod
@@ -263,7 +273,7 @@ def task_of(item: Mapping[str, Any]) -> Task:
         if missing := [field for field in _REQUIRED if field not in fields]:
             raise UnreadableTask(id, f"it has no {', '.join(missing)}")
         return Task(lane=int(item["lane"][STRING]), id=id, **fields)
-    except _UNREADABLE as error:
+    except NOT_OURS as error:
         raise UnreadableTask(id, error) from error
 
 

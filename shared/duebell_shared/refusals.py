@@ -13,6 +13,7 @@ from pynamodb.exceptions import PynamoDBException
 
 from .endpoint import way_out
 from .errors import AwsRefused, AwsUnavailable, NotDeployed, UnreadableTask
+from .items import NOT_OURS
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -33,9 +34,6 @@ _PASSING = {
 
 #: What a call that fails raises, made by the client itself or by pynamodb.
 _FAILED = (PynamoDBException, ClientError, BotoCoreError)
-
-#: What reading an item raises that no version of ours has written.
-_UNREADABLE = (ArithmeticError, AttributeError, TypeError, ValueError)
 
 
 class Made:
@@ -91,7 +89,7 @@ def reading(id: str) -> Iterator[None]:
     """That an item is no task, as UnreadableTask."""
     try:
         yield
-    except _UNREADABLE as error:
+    except NOT_OURS as error:
         raise UnreadableTask(id, error) from error
 
 

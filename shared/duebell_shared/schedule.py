@@ -12,7 +12,7 @@ from .errors import InvalidSchedule
 from .instants import LATEST, MILLISECOND, floor, to_utc
 from .wall_clock import instant_of, next_match
 
-__all__ = ["Schedule", "make_schedule"]
+__all__ = ["Schedule", "make_schedule", "zone_of"]
 
 _RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE)
 _AT = re.compile(r"at\(\s*(.*?)\s*\)", re.IGNORECASE)
@@ -49,7 +49,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     def check(self) -> None:
         """Raise InvalidSchedule if this version cannot read the expression, or has no such time zone."""
         _parse(self.expression)
-        _zone(self.timezone)
+        zone_of(self.timezone)
 
     def first(self, now: datetime) -> datetime | None:
         """The first occurrence after `now`, which may be the start itself; None if there is none."""
@@ -140,7 +140,7 @@ def make_schedule(
     meaning = _parse(expression)
     schedule = Schedule(
         expression=expression,
-        timezone=_zone("UTC" if timezone is None else timezone).key,
+        timezone=zone_of("UTC" if timezone is None else timezone).key,
         start=_counted_from(now)
         if start is None and isinstance(meaning, timedelta)
         else _instant("start", start),
@@ -205,7 +205,8 @@ def _naive(text: str) -> datetime:
     return at
 
 
-def _zone(name: str) -> ZoneInfo:
+def zone_of(name: str) -> ZoneInfo:
+    """The time zone of this IANA name. Raises InvalidSchedule, with names that are like it."""
     try:
         if _NOT_IANA.fullmatch(name):
             raise KeyError(name)  # noqa: TRY301 (as if it were not there)

@@ -115,7 +115,6 @@ REFUSALS = {
         ("UpdateItem", lambda editor: editor.pause("one")),
         ("Query", CALLS["list"]),
         ("Query", lambda editor: editor.list(status="done")),
-        ("BatchGetItem", CALLS["list"]),
     ],
 )
 def test_what_is_refused_says_what_and_where(

@@ -86,7 +86,7 @@ def test_what_is_no_tag_is_refused(client: TestClient, tag: str) -> None:
     assert (refused.status_code, refused.json()["field"]) == (422, "If-Match")
 
 
-@pytest.mark.parametrize("tag", ['"7", "1"', '"x","1" , "2"', '"1"'])
+@pytest.mark.parametrize("tag", ['"7", "1"', '"x","1" , "2"', '"1"', '"a,b", "1"'])
 def test_one_of_several_tags_will_do(client: TestClient, tag: str) -> None:
     assert change(client, "PATCH", "", {"payload": 1}, tag).status_code == 200
 
@@ -98,6 +98,25 @@ def test_a_tag_that_is_another_or_only_weak_changes_nothing(
     refused = change(client, "PATCH", "", {"payload": 1}, tag)
     assert (refused.status_code, refused.json()["rev"]) == (412, 1)
     assert editor.get("a/b").rev == 1
+
+
+def test_a_task_is_replaced_only_as_it_was_seen(client: TestClient, editor: Editor) -> None:
+    body = {"action": "y", "due": TIME, "id": "a/b", "if_exists": "replace"}
+    # When it was changed since
+    editor.update("a/b", payload="theirs")
+    refused = client.post("/api/tasks", json=body, headers={"If-Match": '"1"'})
+    # Then it stays as it is, and as it is now it can be replaced
+    assert (refused.status_code, refused.json()["rev"]) == (412, 2)
+    assert editor.get("a/b").payload == "theirs"
+    replaced = client.post("/api/tasks", json=body, headers={"If-Match": '"2"'})
+    assert (replaced.status_code, replaced.headers["etag"], editor.get("a/b").action) == (200, '"3"', "y")
+    # And it goes with nothing else
+    for odd in ({"if_exists": "keep"}, {"if_exists": "fail"}):
+        wrong = client.post("/api/tasks", json=body | odd, headers={"If-Match": '"3"'})
+        assert (wrong.status_code, wrong.json()["field"]) == (422, "If-Match")
+    for tag in ('W/"3"', '"3", "4"', '"x"'):
+        wrong = client.post("/api/tasks", json=body, headers={"If-Match": tag})
+        assert (wrong.status_code, wrong.json()["field"]) == (422, "If-Match")
 
 
 def test_tags_may_come_in_several_lines(client: TestClient) -> None:

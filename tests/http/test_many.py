@@ -2,12 +2,14 @@
 
 from datetime import timedelta
 from typing import Any
+from unittest import mock
 
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell_editor import Editor, Status, listing
+from duebell_editor import AwsUnavailable, Editor, NotArmed, Status, listing
 from duebell_editor.http import create_app
+from duebell_shared.task import QueueKey
 from tests.editor.memory import Scheduler
 
 
@@ -128,6 +130,59 @@ def test_a_bulk_change_is_counted_first_and_then_made(client: TestClient, editor
     # And it can be undone by name
     assert bulk(client, do="resume", ids=made["changed"])["found"] == 10
     assert listed(client) == ids
+
+
+def test_a_task_that_moves_between_two_pages_is_found_once(
+    client: TestClient, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a search that looks at little at a time, and a task that is due later when the next page is read
+    monkeypatch.setattr(listing, "_PATIENCE", listing.Patience(keys=2, tasks=2))
+    monkeypatch.setattr(listing, "BATCH", 2)
+    ids = fill(scheduler.editor, 6)
+    keys = scheduler.editor.queue.keys
+
+    def keys_later(**bounds: Any) -> Any:
+        found = keys(**bounds)
+        if scheduler.editor.get(ids[0]).rev == 1 and isinstance(bounds["after"], QueueKey):
+            scheduler.editor.move(ids[0], due=timedelta(days=1))
+        return found
+
+    monkeypatch.setattr(scheduler.editor.queue, "keys", keys_later)
+    # Then it is changed once
+    done = bulk(client, do="run", where={"prefix": "t-"})
+    assert sorted(done["changed"]) == ids
+    assert done["found"] == len(ids)
+
+
+def test_a_dry_run_does_not_count_what_is_forgotten(client: TestClient, scheduler: Scheduler) -> None:
+    task = scheduler.editor.add("x", due=timedelta(0), id="failed")
+    scheduler.become(task, Status.FAILED)
+    assert bulk(client, do="retry", ids=["failed", "nope"], dry_run=True)["found"] == 1
+    scheduler.clock.advance(timedelta(days=31))
+    assert bulk(client, do="retry", ids=["failed"], dry_run=True)["found"] == 0
+
+
+def test_what_is_stored_is_no_failure_when_the_rule_can_be_set_after_all(
+    client: TestClient, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = fill(scheduler.editor, 3)
+    bulk(client, do="pause", ids=ids)
+    arm = scheduler.editor._arm
+    monkeypatch.setattr(scheduler.editor, "_arm", mock.Mock(side_effect=NotArmed("not now")))
+    done = bulk(client, do="resume", ids=ids)
+    assert (sorted(done["changed"]), done["failures"]) == (ids, [])
+    monkeypatch.setattr(scheduler.editor, "_arm", arm)
+    assert scheduler.editor.status().healthy
+
+
+def test_when_aws_is_away_the_rest_of_many_is_not_tried(
+    client: TestClient, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = mock.Mock(side_effect=AwsUnavailable("no answer"))
+    monkeypatch.setattr(scheduler.editor, "pause", away)
+    refused = client.post("/api/bulk", json={"do": "pause", "ids": [f"t-{n}" for n in range(1000)]})
+    assert (refused.status_code, refused.json()["type"]) == (503, "urn:duebell:aws-unavailable")
+    assert away.call_count < 100
 
 
 def test_a_bulk_change_has_a_limit(client: TestClient, editor: Editor) -> None:

@@ -100,6 +100,7 @@ def test_a_body_that_is_missing_is_refused(client: TestClient) -> None:
             "the name 'action' is twice",
         ),
         (b'{"payload": {"a": {"b": 1, "b": 2}}}', "the name 'b' is twice in one object"),
+        ('{"action": "x"}'.encode("utf-16"), "it is not UTF-8"),
     ],
 )
 def test_a_body_that_can_be_read_in_no_way_or_in_two_is_refused(

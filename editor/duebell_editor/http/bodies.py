@@ -28,7 +28,7 @@ class _JsonRequest(Request):
     async def json(self) -> Any:
         """The body's value. Raises HTTPException: 400, with what is wrong."""
         try:
-            return json.loads(await self.body(), object_pairs_hook=_object)
+            return json.loads((await self.body()).decode(), object_pairs_hook=_object)
         except json.JSONDecodeError as error:
             why = f"{error.msg} at character {error.pos}"
         except UnicodeDecodeError:
@@ -41,9 +41,9 @@ class _JsonRequest(Request):
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in made if names.count(name) > 1)
-        raise ValueError(f"the name {twice!r} is twice in one object")
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise ValueError(f"the name {name!r} is twice in one object")
+        made[name] = value
     return made

@@ -14,7 +14,7 @@ from duebell_shared.errors import InvalidQuery
 
 from .views import TaskView
 
-__all__ = ["Expected", "ItsEditor", "ItsQueue", "is_known", "tagged"]
+__all__ = ["Expected", "ItsEditor", "ItsQueue", "Replaced", "is_known", "tagged"]
 
 _TAG = re.compile(r'(?P<weak>W/)?"(?P<tag>[\x21\x23-\x7e\x80-\xff]*)"')
 _ANY = "*"
@@ -64,6 +64,29 @@ def _expected(
 Expected = Annotated[int | None, Depends(_expected)]
 
 
+def _replaced(
+    request: Request,
+    if_match: Annotated[
+        str | None,
+        Header(
+            description='With `"if_exists": "replace"`: the one ETag of the task that is to be replaced',
+            examples=['"7"'],
+        ),
+    ] = None,
+) -> int | None:
+    """The rev that a task is replaced at; None for any. Raises InvalidQuery."""
+    if if_match is None or not (tags := _tags("If-Match", request)):
+        return None
+    is_weak, tag = tags[0]
+    if tags[1:] or is_weak or (rev := _rev(tag)) is None:
+        raise InvalidQuery("If-Match", 'must be the one ETag that the task came with, such as "7"')
+    return rev
+
+
+#: The rev at which the request replaces a task; None for any.
+Replaced = Annotated[int | None, Depends(_replaced)]
+
+
 def is_known(task: TaskView, request: Request) -> bool:
     """Whether the asker has the task as it is. Raises InvalidQuery."""
     tags = _tags("If-None-Match", request)
@@ -81,12 +104,11 @@ def _tags(header: str, request: Request) -> list[tuple[bool, str]] | None:
     lines = request.headers.getlist(header)
     if not lines:
         return None
-    given = [part.strip() for part in ",".join(lines).split(",")]
-    if given == [_ANY]:
+    given = ",".join(lines).strip()
+    if given == _ANY:
         return []
-    found = [_TAG.fullmatch(part) for part in given if part]
-    tags = [(tag["weak"] is not None, tag["tag"]) for tag in found if tag]
-    if len(tags) < len(found) or not found:
+    tags = [(tag["weak"] is not None, tag["tag"]) for tag in _TAG.finditer(given)]
+    if not tags or _TAG.sub("", given).strip(", \t"):
         raise InvalidQuery(header, 'must be ETags that a task came with, such as "7", or *')
     return tags
 

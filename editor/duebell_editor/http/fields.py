@@ -6,7 +6,9 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
+from duebell_shared.errors import InvalidSchedule
 from duebell_shared.instants import MILLISECOND, render, to_utc
+from duebell_shared.schedule import zone_of
 
 __all__ = [
     "Given",
@@ -60,9 +62,9 @@ def _seconds(given: object) -> timedelta:
 
 def _zone(given: object) -> ZoneInfo:
     try:
-        return ZoneInfo(str(given))
-    except (KeyError, ValueError, OSError):
-        raise ValueError(f"{str(given)[:40]!r} is no IANA time zone, such as Europe/Berlin") from None
+        return zone_of(str(given))
+    except InvalidSchedule as error:
+        raise ValueError(error.reason) from None
 
 
 _TIME = WithJsonSchema({"type": "string", "format": "date-time"})

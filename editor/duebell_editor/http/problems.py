@@ -1,7 +1,6 @@
 """Errors as problem documents (RFC 9457): every answer that is not a success has this one form."""
 
 import json
-import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -72,11 +71,7 @@ def problem(
 
 def kind_of(error: DuebellError) -> str:
     """The `type` of this error's problem document."""
-    return f"urn:duebell:{'-'.join(_words(error)).lower()}"
-
-
-def _words(error: DuebellError) -> list[str]:
-    return re.findall("[A-Z][a-z]+", type(error).__name__)
+    return f"urn:duebell:{error.kind}"
 
 
 def _shortened(value: Any) -> Any:
@@ -112,7 +107,9 @@ def _deliberate(request: Request, error: Exception) -> Response:
             extra = {"id": error.id}
         case NotArmed():
             extra = {"stored": True, "id": _task_id(request)}
-    title = " ".join(_words(error)).capitalize().replace("Aws", "AWS")
+        case AwsUnavailable() if id := _task_id(request):  # it may be stored, or not
+            extra = {"id": id}
+    title = error.kind.replace("-", " ").capitalize().replace("Aws", "AWS")
     may_pass = isinstance(error, NotArmed | AwsUnavailable)
     headers = {"Retry-After": _RETRY_AFTER} if may_pass else None
     return problem(status, str(error), type=kind_of(error), title=title, headers=headers, extra=extra)

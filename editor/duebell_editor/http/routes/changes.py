@@ -97,6 +97,7 @@ class _Stream:
                     for event in await to_thread.run_sync(self._status_news):
                         yield event
             except DuebellError as error:
+                self._look = None  # what was told before it may be old: it begins anew
                 yield _event("problem", json.dumps({"detail": str(error)}))
             yield ": still here\n\n"
             until = time.monotonic() + self._pause()

@@ -10,14 +10,14 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
-from duebell_editor import IfExists, InvalidTask, TaskExists
+from duebell_editor import IfExists, InvalidQuery, InvalidTask, TaskExists
 from duebell_editor.filtering import make_filter
 from duebell_editor.listing import search
 
 from ..answers import ADDED, AWS, TAGGED, TASK, Responses, problems
 from ..asks import Filters, NewTaskBody, TaskChange
 from ..bodies import JsonRoute
-from ..etags import Expected, ItsEditor, ItsQueue, is_known, tagged
+from ..etags import Expected, ItsEditor, ItsQueue, Replaced, is_known, tagged
 from ..views import PageView, TaskBrief, TaskView
 
 __all__ = ["Id", "router"]
@@ -38,9 +38,11 @@ _SAME: Responses = {304: {"description": "You have it as it is (If-None-Match)",
     "/tasks",
     status_code=201,
     summary="Add a task",
-    responses={**_THERE, **problems(400, 409, 422, *AWS)},
+    responses={**_THERE, **problems(400, 409, 412, 422, *AWS)},
 )
-def add_task(body: NewTaskBody, request: Request, response: Response, editor: ItsEditor) -> TaskView:
+def add_task(
+    body: NewTaskBody, request: Request, response: Response, editor: ItsEditor, rev: Replaced
+) -> TaskView:
     """Answers when the task is stored and the rule is confirmed to ring for it.
 
     201 when it is new; 200 when the id was taken, and `if_exists` says what became of that task.
@@ -48,6 +50,8 @@ def add_task(body: NewTaskBody, request: Request, response: Response, editor: It
     # Generated here, not by the library, so that the answer can name the task even if it could not be armed.
     if body.id in {".", ".."}:
         raise InvalidTask("id", f"{body.id!r} cannot be named in an address: choose another")
+    if rev is not None and body.if_exists is not IfExists.REPLACE:
+        raise InvalidQuery("If-Match", 'goes with "if_exists": "replace"')
     if body.due is None and body.schedule is None:
         raise InvalidTask("due", "is missing: say when it shall run, or give a `schedule`")
     request.state.task_id = str(uuid.uuid4()) if body.id is None else body.id
@@ -58,7 +62,7 @@ def add_task(body: NewTaskBody, request: Request, response: Response, editor: It
     except TaskExists:
         if body.if_exists is IfExists.FAIL:
             raise
-        task = editor.add(**given)
+        task = editor.add(**given, rev=rev)
         response.status_code = 200
     response.headers["Location"] = f"{request.url.path}/{quote(task.id, safe='')}"
     return tagged(TaskView.of(task), response)

@@ -65,8 +65,8 @@ export function madeId() {
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, "$1-$2-4$3-a$4-$5");
 }
 
-// The body of a request that adds what the form says; under `made` where no id is given. That is the form's own,
-// so that what was sent and never answered can be sent again.
+// The body of a request that adds what the form says; under `made` where no id is given. That is the
+// form's own, so that what was sent and never answered can be sent again.
 export function toAdd(form, made) {
   const values = valuesOf(form);
   const names = counting(form).filter((name) => values[name] !== null);

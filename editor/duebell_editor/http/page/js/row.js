@@ -16,7 +16,8 @@ function state(task) {
   return [badge(task.status), " ", (attempt || late) && h("small", {}, attempt || late)];
 }
 
-const recurs = (words) => h("small", { title: words }, `↻ ${words.replace(/, (counted )?from \d{4}-.*/, "")}`);
+const recurs = (words) =>
+  h("small", { title: words }, `↻ ${words.replace(/, (counted )?from \d{4}-.*/, "")}`);
 
 // Whether it is looked at another time than it is due: retried, or added when that had passed.
 const isLater = ({ queued, due }) => queued && Math.abs(new Date(queued) - new Date(due)) > 1000;

@@ -48,7 +48,7 @@ export function shifted(view, times, now) {
   return stepped(from, stepOf(view), times * countOf(view));
 }
 
-// Pairs of minutes begin with an even one, so that a task stays in its own; the past ends with the one we are in.
+// Pairs of minutes begin with an even one, so that a task stays in its own; the past ends with ours.
 export function evenMinute(date, isPast) {
   const pair = 120000;
   return new Date((isPast ? Math.ceil(date / pair) : Math.floor(date / pair)) * pair);

@@ -1,6 +1,5 @@
 """One change made to many tasks: those that a filter finds, or those named."""
 
-import itertools
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
@@ -8,13 +7,12 @@ from enum import StrEnum
 import msgspec
 
 from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError, InvalidQuery, NotArmed, NotDeployed
-from duebell_shared.instants import NEVER
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.task import Status, Task
 
 from .editor import Editor
 from .filtering import Filter
 from .listing import search
-from .reading import BATCH, Queue
+from .reading import Queue
 
 __all__ = ["MAX_BULK", "BulkFailure", "BulkReport", "Verb", "change_all", "eligible", "find_all", "fitting"]
 
@@ -85,13 +83,8 @@ def find_all(queue: Queue, which: Filter) -> tuple[tuple[str, ...], bool]:
 
 def fitting(queue: Queue, verb: Verb, ids: Collection[str]) -> tuple[str, ...]:
     """Those of these tasks that are there, and that the verb applies to."""
-    keys = iter([QueueKey(queued=NEVER, id=id, lane=queue.lane_of(id)) for id in ids])
-    found: dict[str, Task] = {}
-    while some := list(itertools.islice(keys, BATCH)):
-        found |= queue.store.get_many(some)
-    now = queue.clock()
-    kept = {id: task for id, task in found.items() if not (task.expires_at and task.expires_at <= now)}
-    return tuple(id for id in ids if id in kept and kept[id].status in _ELIGIBLE[verb])
+    found = queue.get_many(ids)
+    return tuple(id for id in ids if id in found and found[id].status in _ELIGIBLE[verb])
 
 
 def change_all(editor: Editor, verb: Verb, ids: Iterable[str]) -> BulkReport:

@@ -2,7 +2,7 @@
 
 import heapq
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import cached_property
 
@@ -35,16 +35,14 @@ class Queue:
         """The lane that holds the task with this id, if there is one."""
         return lane_of(id, self.lanes)
 
-    def get_all(self, tasks: Sequence[Task]) -> dict[str, Task]:
-        """Those that are stored under the ids of these new tasks, BATCH at most; history as in `get`."""
-        new = {task.id: task for task in tasks}
-        keys = [QueueKey(queued=task.due, id=task.id, lane=task.lane) for task in tasks]
-        found = self.store.get_many(keys) if keys else {}
-        return {
-            id: there
-            for id, there in found.items()
-            if not (there.expires_at and there.expires_at <= new[id].created_at)
-        }
+    def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
+        """Those of the tasks with these ids that are there; history counts as in `get`."""
+        found: dict[str, Task] = {}
+        keys = (QueueKey(queued=NEVER, id=id, lane=self.lane_of(id)) for id in ids)
+        while some := list(itertools.islice(keys, BATCH)):
+            found |= self.store.get_many(some)
+        now = self.clock()
+        return {id: task for id, task in found.items() if not (task.expires_at and task.expires_at <= now)}
 
     def record(self) -> ArmingRecord:
         """The arming record, as it is now."""

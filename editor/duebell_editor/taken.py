@@ -57,7 +57,7 @@ def settle(queue: Queue, task: Task, if_exists: IfExists, *, rev: int | None = N
 def settle_all(queue: Queue, tasks: Sequence[Task], if_exists: IfExists) -> list[Task | DuebellError]:
     """The same for several, of different ids: the tasks that are stored in the end, or the errors."""
     try:
-        there = queue.get_all(tasks) if if_exists is IfExists.KEEP else {}
+        there = queue.get_many(task.id for task in tasks) if if_exists is IfExists.KEEP else {}
     except DuebellError as error:
         return [error] * len(tasks)
 

@@ -135,8 +135,8 @@ OF_ARMING = (
     Mutant(
         name="armed before written",
         file=_EDITOR,
-        line="task = self._write(new, if_exists)\n        self._arm([task])\n",
-        broken="self._arm([new])\n        task = self._write(new, if_exists)\n",
+        line="task = self._write(new, if_exists, rev)\n        self._arm([task])\n",
+        broken="self._arm([new])\n        task = self._write(new, if_exists, rev)\n",
         why="a run between the two reads the head without the task, and releases the lane without its due",
         killers=(Killer.MEANWHILE, Killer.HISTORIES),
     ),

@@ -3,7 +3,6 @@
 Every run of pytest there loads this module. So nothing of duebell is imported before a test asks for it.
 """
 
-import importlib
 import os
 from typing import TYPE_CHECKING
 
@@ -29,16 +28,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def duebell_worker(pytestconfig: pytest.Config) -> "Worker":
     """Your worker: that of the setting `duebell_worker`, or of DUEBELL_WORKER. To be overridden at will."""
-    from duebell_worker import Worker  # noqa: PLC0415
+    from duebell_shared.errors import InvalidSettings  # noqa: PLC0415
+    from duebell_worker.loading import load  # noqa: PLC0415
 
     name = pytestconfig.getini("duebell_worker") or os.environ.get("DUEBELL_WORKER", "")
-    module, _, attribute = name.partition(":")
-    if not module or not attribute:
+    if not name:
         raise pytest.UsageError(_WAY_OUT)
-    worker = getattr(importlib.import_module(module), attribute, None)
-    if not isinstance(worker, Worker):
-        raise pytest.UsageError(f"{name!r} is no duebell_worker.Worker: {_WAY_OUT}")
-    return worker
+    try:
+        return load(name)
+    except InvalidSettings as error:
+        raise pytest.UsageError(f"{error.reason}; {_WAY_OUT}") from None
 
 
 @pytest.fixture

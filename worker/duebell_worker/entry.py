@@ -4,7 +4,6 @@
 message that says so.
 """
 
-import importlib
 import os
 from functools import cache
 from typing import Any
@@ -13,27 +12,13 @@ import msgspec
 
 from duebell_shared.errors import InvalidSettings
 
+from .loading import load
 from .log import to_stdout
 from .worker import LambdaContext, Worker
 
 __all__ = ["handler", "load"]
 
 to_stdout()
-
-
-def load(name: str) -> Worker:
-    """The worker that `module:attribute` names; one without actions for "". Raises InvalidSettings."""
-    if not name:
-        return Worker.from_env()
-    module, _, attribute = name.partition(":")
-    if not module or not attribute:
-        raise InvalidSettings(
-            "DUEBELL_WORKER", f"must be module:attribute, like sales.actions:worker, not {name!r}"
-        )
-    worker = getattr(importlib.import_module(module), attribute, None)
-    if not isinstance(worker, Worker):
-        raise InvalidSettings("DUEBELL_WORKER", f"{name!r} is not a duebell_worker.Worker, but {worker!r}")
-    return worker
 
 
 def given_environment(text: str) -> dict[str, str]:

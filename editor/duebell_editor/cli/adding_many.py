@@ -27,7 +27,7 @@ from duebell_shared.errors import (
 from .exits import Exit
 from .lines import Line, Reader, checked
 from .progress import bar
-from .saying import warn
+from .saying import tell_some, warn
 from .text import in_options, plain, without_code
 
 __all__ = ["Given", "add_many"]
@@ -40,9 +40,6 @@ _READ = 1_000_000
 
 #: Lines in a row that AWS does not take, after which it is broken off.
 _PATIENCE = 25
-
-#: Failures beyond these are only counted, for people.
-_SHOWN = 20
 
 
 class Given(NamedTuple):
@@ -194,10 +191,7 @@ def _tell(tally: _Tally, *, as_json: bool) -> None:
     there = f"{tally.there_already:,} there already, " if tally.there_already else ""
     print(f"{tally.added:,} added, {there}{len(tally.failures):,} failed")
     sys.stdout.flush()
-    for line, why in tally.failures[:_SHOWN]:
-        print(f"line {line.number}: {why}", file=sys.stderr)
-    if tally.failures[_SHOWN:]:
-        print(f"and {len(tally.failures) - _SHOWN:,} more", file=sys.stderr)
+    tell_some([f"line {line.number}: {why}" for line, why in tally.failures])
 
 
 def _warn_of_repeating(reader: Reader) -> None:

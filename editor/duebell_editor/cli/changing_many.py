@@ -3,7 +3,7 @@
 import itertools
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import typer
@@ -14,16 +14,13 @@ from ..bulk import BulkFailure, BulkReport, Verb, change_all, find_all, fitting
 from ..filtering import Filter
 from .exits import Exit
 from .progress import bar
-from .saying import warn
+from .saying import tell_some, warn
 from .text import in_options, plain
 
 __all__ = ["How", "change_found", "change_named", "change_one", "is_asked"]
 
 #: Tasks that are changed before the next are begun with.
 _CHUNK = 200
-
-#: Failures beyond these are only counted, for people.
-_SHOWN = 20
 
 _DONE = {
     Verb.PAUSE: "paused",
@@ -133,15 +130,7 @@ def _tell(how: How, found: int, report: BulkReport, *, is_all: bool) -> None:
     sys.stdout.flush()
     if not is_all:
         print("there are more than these: repeat it, or take more with --limit", file=sys.stderr)
-    _tell_failures(failures)
-
-
-def _tell_failures(failures: Iterable[tuple[str, str]]) -> None:
-    told = list(failures)
-    for id, why in told[:_SHOWN]:
-        print(why if repr(id) in why else f"{plain(id)}: {why}", file=sys.stderr)
-    if told[_SHOWN:]:
-        print(f"and {len(told) - _SHOWN:,} more", file=sys.stderr)
+    tell_some([why if repr(id) in why else f"{plain(id)}: {why}" for id, why in failures])
 
 
 def _count(number: int) -> str:

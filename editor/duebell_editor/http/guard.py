@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from duebell_shared.errors import InvalidSettings
 
-from .paths import is_api, is_open
+from .paths import is_open
 from .problems import problem
 
 __all__ = ["ANY_HOST", "Guard", "check_access"]
@@ -75,7 +75,7 @@ class Guard:
             return 403, f"this server does not answer to the name {', '.join(hosts) or '(none)'!r}"
         if _is_from_elsewhere(scope, headers, hosts[0]):
             return 403, "this request comes from another site"
-        if is_api(scope) and not self._has_token(headers):
+        if not is_open(scope) and not self._has_token(headers):
             return 401, "this server wants its token: Authorization: Bearer <token>"
         if _has_body(headers) and not _is_json(headers):
             return 415, "the body must be JSON, sent with Content-Type: application/json"

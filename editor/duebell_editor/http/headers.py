@@ -5,7 +5,7 @@ from typing import Any
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .paths import is_api
+from .paths import is_open
 
 __all__ = ["HEADERS", "Headers"]
 
@@ -30,7 +30,7 @@ class Headers:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and the answer back with the headers."""
-        caching = "no-store" if scope["type"] == "http" and is_api(scope) else "no-cache"
+        caching = "no-store" if scope["type"] == "http" and not is_open(scope) else "no-cache"
 
         async def send_with(message: Message) -> None:
             if message["type"] == "http.response.start":

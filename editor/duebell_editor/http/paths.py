@@ -2,7 +2,7 @@
 
 from starlette.types import Scope
 
-__all__ = ["is_api", "is_open", "path_of"]
+__all__ = ["is_open", "path_of"]
 
 #: What holds nothing of the queue: the page's own files, and the description of the API.
 _OPEN = frozenset({"", "/", "/docs", "/openapi.json"})
@@ -17,11 +17,6 @@ def path_of(scope: Scope) -> str:
 
 
 def is_open(scope: Scope) -> bool:
-    """Whether what is asked for may be had without the token."""
+    """Whether it may be had without the token: neither the queue, nor anything that we do not know."""
     path = path_of(scope)
     return path in _OPEN or path.startswith("/static/")
-
-
-def is_api(scope: Scope) -> bool:
-    """Whether the queue itself is asked for, or something that we do not know."""
-    return not is_open(scope)

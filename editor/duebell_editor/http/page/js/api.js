@@ -2,7 +2,7 @@
 
 import { asked, note } from "./address.js";
 
-export class Problem extends Error {
+class Problem extends Error {
   constructor(status, document) {
     super(document.detail || document.title || `the server answered ${status}`);
     this.status = status;
@@ -22,7 +22,7 @@ export const onTokenWanted = (ask) => {
   askForToken = ask;
 };
 
-export function url(path, query = {}) {
+function url(path, query = {}) {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const one of [value].flat())

@@ -69,7 +69,7 @@ async function refresh() {
   }
 }
 
-export function openTask(id) {
+function openTask(id) {
   if (open?.id === id && open.panel.dialog === topDialog()) return;
   open?.panel.dialog.close();
   const panel = openDialog(id, {

@@ -7,7 +7,7 @@ import { tell } from "./state.js";
 import { nearby } from "./time.js";
 import { complain, toast } from "./toast.js";
 
-export const CAN = {
+const CAN = {
   run: ["scheduled"],
   pause: ["scheduled"],
   resume: ["paused"],

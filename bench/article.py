@@ -9,8 +9,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from duebell_shared.expression import SENTINEL, expression_at
 from duebell_shared.instants import render
-from duebell_shared.rule import SENTINEL, expression_at
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

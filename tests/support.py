@@ -6,7 +6,7 @@ from typing import Any
 
 import boto3
 
-from duebell_shared.rule import SENTINEL
+from duebell_shared.expression import SENTINEL
 
 REGION = "eu-central-1"
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 from duebell_editor import Editor, Status
 from duebell_shared.arming import LEAD
 from duebell_shared.backend import Backend
-from duebell_shared.rule import SENTINEL, minute_of
+from duebell_shared.expression import SENTINEL, minute_of
 from duebell_worker import Worker
 from tests.support import NOON, Clock
 
@@ -54,15 +54,15 @@ def test_the_rule_follows_the_queue(
 
     # The first task: armed for it.
     editor.add("act", due=YEAR_END, id="year-end")
-    assert expression(events) == "cron(0 0 31 12 ? 2026)"
+    assert expression(events) == "cron(0,4,12,27 0-23 31 12 ? 2026)"
 
     # A later one: unchanged.
     editor.add("act", due=YEAR_END + timedelta(days=1), id="later")
-    assert expression(events) == "cron(0 0 31 12 ? 2026)"
+    assert expression(events) == "cron(0,4,12,27 0-23 31 12 ? 2026)"
 
     # An earlier one: armed for that.
     editor.add("act", due=datetime(2026, 12, 24, 18, 30, tzinfo=UTC), id="earlier")
-    assert expression(events) == "cron(30 18 24 12 ? 2026)"
+    assert expression(events) == "cron(30,34,42,57 18-23 24-31 12 ? 2026)"
 
     # A run at that minute: it is done, and the rule is at the next.
     clock.now = datetime(2026, 12, 24, 18, 30, 14, tzinfo=UTC)
@@ -70,12 +70,12 @@ def test_the_rule_follows_the_queue(
     assert (report.done, report.lateness_max_ms) == (1, 14_000)
     assert editor.get("earlier").status is Status.DONE
     assert editor.get("year-end").status is Status.SCHEDULED
-    assert expression(events) == "cron(0 0 31 12 ? 2026)"
+    assert expression(events) == "cron(0,4,12,27 0-23 31 12 ? 2026)"
 
     # The rest is run, one after the other: parked again.
     clock.now = YEAR_END + timedelta(seconds=3)
     worker.run()
-    assert expression(events) == "cron(0 0 1 1 ? 2027)"
+    assert expression(events) == "cron(0,4,12,27 0-23 1-31 1 ? 2027)"
     clock.now = YEAR_END + timedelta(days=1, seconds=59)
     worker.run()
     assert {editor.get(id).status for id in ("earlier", "year-end", "later")} == {Status.DONE}
@@ -87,23 +87,29 @@ def test_the_rule_follows_the_queue(
     ("due", "rings"),
     [
         # Offsets other than UTC.
-        (datetime(2026, 12, 31, tzinfo=ZoneInfo("Europe/Berlin")), "cron(0 23 30 12 ? 2026)"),
-        (datetime(2026, 7, 1, 9, tzinfo=ZoneInfo("America/New_York")), "cron(1,2 12 21 11 ? 2026)"),
-        (datetime(2027, 7, 1, 9, tzinfo=ZoneInfo("America/New_York")), "cron(0 13 1 7 ? 2027)"),
-        (datetime(2027, 1, 1, tzinfo=timezone(timedelta(hours=5, minutes=45))), "cron(15 18 31 12 ? 2026)"),
+        (datetime(2026, 12, 31, tzinfo=ZoneInfo("Europe/Berlin")), "cron(0,4,12,27 23 30-31 12 ? 2026)"),
+        (
+            datetime(2026, 7, 1, 9, tzinfo=ZoneInfo("America/New_York")),
+            "cron(1,2,6,14,29 12-23 21-30 11 ? 2026)",
+        ),
+        (datetime(2027, 7, 1, 9, tzinfo=ZoneInfo("America/New_York")), "cron(0,4,12,27 13-23 1-31 7 ? 2027)"),
+        (
+            datetime(2027, 1, 1, tzinfo=timezone(timedelta(hours=5, minutes=45))),
+            "cron(15,19,27,42 18-23 31 12 ? 2026)",
+        ),
         # Seconds within a minute: the first whole minute that is not before.
-        (datetime(2026, 12, 31, 10, 5, 30, tzinfo=UTC), "cron(6 10 31 12 ? 2026)"),
-        (datetime(2026, 12, 31, 10, 5, 0, 1, tzinfo=UTC), "cron(6 10 31 12 ? 2026)"),
-        (datetime(2026, 12, 31, 23, 59, 59, tzinfo=UTC), "cron(0 0 1 1 ? 2027)"),
-        (datetime(2028, 2, 28, 23, 59, 1, tzinfo=UTC), "cron(0 0 29 2 ? 2028)"),
+        (datetime(2026, 12, 31, 10, 5, 30, tzinfo=UTC), "cron(6,10,18,33 10-23 31 12 ? 2026)"),
+        (datetime(2026, 12, 31, 10, 5, 0, 1, tzinfo=UTC), "cron(6,10,18,33 10-23 31 12 ? 2026)"),
+        (datetime(2026, 12, 31, 23, 59, 59, tzinfo=UTC), "cron(0,4,12,27 0-23 1-31 1 ? 2027)"),
+        (datetime(2028, 2, 28, 23, 59, 1, tzinfo=UTC), "cron(0,4,12,27 0-23 29 2 ? 2028)"),
         # In the past, now, in the current minute, in the next: the first minute that is safe, and the one
         # before, which mostly comes. It is 12:00:20.
-        (datetime(1999, 1, 1, tzinfo=UTC), "cron(1,2 12 21 11 ? 2026)"),
-        (timedelta(0), "cron(1,2 12 21 11 ? 2026)"),
-        (NOON + timedelta(seconds=59), "cron(1,2 12 21 11 ? 2026)"),
-        (NOON + timedelta(minutes=1), "cron(1,2 12 21 11 ? 2026)"),
-        (NOON + timedelta(minutes=2), "cron(2 12 21 11 ? 2026)"),
-        (NOON + timedelta(minutes=2, seconds=1), "cron(3 12 21 11 ? 2026)"),
+        (datetime(1999, 1, 1, tzinfo=UTC), "cron(1,2,6,14,29 12-23 21-30 11 ? 2026)"),
+        (timedelta(0), "cron(1,2,6,14,29 12-23 21-30 11 ? 2026)"),
+        (NOON + timedelta(seconds=59), "cron(1,2,6,14,29 12-23 21-30 11 ? 2026)"),
+        (NOON + timedelta(minutes=1), "cron(1,2,6,14,29 12-23 21-30 11 ? 2026)"),
+        (NOON + timedelta(minutes=2), "cron(2,6,14,29 12-23 21-30 11 ? 2026)"),
+        (NOON + timedelta(minutes=2, seconds=1), "cron(3,7,15,30 12-23 21-30 11 ? 2026)"),
         # The last minute there is.
         (datetime(2199, 12, 31, 23, 59, tzinfo=UTC), "cron(59 23 31 12 ? 2199)"),
     ],

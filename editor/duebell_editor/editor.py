@@ -1,6 +1,6 @@
 """The library that services embed: add tasks to the queue, look at them, change them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal, Self
 
@@ -12,10 +12,12 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AwsError,
     InvalidTask,
+    LanesChanged,
     NotArmed,
     NotDeployed,
     TaskChanged,
     TaskConflict,
+    TaskExists,
     TaskNotFound,
 )
 from duebell_shared.given import check_name
@@ -33,6 +35,9 @@ from .transfer import ImportReport, export_tasks, read_chunks, write_chunk
 from .updating import Update
 
 __all__ = ["Editor", "IfExists"]
+
+#: What an add raises whose id is taken, perhaps by its own earlier call.
+_TAKEN = (TaskExists, TaskConflict)
 
 
 class Editor:
@@ -126,10 +131,12 @@ class Editor:
             payload=payload,
             id=id,
         )
-        new = self._placed(self._check(given))
-        task = self._write(new, if_exists, rev)
-        self._arm([task])
-        return task
+        new = self._check(given)
+        while True:
+            try:
+                return self._add(self._placed(new), if_exists, rev)
+            except LanesChanged:  # the task was taken out again
+                continue
 
     def add_many(
         self,
@@ -150,8 +157,13 @@ class Editor:
         stored, report = write_all(
             checked, self._store.insert_many, lambda taken: settle_all(self.queue, taken, if_exists), progress
         )
+        there = frozenset(report.there_already)
+        refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
         try:
-            self._arm(stored)
+            self._arm_added([task for task in stored if task.id not in there])
+            self._arm(
+                [*(task for task in stored if task.id in there), *self.queue.get_many(refused).values()]
+            )
         except NotArmed as error:
             error.report = report
             raise
@@ -320,7 +332,7 @@ class Editor:
         report = ImportReport(written=0, there=0)
         for chunk in read_chunks(lines, self.queue.lanes):
             part, waiting = write_chunk(chunk, self._store.insert_many)
-            self._arm(waiting)
+            self._arm_added(waiting)
             report = report + part
             done += len(chunk)
             progress(done)
@@ -333,26 +345,53 @@ class Editor:
     def _check(self, given: NewTask) -> Task:
         return task_from(given, self._clock())
 
-    def _write(self, task: Task, if_exists: IfExists, rev: int | None) -> Task:
-        return task if self._store.insert(task) else settle(self.queue, task, if_exists, rev=rev)
+    def _add(self, new: Task, if_exists: IfExists, rev: int | None) -> Task:
+        if self._store.insert(new):
+            self._arm_added([new])
+            return new
+        try:
+            task = settle(self.queue, new, if_exists, rev=rev)
+        except _TAKEN:
+            # It may be the very task of an earlier call that was not answered, and the rule not set for it.
+            self._arm(self.queue.get_many([new.id]).values())
+            raise
+        self._arm([task])
+        return task
 
     def _change(self, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read, change and write on condition of the rev that was read: `rev`, if one is expected."""
         for _ in range(TRIES):
             task = self.get(id)
-            if rev is not None and task.rev != rev:
-                raise TaskChanged(id, expected=rev, rev=task.rev)
             try:
+                if rev is not None and task.rev != rev:
+                    raise TaskChanged(id, expected=rev, rev=task.rev)
                 changed = change(task)
             except TaskConflict:
-                self._arm([task])  # it may have been made before, and never answered
+                self._arm([task])  # an earlier call may have made the change, and not been answered
                 raise
-            if self._store.save(task, changed):
-                self._arm([changed] if changed.queued != task.queued else [])
+            if changed is task or self._store.save(task, changed):
+                # Whether or not this call changed the time: an earlier one may have, and not armed.
+                self._arm([changed])
                 return changed
         raise kept_changing(id)
 
-    def _arm(self, tasks: Iterable[Task]) -> None:
+    def _arm_added(self, tasks: Sequence[Task]) -> None:
+        """`_arm` for tasks that were just inserted.
+
+        Raises LanesChanged when they are in lanes where nobody looks for their ids any more. They are taken
+        out again then, but for those that a run has started already: these stay.
+        """
+        try:
+            self._arm(tasks, were_added=True)
+        except LanesChanged:
+            self.queue.have_lanes_changed()
+            now = self._clock()
+            started = [task for task in tasks if not self._store.save(task, task.withdrawn(now=now))]
+            self._arm(started)
+            if len(started) < len(tasks):
+                raise
+
+    def _arm(self, tasks: Iterable[Task], *, were_added: bool = False) -> None:
         """See to it that the rule rings for these tasks, as far as they wait in the queue."""
         dues: dict[int, datetime] = {}
         waiting = [(task.lane, task.queued, task.id) for task in tasks if task.queued]
@@ -361,7 +400,12 @@ class Editor:
         if not dues:
             return
         try:
-            record = self._armer.ensure(self._armer.lower(dues))
+            lowered = (
+                self._armer.lower_placed(dues, lanes=self.queue.lanes)
+                if were_added
+                else self._armer.lower(dues)
+            )
+            record = self._armer.ensure(lowered)
         except (AwsError, NotArmed, NotDeployed) as error:
             what = f"task {waiting[0][2]!r} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
             raise NotArmed(f"{what} stored, but {error}") from error

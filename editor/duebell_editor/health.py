@@ -7,8 +7,9 @@ from enum import StrEnum
 import msgspec
 
 from duebell_shared.arming import GRACE, ArmingRecord
+from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import NEVER, render
-from duebell_shared.rule import RuleState, expression_at
+from duebell_shared.rule import RuleState
 
 __all__ = [
     "Problem",
@@ -75,7 +76,7 @@ def rule_problems(
         if not rule.is_at(record.rings_at):
             yield Problem(
                 kind=ProblemKind.RULE_ELSEWHERE,
-                what=f"the rule is at {rule.expression} and should be at {expression_at(record.rings_at)}; "
+                what=f"the rule is at {rule.expression} and should {_ring_at(record.rings_at)}; "
                 f"something other than duebell changed it",
                 way_out=_DOCTOR,
                 mendable=True,
@@ -90,6 +91,10 @@ def rule_problems(
             way_out=_DOCTOR,
             mendable=True,
         )
+
+
+def _ring_at(minute: datetime | None) -> str:
+    return f"ring at {render(minute)}" if minute else f"be parked at {SENTINEL}"
 
 
 def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetime) -> Iterator[Problem]:

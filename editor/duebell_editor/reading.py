@@ -28,8 +28,14 @@ class Queue:
 
     @cached_property
     def lanes(self) -> int:
-        """The queue's own number of lanes, which never changes: read once."""
+        """The queue's own number of lanes, read once: it hardly ever changes."""
         return len(self.record().lanes)
+
+    def have_lanes_changed(self) -> bool:
+        """Read the number of lanes again; whether it is another one than was known."""
+        known = self.lanes
+        del self.lanes
+        return self.lanes != known
 
     def lane_of(self, id: str) -> int:
         """The lane that holds the task with this id, if there is one."""
@@ -51,6 +57,8 @@ class Queue:
     def get(self, id: str, *, now: datetime | None = None) -> Task | None:
         """The task with this id; history that has expired by now counts as deleted, whether it is or not."""
         task = self.store.get(self.lane_of(id), id)
+        if task is None and self.have_lanes_changed():
+            task = self.store.get(self.lane_of(id), id)
         return None if task and task.expires_at and task.expires_at <= (now or self.clock()) else task
 
     def keys(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from .arming import ArmingRecord, Lane, early_minute, ring_minute
-from .errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
+from .errors import AwsRefused, AwsUnavailable, DuebellError, LanesChanged, NotArmed, NotDeployed
 from .instants import NEVER, utc_now
 from .rule import Rule
 from .settings import MAX_LANES
@@ -63,6 +63,23 @@ class Armer:
             return record.lowered(dues)
 
         return self.change(lower)
+
+    def lower_placed(self, dues: Mapping[int, datetime], *, lanes: int) -> ArmingRecord:
+        """`lower`, for tasks that were placed in one of so many lanes.
+
+        Waits while the queue is given more lanes. Raises LanesChanged when it has another number than that.
+        """
+        give_up = self._clock() + PATIENCE
+        for pause in _pauses():
+            record = self.change(lambda record: record.lowered_if_steady(dues, lanes, now=self._clock()))
+            if len(record.lanes) != lanes:
+                raise LanesChanged(before=lanes, now=len(record.lanes))
+            if record.relaner is None:
+                return record
+            if self._clock() > give_up:
+                break
+            self._sleep(pause)
+        raise NotArmed("the queue is being given more lanes, and that takes long: call ensure_armed() soon")
 
     def change(self, transition: Callable[[ArmingRecord], ArmingRecord]) -> ArmingRecord:
         """Apply a transition by compare-and-swap, on the newest record for as often as it takes.
@@ -130,7 +147,7 @@ class Armer:
     def verify(self) -> ArmingRecord:
         """`ensure`, after a look at the queue and at the rule itself, which someone else may have changed."""
         record = self.read()
-        if record.is_held_too_long(self._clock()):
+        while record.is_held_too_long(self._clock()):
             record = self._make(record)
         record = self.lower({lane: self._store.head(lane) for lane in range(len(record.lanes))})
         if record.armed is not None and not record.is_being_applied(self._clock()):

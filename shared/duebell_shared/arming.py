@@ -20,7 +20,17 @@ from msgspec.structs import replace
 
 from .instants import LATEST, NEVER, ceil_to_minute
 
-__all__ = ["GRACE", "HEAD_START", "LEAD", "ArmingRecord", "Lane", "LastRun", "early_minute", "ring_minute"]
+__all__ = [
+    "GRACE",
+    "HEAD_START",
+    "LEAD",
+    "ArmingRecord",
+    "Lane",
+    "LastRun",
+    "LateRing",
+    "early_minute",
+    "ring_minute",
+]
 
 #: No rule is set to ring sooner than this: a changed rule takes effect after "a short period of time", and
 #: EventBridge gives no figure. https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html
@@ -40,7 +50,11 @@ _LONGEST = timedelta(hours=1)
 _CALL = timedelta(seconds=10)
 
 #: How far the clocks of two machines may be apart.
-_CLOCKS = timedelta(seconds=10)
+_CLOCKS = timedelta(minutes=1)
+
+#: A run that comes so long after the minute of the ring, or later, was brought by an echo of it. The first
+#: echo is four minutes after the ring.
+_ECHO = timedelta(minutes=3)
 
 _NOTHING = timedelta(0)
 
@@ -83,6 +97,17 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True):
     lateness_max_ms: int | None = None
 
 
+class LateRing(msgspec.Struct, frozen=True, kw_only=True):
+    """A ring that brought no run in time, so that a later one did, most likely its echo. Times are UTC.
+
+    minute   the minute that the rule was set to
+    came_at  when the next run claimed its lanes
+    """
+
+    minute: _Instant
+    came_at: _Instant
+
+
 class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     """When the rule must ring, and what is known of where it stands.
 
@@ -94,6 +119,8 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
                    for one
     called_at      when a run was called directly that has not come yet
     last_run       what came of the run that ended last
+    late_ring      the last ring that brought no run in time
+    relaner        who is about to give the queue more lanes, until `relaner_until`; adds wait meanwhile
     rev            counts the changes
     """
 
@@ -105,6 +132,9 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     head_start: timedelta = _NOTHING
     called_at: _Instant | None = None
     last_run: LastRun | None = None
+    late_ring: LateRing | None = None
+    relaner: str | None = None
+    relaner_until: _Instant = NEVER
     rev: int = 0
 
     @property
@@ -170,6 +200,30 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
                 record = record._with({number: replace(lane, due=due)})
         return record
 
+    # Whoever gives the queue more lanes.
+
+    def lowered_if_steady(self, dues: Mapping[int, datetime], lanes: int, *, now: datetime) -> Self:
+        """Lowered, if there are so many lanes and nobody is about to change that.
+
+        A mark whose time is over is taken away in the same change, so that its owner cannot go on.
+        """
+        if len(self.lanes) != lanes or (self.relaner and self.relaner_until > now):
+            return self
+        return self.not_relaned().lowered(dues)
+
+    def relaning(self, relaner: str, *, until: datetime) -> Self:
+        """`relaner` alone may change the number of lanes until then; nobody adds a task meanwhile."""
+        return replace(self, relaner=relaner, relaner_until=until)
+
+    def not_relaned(self) -> Self:
+        """The lanes stay as many as they are."""
+        return replace(self, relaner=None, relaner_until=NEVER)
+
+    def widened(self, lanes: int) -> Self:
+        """With so many lanes, those beyond the present ones empty."""
+        more = tuple(Lane() for _ in range(lanes - len(self.lanes)))
+        return replace(self.not_relaned(), lanes=(*self.lanes, *more))
+
     # What a run does.
 
     def claimed(
@@ -199,7 +253,13 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         left = {number: replace(lane, due=soonest) for number, lane in unowned.items() if number not in mine}
         claimed = {number: Lane(owner=owner, until=until) for number in mine}
         record = self._with({**left, **claimed})
-        return replace(record, armed=None, rings_at=None, called_at=None)
+        return replace(
+            record,
+            armed=None,
+            rings_at=None,
+            called_at=None,
+            late_ring=self._late_ring(now) or self.late_ring,
+        )
 
     def renewed(self, owner: str, *, until: datetime) -> Self:
         """The lanes that `owner` holds, held until then."""
@@ -268,6 +328,12 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def disputed(self) -> Self:
         """Where the rule stands is unknown. Whoever is applying cannot confirm, but has its time."""
         return replace(self, armed=None, rings_at=None, applier=self.applier and "disputed")
+
+    def _late_ring(self, now: datetime) -> LateRing | None:
+        """The ring that should have brought a run before, if there is one."""
+        if self.rings_at is None or now < self.rings_at + _ECHO:
+            return None
+        return LateRing(minute=self.rings_at, came_at=now)
 
     def _with(self, changed: Mapping[int, Lane]) -> Self:
         return replace(self, lanes=tuple(changed.get(number, lane) for number, lane in enumerate(self.lanes)))

@@ -9,7 +9,8 @@ DuebellError
 ├── TaskNotFound            no task with this id
 ├── TaskExists              the id is taken
 ├── TaskConflict            the task's status, or a concurrent change, does not allow this
-│   └── TaskChanged         it is not at the rev that was expected any more
+│   ├── TaskChanged         it is not at the rev that was expected any more
+│   └── LanesChanged        the queue was given more lanes at this very moment
 ├── UnreadableTask          an item of the table is none that this version can read
 ├── NotArmed                the task is stored; the rule could not be confirmed
 ├── NotDeployed             the table or the rule is not there
@@ -30,6 +31,7 @@ __all__ = [
     "InvalidSchedule",
     "InvalidSettings",
     "InvalidTask",
+    "LanesChanged",
     "NotArmed",
     "NotDeployed",
     "TaskChanged",
@@ -108,6 +110,15 @@ class TaskChanged(TaskConflict):
         self.id = id
         self.expected = expected
         self.rev = rev
+
+
+class LanesChanged(TaskConflict):
+    """The queue was given more lanes while tasks were added. They were taken out again: repeat the call."""
+
+    def __init__(self, *, before: int, now: int) -> None:
+        super().__init__(
+            f"the queue was given {now} lanes instead of {before} at this very moment: repeat the call"
+        )
 
 
 class UnreadableTask(DuebellError):

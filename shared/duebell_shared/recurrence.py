@@ -149,6 +149,10 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         """Whether one more occurrence can be put aside."""
         return len(self.aside) < MAX_ASIDE
 
+    def has_extra_due(self, now: datetime) -> bool:
+        """Whether an occurrence that was asked for with `run_now` waits aside for its first attempt."""
+        return any(seat.turn is Turn.EXTRA and not seat.attempt and seat.queued <= now for seat in self.aside)
+
     def put_aside(self, seat: Seat) -> Self:
         """With one more occurrence waiting beside."""
         return replace(self, aside=(*self.aside, seat))

@@ -1,10 +1,9 @@
 """The one EventBridge rule: read it, and set it to a minute. It is created by the stack, never here."""
 
 import random
-import re
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,15 +11,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from .endpoint import way_out
 from .errors import AwsRefused, AwsUnavailable, NotDeployed
+from .expression import expression_at, is_set_for, minute_of
 from .instants import utc_now
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
-__all__ = ["CALL_LIMIT", "SENTINEL", "Rule", "RuleState", "expression_at", "minute_of"]
-
-#: A past year is valid in a cron expression and never comes: the rule is parked.
-SENTINEL = "cron(0 0 1 1 ? 1970)"
+__all__ = ["CALL_LIMIT", "Rule", "RuleState"]
 
 #: The longest that one call to EventBridge may take: the client's connect and read time-outs together.
 CALL_LIMIT = timedelta(seconds=6)
@@ -28,19 +25,18 @@ CALL_LIMIT = timedelta(seconds=6)
 #: Seconds between tries, at most; each is jittered.
 _PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0, 2.0)
 
-_CRON = re.compile(r"cron\((?:\d+,)?(\d+) (\d+) (\d+) (\d+) \? (\d+)\)")
-
-#: Worth another try. PutRule answers ConcurrentModificationException in practice, and no retry mode of the
-#: SDK covers it. https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html#API_PutRule_Errors
+#: Refusals that passed before the call had an effect: worth another try. PutRule answers
+#: ConcurrentModificationException in practice, and no retry mode of the SDK covers it.
+#: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html#API_PutRule_Errors
 _PASSING = {
     "ConcurrentModificationException",
-    "InternalException",
-    "InternalFailure",
-    "ServiceUnavailable",
     "Throttling",
     "ThrottlingException",
     "TooManyRequestsException",
 }
+
+#: From this HTTP status on the server failed. Its call may have taken effect, or may yet.
+_SERVER_FAILED = 500
 
 
 class RuleState(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,26 +59,7 @@ class RuleState(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_at(self, minute: datetime | None) -> bool:
         """Whether it is set to this minute, or parked for None."""
-        return self.expression == SENTINEL if minute is None else self.minute == minute
-
-
-def expression_at(minute: datetime | None, *, early: datetime | None = None) -> str:
-    """The cron expression that rings in this UTC minute and in `early`, of the same hour; or the sentinel."""
-    if minute is None:
-        return SENTINEL
-    minutes = f"{early.minute},{minute.minute}" if early else f"{minute.minute}"
-    return f"cron({minutes} {minute.hour} {minute.day} {minute.month} ? {minute.year})"
-
-
-def minute_of(expression: str) -> datetime | None:
-    """The last minute that `expression` rings at; None for the sentinel and for other shapes of it."""
-    if expression == SENTINEL or not (fields := _CRON.fullmatch(expression)):
-        return None
-    minute, hour, day, month, year = map(int, fields.groups())
-    try:
-        return datetime(year, month, day, hour, minute, tzinfo=UTC)
-    except ValueError:
-        return None
+        return is_set_for(self.expression, minute)
 
 
 class Rule:
@@ -120,11 +97,11 @@ class Rule:
         )
 
     def ring_at(self, minute: datetime | None, *, early: datetime | None = None, within: timedelta) -> bool:
-        """Set the rule to ring in `minute` and in `early`, or park it at the sentinel for None.
+        """Set the rule to ring in `minute`, its echoes and `early`, or park it at the sentinel for None.
 
         `within` is as in `read`.
 
-        False means that a try went unanswered before the one that succeeded, and may take effect yet.
+        Returns False if a try before the one that succeeded went unanswered: it may take effect yet.
 
         PutRule replaces what it is not given: the state becomes ENABLED and the description empty. So what
         is there is read first and given back; a rule that an operator disabled stays disabled. Targets are
@@ -138,7 +115,7 @@ class Rule:
             self._client.put_rule,
             deadline,
             Name=self.name,
-            ScheduleExpression=expression_at(minute, early=early),
+            ScheduleExpression=expression_at(minute, early=early, now=self._clock()),
             **{name: value for name, value in kept.items() if value},
         )
         return not went_unanswered
@@ -153,7 +130,7 @@ class Rule:
         return answer
 
     def _try(self, call: Callable[..., Any], deadline: datetime, **arguments: Any) -> tuple[Any, bool]:
-        """The answer, and whether a try before went unanswered."""
+        """The answer, and whether a try before it went unanswered: silence, or the server's failure."""
         failure: Exception | None = None
         went_unanswered = False
         for pause in _PAUSES:
@@ -162,18 +139,30 @@ class Rule:
             try:
                 return call(**arguments), went_unanswered
             except ClientError as error:
-                code = error.response.get("Error", {}).get("Code", "")
-                if code == "ResourceNotFoundException":
-                    raise NotDeployed(
-                        f"there is no EventBridge rule {self.name!r} in {self._client.meta.region_name}: run "
-                        f"`duebell deploy`, or set DUEBELL_RULE and AWS_REGION to where it is"
-                    ) from error
-                if code not in _PASSING and not went_unanswered:
-                    raise AwsRefused(f"EventBridge, rule {self.name!r}: {error}") from error
                 failure = error
+                if _has_failed_in_the_server(error):
+                    went_unanswered = True
+                elif not went_unanswered:
+                    self._raise_if_refused(error)
             except BotoCoreError as error:
                 failure = error
                 went_unanswered = True
             self._sleep(random.uniform(pause / 2, pause))
         why = f"{failure or 'out of time'}{way_out(failure)}"
         raise AwsUnavailable(f"EventBridge, rule {self.name!r}: {why}") from failure
+
+    def _raise_if_refused(self, error: ClientError) -> None:
+        """Raise what this refusal means, unless another try may succeed."""
+        code = error.response.get("Error", {}).get("Code", "")
+        if code == "ResourceNotFoundException":
+            raise NotDeployed(
+                f"there is no EventBridge rule {self.name!r} in {self._client.meta.region_name}: run "
+                f"`duebell deploy`, or set DUEBELL_RULE and AWS_REGION to where it is"
+            ) from error
+        if code not in _PASSING:
+            raise AwsRefused(f"EventBridge, rule {self.name!r}: {error}") from error
+
+
+def _has_failed_in_the_server(error: ClientError) -> bool:
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return status >= _SERVER_FAILED

@@ -190,10 +190,16 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return replace(seated, status=Status.PAUSED, queued=None) if self.queued is None else seated
 
     def run_extra(self, *, now: datetime) -> Self:
-        """A recurring task once more, now, beside its schedule; one that runs once, now, not when due."""
+        """A recurring task once more, now, beside its schedule; one that runs once, now, not when due.
+
+        A recurring task that waits to be run once more already stays as it is.
+        """
         self._only("run", Status.SCHEDULED)
         if self.recurrence is None:
             return self._scheduled(now, due=to_utc(now))
+        is_extra = self.recurrence.turn is Turn.EXTRA and not self.attempt
+        if self.recurrence.has_extra_due(now) or (is_extra and self.queued and self.queued <= now):
+            return self  # the call was made before, or what it asks for is about to happen anyway
         if not self.recurrence.has_room:
             raise TaskConflict(f"cannot run {self.id!r} once more: too many of its occurrences wait already")
         extra = Seat(due=to_utc(now), queued=to_utc(now), turn=Turn.EXTRA)
@@ -205,6 +211,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         waiting = (Status.SCHEDULED, Status.RUNNING, Status.PAUSED)
         self._only("cancel", *waiting, Status.FAILED, Status.EXPIRED)
         return self._finished(Status.CANCELLED, now=now, retention=retention)
+
+    def withdrawn(self, *, now: datetime) -> Self:
+        """Taken out again right after it was added, as if it had never been: its history has expired."""
+        return self._finished(Status.CANCELLED, now=now, retention=timedelta(0))
 
     def paused(self) -> Self:
         """Out of the queue until it is resumed."""

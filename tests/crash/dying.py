@@ -12,7 +12,8 @@ import boto3
 from duebell_editor import AwsError, NotArmed
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.rule import Rule, minute_of
+from duebell_shared.expression import minute_of
+from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.table import DynamoTable
 from duebell_worker import Worker

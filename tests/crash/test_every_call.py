@@ -8,8 +8,8 @@ import pytest
 from moto import mock_aws
 
 from duebell_editor import Editor, Status, TaskNotFound, many
+from duebell_shared.expression import SENTINEL
 from duebell_shared.recurrence import Result
-from duebell_shared.rule import SENTINEL
 from duebell_worker import Worker
 from tests.crash.dying import Death, Lambda, Moment, Processes
 from tests.partiql import partiql_batches

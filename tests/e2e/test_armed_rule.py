@@ -7,7 +7,7 @@ from duebell_infra.artifacts import Artifacts
 from duebell_infra.errors import DeployFailed
 from duebell_infra.stack import Stack
 from duebell_infra.template import template_text, without_types
-from duebell_shared.rule import SENTINEL, expression_at
+from duebell_shared.expression import SENTINEL, expression_at
 from tests.e2e.deployer import LATER, Deployer
 
 pytestmark = pytest.mark.e2e

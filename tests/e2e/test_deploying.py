@@ -11,7 +11,7 @@ from duebell_infra.errors import DeployFailed
 from duebell_infra.local import EmbeddedStack
 from duebell_infra.stack import Stack
 from duebell_infra.template import template_text
-from duebell_shared.rule import SENTINEL, expression_at
+from duebell_shared.expression import SENTINEL, expression_at
 from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import wait_for
 from tests.e2e.test_ringing import SOON

@@ -7,7 +7,7 @@ import pytest
 from duebell_editor import Editor, Status
 from duebell_infra.local import EmbeddedStack
 from duebell_infra.worker_log import WorkerLog
-from duebell_shared.rule import expression_at
+from duebell_shared.expression import expression_at
 from tests.e2e.support import wait_for
 
 pytestmark = pytest.mark.e2e

@@ -13,7 +13,7 @@ from duebell_infra.bundle import build
 from duebell_infra.local import EmbeddedStack
 from duebell_infra.session import embedded_environment
 from duebell_infra.target import Target
-from duebell_shared.rule import SENTINEL, expression_at
+from duebell_shared.expression import SENTINEL, expression_at
 from tests.e2e.support import ACTIONS, HERE, wait_for
 from tests.e2e.test_ringing import SOON
 from tests.terraform import MODULE, NEEDS_TERRAFORM, Change, Terraform

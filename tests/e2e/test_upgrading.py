@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from duebell_editor import Status
-from duebell_shared.rule import expression_at
+from duebell_shared.expression import expression_at
 from tests.e2e.deployer import LATER, Deployer
 
 pytestmark = pytest.mark.e2e

@@ -7,7 +7,7 @@ import pytest
 
 from duebell_editor import Editor, IfExists, NotArmed, Status, Task, TaskConflict, TaskExists, TaskNotFound
 from duebell_shared.arming import GRACE
-from duebell_shared.rule import SENTINEL, expression_at
+from duebell_shared.expression import SENTINEL, expression_at
 from tests.editor.memory import KEEP, Scheduler
 from tests.shared.fake_events import refusal
 from tests.support import NOON

@@ -12,9 +12,10 @@ from duebell_editor import Editor, Failure, NotArmed, Problem, ProblemKind, Sett
 from duebell_shared.arming import GRACE, ArmingRecord, Lane
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable
+from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import NEVER
 from duebell_shared.new_task import new_task
-from duebell_shared.rule import SENTINEL, RuleState
+from duebell_shared.rule import RuleState
 from tests.shared.on_moto import swap
 from tests.support import NOON, Calls, Clock
 
@@ -60,7 +61,7 @@ def test_with_tasks_it_says_what_comes_next(editor: Editor) -> None:
     status = editor.status()
     assert status.healthy
     assert (status.next_due, status.rings_at) == (DUE + timedelta(milliseconds=1), DUE + MINUTE)
-    assert (status.expression, status.armed) == ("cron(1 0 31 12 ? 2026)", True)
+    assert (status.expression, status.armed) == ("cron(1,5,13,28 0-23 31 12 ? 2026)", True)
 
 
 def test_a_run_at_work_is_counted_by_the_lanes_it_holds(editor: Editor, backend: Backend) -> None:
@@ -118,7 +119,7 @@ def test_a_rule_that_someone_changed(editor: Editor, events: "EventBridgeClient"
     editor.add("act", due=DUE)
     events.put_rule(Name="duebell", ScheduleExpression="rate(1 minute)")
     found = problem(editor, ProblemKind.RULE_ELSEWHERE)
-    assert found.what.startswith("the rule is at rate(1 minute) and should be at cron(0 0 31 12 ? 2026)")
+    assert found.what.startswith("the rule is at rate(1 minute) and should ring at 2026-12-31T00:00:00.000Z")
     assert found.mendable
     assert editor.ensure_armed().healthy
 

@@ -9,7 +9,7 @@ import pytest
 from duebell_editor import Editor, InvalidSettings, InvalidTask, Status, TaskConflict
 from duebell_editor.relane import relane
 from duebell_shared.errors import AwsUnavailable, DuebellError
-from duebell_shared.rule import SENTINEL, expression_at
+from duebell_shared.expression import SENTINEL, expression_at
 from duebell_shared.settings import Settings
 from duebell_shared.task import Task
 from tests.editor.memory import Scheduler

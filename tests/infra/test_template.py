@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 
 from duebell_infra.template import parameter_names, template_text, unknown_types, without_types
-from duebell_shared.rule import SENTINEL
+from duebell_shared.expression import SENTINEL
 
 
 def texts(value: Any) -> Iterator[str]:

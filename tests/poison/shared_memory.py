@@ -11,8 +11,9 @@ from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError
+from duebell_shared.expression import SENTINEL, minute_of
 from duebell_shared.instants import NEVER, utc_now
-from duebell_shared.rule import SENTINEL, Rule, minute_of
+from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.task import QueueKey, Status, Task
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from duebell_editor import Editor, Status
-from duebell_shared.rule import SENTINEL
+from duebell_shared.expression import SENTINEL
 from duebell_worker import Worker
 from duebell_worker.pool import ThreadPool
 from tests.support import Clock

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, cast
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
+from duebell_shared.expression import minute_of
 from duebell_shared.recurrence import Missed, Occurrence
-from duebell_shared.rule import Rule, minute_of
+from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.task import QueueKey, Status, Task
 from duebell_worker import Worker

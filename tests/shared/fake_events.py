@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from duebell_shared.rule import SENTINEL
+from duebell_shared.expression import SENTINEL
 from tests.support import Clock
 
 if TYPE_CHECKING:
@@ -18,11 +18,15 @@ __all__ = ["FakeEvents", "refusal", "silence"]
 Trouble = Callable[[], None]
 
 
-def refusal(code: str) -> Trouble:
-    """A call that AWS refuses."""
+def refusal(code: str, status: int = 400) -> Trouble:
+    """A call that AWS answers with this error, and this HTTP status."""
+    answer: Any = {
+        "Error": {"Code": code, "Message": "as the test wants it"},
+        "ResponseMetadata": {"HTTPStatusCode": status},
+    }
 
     def trouble() -> None:
-        raise ClientError({"Error": {"Code": code, "Message": "as the test wants it"}}, "PutRule")
+        raise ClientError(answer, "PutRule")
 
     return trouble
 

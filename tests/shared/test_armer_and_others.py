@@ -10,7 +10,8 @@ import pytest
 from duebell_shared.armer import HOLD, PATIENCE, Armer
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.errors import NotArmed
-from duebell_shared.rule import Rule, expression_at
+from duebell_shared.expression import expression_at
+from duebell_shared.rule import Rule
 from tests.shared.conftest import LANES
 from tests.shared.fake_events import FakeEvents, refusal
 from tests.shared.shared_store import SharedStore

@@ -8,8 +8,9 @@ import pytest
 from duebell_shared.armer import HOLD, PATIENCE, Armer
 from duebell_shared.arming import GRACE, LEAD, ArmingRecord, Lane
 from duebell_shared.errors import NotArmed
+from duebell_shared.expression import SENTINEL, expression_at, minute_of
 from duebell_shared.instants import NEVER
-from duebell_shared.rule import CALL_LIMIT, SENTINEL, expression_at, minute_of
+from duebell_shared.rule import CALL_LIMIT
 from tests.shared.conftest import LANES
 from tests.shared.fake_events import FakeEvents, refusal, silence
 from tests.shared.shared_store import SharedStore

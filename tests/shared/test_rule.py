@@ -7,59 +7,16 @@ import pytest
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.instants import LATEST
-from duebell_shared.rule import CALL_LIMIT, SENTINEL, Rule, RuleState, expression_at, minute_of
+from duebell_shared.expression import SENTINEL, expression_at
+from duebell_shared.rule import CALL_LIMIT, Rule, RuleState
 from tests.shared.fake_events import FakeEvents, refusal, silence
 from tests.support import NOON, Calls, Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
-MINUTE = datetime(2026, 12, 31, 9, 5, tzinfo=UTC)
+MINUTE = datetime(2026, 12, 30, 9, 5, tzinfo=UTC)
 LONG = timedelta(minutes=1)
-
-
-# Expressions.
-
-
-@pytest.mark.parametrize(
-    ("minute", "expression"),
-    [
-        (None, "cron(0 0 1 1 ? 1970)"),
-        (MINUTE, "cron(5 9 31 12 ? 2026)"),
-        (datetime(2028, 2, 29, tzinfo=UTC), "cron(0 0 29 2 ? 2028)"),
-        (LATEST, "cron(59 23 31 12 ? 2199)"),
-    ],
-)
-def test_expressions_and_their_minutes(minute: datetime | None, expression: str) -> None:
-    assert expression_at(minute) == expression
-    assert minute_of(expression) == minute
-
-
-def test_an_expression_with_an_early_minute_is_one_for_the_last() -> None:
-    expression = expression_at(MINUTE, early=MINUTE - timedelta(minutes=1))
-    assert expression == "cron(4,5 9 31 12 ? 2026)"
-    assert minute_of(expression) == MINUTE
-    state = RuleState(expression=expression, state="ENABLED")
-    assert state.is_at(MINUTE)
-    assert not state.is_at(None)
-    assert not state.is_at(MINUTE - timedelta(minutes=1))
-
-
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "",
-        "rate(1 minute)",
-        "cron(0/5 * * * ? *)",
-        "cron(5 9 ? * MON 2026)",
-        "cron(5 9 31 2 ? 2026)",
-        "cron()",
-    ],
-)
-def test_an_expression_that_is_not_ours_has_no_one_minute(expression: str) -> None:
-    assert minute_of(expression) is None
-    assert RuleState(expression=expression, state="ENABLED").minute is None
 
 
 # What PutRule is given, on moto.
@@ -121,9 +78,6 @@ def test_a_rule_that_is_not_there_is_said_to_be_so_with_the_way_out(
     "code",
     [
         "ConcurrentModificationException",
-        "InternalException",
-        "InternalFailure",
-        "ServiceUnavailable",
         "Throttling",
         "ThrottlingException",
         "TooManyRequestsException",
@@ -138,6 +92,38 @@ def test_what_passes_is_tried_again_after_pauses(
     assert len(eventbridge.put) == 5
     # 0.1, 0.2, 0.4 and 0.8 seconds, each between half and all of it.
     assert 0.75 <= (clock.now - NOON).total_seconds() <= 1.5
+
+
+#: The SDK names an answer without JSON by its status alone.
+SERVER_FAILED = [("InternalException", 500), ("500", 500), ("503", 503), ("ServiceUnavailable", 503)]
+
+
+@pytest.mark.parametrize(("code", "status"), SERVER_FAILED)
+def test_a_call_that_failed_in_the_server_is_made_again_and_may_take_effect_yet(
+    rule: Rule, eventbridge: FakeEvents, code: str, status: int
+) -> None:
+    eventbridge.troubles["PutRule"] = [refusal(code, status)]
+    is_all_answered = rule.ring_at(MINUTE, within=LONG)
+    assert not is_all_answered
+    assert eventbridge.expression == expression_at(MINUTE)
+
+
+@pytest.mark.parametrize(("code", "status"), SERVER_FAILED)
+def test_a_server_that_goes_on_failing_refuses_nothing(
+    rule: Rule, eventbridge: FakeEvents, code: str, status: int
+) -> None:
+    eventbridge.troubles["PutRule"] = [refusal(code, status)] * 100
+    with pytest.raises(AwsUnavailable, match=code):
+        rule.ring_at(MINUTE, within=LONG)
+
+
+@pytest.mark.parametrize("code", ["AccessDeniedException", "ResourceNotFoundException"])
+def test_a_refusal_after_the_server_failed_does_not_mean_that_nothing_was_done(
+    rule: Rule, eventbridge: FakeEvents, code: str
+) -> None:
+    eventbridge.troubles["PutRule"] = [refusal("503", 503), *[refusal(code)] * 20]
+    with pytest.raises(AwsUnavailable):
+        rule.ring_at(MINUTE, within=LONG)
 
 
 @pytest.mark.parametrize("call", ["DescribeRule", "PutRule"])

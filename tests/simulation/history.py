@@ -16,9 +16,10 @@ import msgspec
 
 from duebell_editor import AwsError, DuebellError, Editor, NotArmed, Status, Task, TaskConflict
 from duebell_shared.backend import Backend
+from duebell_shared.expression import SENTINEL, minute_of
 from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
-from duebell_shared.rule import SENTINEL, Rule, minute_of
+from duebell_shared.rule import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Retry, Worker
 

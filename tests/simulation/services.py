@@ -14,8 +14,8 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable, DuebellError
+from duebell_shared.expression import SENTINEL, minute_of
 from duebell_shared.instants import NEVER
-from duebell_shared.rule import SENTINEL, minute_of
 from duebell_shared.task import QueueKey, Status, Task
 
 from .world import Process, World

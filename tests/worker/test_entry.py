@@ -13,7 +13,7 @@ import pytest
 from duebell_editor import Editor, InvalidSettings
 from duebell_shared.arming import GRACE
 from duebell_shared.backend import Backend
-from duebell_shared.rule import minute_of
+from duebell_shared.expression import minute_of
 from duebell_shared.settings import Settings
 from duebell_worker import Worker, entry
 from tests.support import NOON, Clock

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from duebell_editor import Editor, Result, Status
-from duebell_shared.rule import expression_at
+from duebell_shared.expression import expression_at
 from duebell_worker import Retry, Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log

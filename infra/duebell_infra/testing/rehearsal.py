@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
-from duebell_shared.rule import Rule, minute_of
+from duebell_shared.expression import minute_of
+from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import RunReport, Worker
 

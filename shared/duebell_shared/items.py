@@ -184,6 +184,7 @@ class TaskItem(Model):
     finished_at = _InstantAttribute(null=True)
     run = UnicodeAttribute(null=True)
     lateness_ms = _CountAttribute(null=True)
+    begun = _CountAttribute(null=True)
     failure = _FailureAttribute(null=True)
     failures = _FailuresAttribute(null=True)
     expires_at = TTLAttribute(null=True)

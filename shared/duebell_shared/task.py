@@ -45,7 +45,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     status       what has become of it
     queued       when the worker shall next look at it: when it is due, or was added if that was later, or
                  when it is retried; None once it is finished, or while paused
-    attempt      how many attempts have been started
+    attempt      how many attempts have been claimed by runs
+    begun        the last attempt that its action allows, recorded just before it is made; None until then, so
+                 that a claim of a run that died does not count as that attempt
     rev          counts the changes; every change is conditional on it
     created_at   when it was added
     started_at   when the last attempt was started
@@ -78,6 +80,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     finished_at: datetime | None = None
     run: str | None = None
     lateness_ms: int | None = None
+    begun: int | None = None
     failure: Failure | None = None
     failures: tuple[FailedAttempt, ...] = ()
     expires_at: datetime | None = None
@@ -258,6 +261,17 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         lost = attempts_left_running(self.due, known, self.attempt)
         return replace(self, failures=latest((*self.failures, *lost)))
 
+    def beginning(self, last: int) -> Self:
+        """The task just claimed, with its last attempt recorded as begun.
+
+        A claim beyond the last attempt came to nothing before that was begun, and is not counted.
+        """
+        return self._next(attempt=last, begun=last)
+
+    def given_back(self) -> Self:
+        """The task just claimed as if it had not been: its attempt was not begun."""
+        return self._next(status=Status.SCHEDULED, attempt=self.attempt - 1)
+
     def done(self, *, now: datetime, retention: timedelta) -> Self:
         """The attempt succeeded."""
         return self._concluded(Result.DONE, now=now, retention=retention, failure=None)
@@ -398,8 +412,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             status=status, queued=None, finished_at=to_utc(now), expires_at=expires_at, **changes
         )
 
-    def _next(self, **changes: Any) -> Self:
-        return replace(self, rev=self.rev + 1, **changes)
+    def _next(self, *, begun: int | None = None, **changes: Any) -> Self:
+        return replace(self, rev=self.rev + 1, begun=begun, **changes)
 
     def _only(self, verb: str, *statuses: Status) -> None:
         if self.status not in statuses:

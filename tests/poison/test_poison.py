@@ -136,6 +136,8 @@ class _PatientPool(ThreadPool):
     def __init__(self, size: int, hanging: Hanging) -> None:
         super().__init__(size)
         self._hanging = hanging
+        while hanging.hanging.acquire(blocking=False):
+            pass  # what hangs since an earlier run
 
     def wait(self, futures: Collection[Future[None]], patience: timedelta) -> Collection[Future[None]]:
         """Wait for real for what will end; let the clock go on when only what hangs is left."""

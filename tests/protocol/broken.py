@@ -125,5 +125,6 @@ BROKEN = {
     "release heeds what was added": Ingredients(record=_ReleaseForgets),
     "late calls do not count": Ingredients(record=_LateCallsCount),
     "dispute": Ingredients(record=_NoDispute),
+    "echoes": Ingredients(echoes=False),
     "an unanswered try keeps the hold": Ingredients(record=_HoldEndsWithTheAnswer),
 }

@@ -84,7 +84,10 @@ class Model:
         if s.faults and "call" in self.case.faults:
             self._on("someone", "CALLS a run", s._replace(faults=s.faults - 1), self._run(s))
         if s.rule <= s.now:
-            self._on("rule", "RINGS", s, self._run(s), rule=NEVER_AT)
+            echo = s.now + 1 if self.case.echoes and self._ingredients.echoes else NEVER_AT
+            self._on("rule", "RINGS", s, self._run(s), rule=echo)
+            if s.faults and "lose" in self.case.faults:
+                self._on("rule", "RINGS, and nobody hears", s, rule=echo, faults=s.faults - 1)
         elif s.now < self.case.end:
             if not any(p.is_pressed(s.now) for p in s.procs):
                 self._steps.append(("time", "passes", s._replace(now=s.now + 1)))
@@ -124,6 +127,8 @@ class Model:
     def _crash(self, s: State, p: Proc) -> None:
         if p.name[0] == "W" and not p.guarded:
             self._on(p.name, f"CRASHES at {p.step}, and Lambda invokes again", s, self._run(s))
+            if "outage" in self.case.faults:
+                self._on(p.name, f"CRASHES at {p.step} for good", s)
         else:
             self._on(p.name, f"CRASHES at {p.step}", s)
 

@@ -132,7 +132,10 @@ class Case:
             refuses; "timeout", one whose answer is lost, and which may land until the hold ends; "stall", a
             process that is paused until its hold or its lease is over; "late", the same just before PutRule,
             which then lands after the hold; "hurry", a run whose time is up; "share", a run that hands one of
-            its lanes to another, which is started for that one only; "call", a run that is started directly
+            its lanes to another, which is started for that one only; "call", a run that is started directly;
+            "lose", a ring that brings no run; "outage", a crash after which Lambda does not invoke again
+    echoes  whether the rule rings again after its minute, until it is set anew; without these two last faults
+            nothing depends on it
     end     time stops here
     """
 
@@ -143,6 +146,7 @@ class Case:
     faults: frozenset[str] = frozenset({"crash"})
     there: dict[int, int] = field(default_factory=dict)
     end: int = 2
+    echoes: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,11 +156,13 @@ class Ingredients:
     record       the transitions
     clear_first  a run forgets its lanes' dues before it reads their heads
     write_first  an editor writes its task before it lowers the lane's due
+    echoes       the rule rings again after its minute
     """
 
     record: type[ArmingRecord] = ArmingRecord
     clear_first: bool = True
     write_first: bool = True
+    echoes: bool = True
 
 
 class Records:

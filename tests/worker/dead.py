@@ -22,12 +22,20 @@ def die(backend: Backend, run: str = "dead") -> Lease:
     return lease
 
 
-def die_while_running(backend: Backend, clock: Clock, *ids: str, run: str = "dead") -> None:
-    """A run that dies with these tasks under way; afterwards its lease has ended."""
+def die_while_running(
+    backend: Backend, clock: Clock, *ids: str, run: str = "dead", last: int | None = None
+) -> None:
+    """A run that dies with these tasks under way; afterwards its lease has ended.
+
+    `last` is the last attempt that their action allows, if the run had begun that.
+    """
     die(backend, run)
     for id in ids:
         task = Editor(backend=backend).get(id)
         is_new = task.status is Status.SCHEDULED
         status = Status.SCHEDULED if is_new else Status.RUNNING
-        assert backend.store.claim(key_of(task), run=run, now=clock.now, status=status)
+        claimed = backend.store.claim(key_of(task), run=run, now=clock.now, status=status)
+        assert claimed
+        if last and claimed.attempt >= last:
+            assert backend.store.save(claimed, claimed.beginning(last))
     clock.advance(LEASE)

@@ -1,13 +1,16 @@
 """Tasks that a run left running when it died: run again by the next, one at a time, as far as attempts go."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsUnavailable
 from duebell_worker import Status, Task, Worker
+from duebell_worker.lease import LEASE
 from tests.support import NOON, Clock
 from tests.worker.dead import die_while_running
 from tests.worker.stage import Stage
@@ -125,7 +128,7 @@ def test_a_task_that_ends_its_process_each_time_fails_when_attempts_are_used_up(
     worker.action("act")(lambda: called.append("act"))
     editor.add("kill", due=NOON, id="a")
     for number in range(3):
-        die_while_running(backend, clock, "a", run=f"dead-{number}")
+        die_while_running(backend, clock, "a", run=f"dead-{number}", last=3)
 
     # When the next run comes, with a neighbour due
     editor.add("act", due=NOON)
@@ -140,6 +143,98 @@ def test_a_task_that_ends_its_process_each_time_fails_when_attempts_are_used_up(
     assert task.failure.type == "WorkerDied"
     assert [(one.attempt, one.type) for one in task.failures] == [(n, "WorkerDied") for n in (1, 2, 3)]
     assert editor.status().healthy
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 3])
+@pytest.mark.parametrize("deaths", [1, 3, 7])
+def test_a_last_attempt_that_was_claimed_and_never_begun_is_made(  # noqa: PLR0917
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, attempts: int, deaths: int
+) -> None:
+    # Given tasks that runs claimed together, which died before they called any action
+    called: list[tuple[str, int]] = []
+    worker.action("act", attempts=attempts)(lambda _, task: called.append((task.id, task.attempt)))
+    ids = [f"task-{number}" for number in range(5)]
+    for id in ids:
+        editor.add("act", due=NOON, id=id)
+    for number in range(deaths):
+        die_while_running(backend, clock, *ids, run=f"dead-{number}")
+    # When the next run comes
+    report = worker.run()
+    # Then each is done, at its last attempt at the latest
+    assert (report.done, report.failed) == (5, 0)
+    assert sorted(called) == [(id, min(deaths + 1, attempts)) for id in ids]
+
+
+def test_the_last_attempt_is_recorded_before_it_is_made_and_others_cost_no_write(
+    editor: Editor, worker: Worker, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: dict[str, int | None] = {}
+    for name, attempts in (("once", 1), ("twice", 2)):
+        worker.action(name, attempts=attempts)(
+            lambda _, task: begun.update({task.id: editor.get(task.id).begun})
+        )
+        editor.add(name, due=NOON, id=name)
+    saves = []
+    save_many = backend.store.save_many
+    monkeypatch.setattr(
+        backend.store, "save_many", lambda changes: saves.extend(changes) or save_many(changes)
+    )
+    worker.run()
+    assert begun == {"once": 1, "twice": None}
+    assert sorted(old.id for old, _ in saves) == ["once", "once", "twice"]
+    # And what is done has nothing of it left
+    assert editor.get("once").begun is None
+
+
+def test_a_task_that_is_cancelled_before_its_last_attempt_is_begun_is_not_begun(
+    editor: Editor, worker: Worker, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[str] = []
+    worker.action("act", attempts=1)(lambda: called.append("act"))
+    editor.add("act", due=NOON, id="a")
+    claim_many = backend.store.claim_many
+
+    def claim_and_cancel(*given: Any, **more: Any) -> Any:
+        claimed = claim_many(*given, **more)
+        monkeypatch.undo()
+        editor.cancel("a")
+        return claimed
+
+    monkeypatch.setattr(backend.store, "claim_many", claim_and_cancel)
+    worker.run()
+    assert not called
+    assert editor.get("a").status is Status.CANCELLED
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_beginning_that_is_not_answered_is_looked_up(
+    editor: Editor, worker: Worker, backend: Backend, monkeypatch: pytest.MonkeyPatch, is_stored: bool
+) -> None:
+    # Given a DynamoDB that does not answer when the last attempt is recorded as begun
+    called: list[str] = []
+    worker.action("act", attempts=1)(lambda: called.append("act"))
+    editor.add("act", due=NOON, id="a")
+    save_many = backend.store.save_many
+
+    def unanswered(changes: Any) -> Any:
+        if is_stored:
+            save_many(changes)
+        monkeypatch.undo()
+        return [AwsUnavailable("nobody answered") for _ in changes]
+
+    monkeypatch.setattr(backend.store, "save_many", unanswered)
+    # When a run comes, and another one if that fails
+    try:
+        worker.run()
+    except AwsUnavailable:
+        assert not is_stored
+        assert not called
+        monkeypatch.undo()
+        backend.sleep(LEASE.total_seconds())
+        worker.run()
+    # Then the attempt is made once
+    assert called == ["act"]
+    assert editor.get("a").status is Status.DONE
 
 
 def test_a_task_left_running_that_fails_again_is_retried_like_any_other(

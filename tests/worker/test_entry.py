@@ -118,7 +118,7 @@ def test_a_module_that_cannot_be_imported_does_not_silence_the_rule(
     clock.now = ring
     with pytest.raises(ModuleNotFoundError):
         entry.handler(None, CONTEXT)
-    assert rule_of(events) == "cron(0 13 21 11 ? 2026)"
+    assert rule_of(events) == "cron(0,4,12,27 13-23 21-30 11 ? 2026)"
 
     # When Lambda invokes again, and the grace is over, then the rule is set anew, each time
     for _ in range(3):

@@ -126,7 +126,8 @@ def test_what_would_not_help_is_not_tried_again(error: Exception) -> None:
 
 
 def test_an_attempt_beyond_the_limit_was_not_made() -> None:
-    task, outcome = attempted(None, attempt=4, attempts=3)
+    begun = msgspec.structs.replace(task_at(4), begun=3)
+    task, outcome = attempted(None, attempts=3, task=begun)
     assert (outcome, task.status, task.attempt) == (Outcome.FAILED, Status.FAILED, 3)
     assert failure_of(task).type == "WorkerDied"
     assert "all 3 attempts are used up" in failure_of(task).message

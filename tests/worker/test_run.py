@@ -86,7 +86,7 @@ def test_an_empty_run_parks_the_rule(
     # Given a rule that is to ring for a task that was then cancelled
     editor.add("act", due=timedelta(hours=1), id="a")
     editor.cancel("a")
-    assert expression(events) == "cron(0 13 21 11 ? 2026)"
+    assert expression(events) == "cron(0,4,12,27 13-23 21-30 11 ? 2026)"
 
     # When it rings for nothing
     clock.advance(timedelta(hours=1))

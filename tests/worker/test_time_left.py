@@ -45,7 +45,10 @@ def test_no_task_is_started_when_time_is_short_and_the_rest_goes_on_in_the_next_
     assert record.target == NOON + 7 * SECOND
     assert report.rings_at is not None
     assert MINUTE <= report.rings_at - clock.now < 2 * MINUTE
-    assert events.describe_rule(Name="duebell")["ScheduleExpression"] == "cron(5,6 12 21 11 ? 2026)"
+    assert (
+        events.describe_rule(Name="duebell")["ScheduleExpression"]
+        == "cron(5,6,10,18,33 12-23 21-30 11 ? 2026)"
+    )
 
     # When it rings, the rest is done
     clock.now = report.rings_at

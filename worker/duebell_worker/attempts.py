@@ -5,14 +5,14 @@ to write, at the same time goes together. Nothing is written once the lease has 
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
 from random import Random
 from typing import NamedTuple
 
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
+from duebell_shared.errors import AwsError, AwsUnavailable, NotDeployed, UnreadableTask
 from duebell_shared.store import AT_ONCE
 from duebell_shared.task import QueueKey, Status, Task
 
@@ -31,7 +31,8 @@ __all__ = ["Attempts"]
 class _Attempt:
     """One task in the pool, and how far it has come.
 
-    claimed  the task as it was claimed
+    claimed  the task as it was claimed, or recorded as begun
+    begun    the task with its last attempt recorded as begun, if it is the last
     started  the task as it is run
     ending   how the attempt ended
     outcome  the same, once that is stored, or the task was changed meanwhile
@@ -42,6 +43,7 @@ class _Attempt:
         self.key = key
         self.status = status
         self.claimed: Task | None = None
+        self.begun: Task | None = None
         self.started: Task | None = None
         self.ending: _Ending | None = None
         self.outcome: Outcome | None = None
@@ -92,6 +94,7 @@ class Attempts:
         self._metrics = metrics
         self._under_way: dict[Future[None], _Attempt] = {}
         self._to_claim: list[_Attempt] = []
+        self._beginnings = Gathered(self._begin, most=AT_ONCE)
         self._outcomes = Gathered(self._record, most=AT_ONCE)
 
     def __len__(self) -> int:
@@ -131,20 +134,35 @@ class Attempts:
         return [task for task in ended if task and task.queued]
 
     def leave(self) -> None:
-        """Record what still runs as failed attempts: the process is about to be frozen or ended."""
+        """Record what still runs as failed attempts: the process is about to be frozen or ended.
+
+        What was claimed and not begun is given back, and nothing counts.
+        """
         for future in [future for future in self._under_way if future.done()]:
             self._take_in(future)
-        under_way = [
-            attempt.ending or self._ending(attempt, Unfinished()) for attempt in self._under_way.values()
-        ]
+        attempts = list(self._under_way.values())
+        unbegun = [attempt.claimed for attempt in attempts if attempt.claimed and not attempt.started]
+        for task, saved in zip(
+            unbegun, self._save([(task, task.given_back()) for task in unbegun]), strict=True
+        ):
+            if isinstance(saved, BaseException):
+                self._note(task.id, saved)
+        under_way = [attempt.ending or self._ending(attempt, Unfinished()) for attempt in attempts]
         endings = [ending for ending in under_way if ending]
-        for ending, saved in zip(endings, self._save(endings), strict=True):
+        for ending, saved in zip(endings, self._save(map(_change, endings)), strict=True):
             if isinstance(saved, BaseException):
                 self._note(ending.attempt.key.id, saved)
             elif saved is not None:
                 self._count(ending, ending.outcome if saved else Outcome.SUPERSEDED)
         self._under_way.clear()
         self._to_claim.clear()
+
+    def _give_back(self, claimed: Sequence[Task]) -> None:
+        """Have the tasks wait as before they were claimed."""
+        saved = self._save([(task, task.given_back()) for task in claimed])
+        for task, result in zip(claimed, saved, strict=True):
+            if isinstance(result, BaseException):
+                self._note(task.id, result)
 
     def _take_in(self, future: Future[None]) -> Task | None:
         """Count and log what came of an attempt, and return the task; trouble with AWS ends the run later."""
@@ -220,7 +238,45 @@ class Attempts:
                 self._pool.submit(self._act, attempt, task)
 
     def _act(self, attempt: _Attempt, claimed: Task) -> None:
+        """Perform the attempt; if it is the last, have it recorded as begun before."""
+        try:
+            action = self._actions.get(claimed.action)
+            if action and action.is_last_attempt(claimed) and not claimed.caught_up().is_too_late:
+                attempt.begun = claimed.beginning(action.attempts)
+        except BaseException as error:  # noqa: BLE001 (a bug of ours)
+            attempt.over.set_exception(error)
+            return
+        if attempt.begun:
+            self._beginnings(attempt)
+        else:
+            self._perform(attempt, claimed)
+
+    def _begin(self, attempts: list[_Attempt]) -> None:
+        """Record these last attempts as begun, and have those performed that are.
+
+        From then on nobody else performs them. So they are performed whatever becomes of the lease.
+        """
+        pairs = [(attempt, attempt.claimed, attempt.begun) for attempt in attempts]
+        known = [(attempt, claimed, begun) for attempt, claimed, begun in pairs if claimed and begun]
+        saved = self._save([(claimed, begun) for _, claimed, begun in known])
+        for (attempt, _, begun), result in zip(known, saved, strict=True):
+            if result is True or (isinstance(result, AwsUnavailable) and self._may_be_stored(begun)):
+                self._pool.submit(self._perform, attempt, begun)
+            elif isinstance(result, BaseException):
+                attempt.over.set_exception(result)
+            else:  # the lease is lost, or the task was changed meanwhile
+                attempt.over.set_result(None)
+
+    def _may_be_stored(self, task: Task) -> bool:
+        """Whether the task is stored so, or nobody can tell."""
+        try:
+            return self._store.get(task.lane, task.id) == task
+        except AwsError:
+            return True
+
+    def _perform(self, attempt: _Attempt, claimed: Task) -> None:
         """Call the action of a task, and have the outcome written."""
+        attempt.claimed = claimed
         try:
             task = claimed.caught_up()
             attempt.started = task.left_running() if attempt.status is Status.RUNNING else task
@@ -233,7 +289,7 @@ class Attempts:
     def _call(self, task: Task) -> BaseException | None:
         """Call the action; what it raises, whatever that is, is no more than a failed attempt."""
         action = self._actions.get(task.action)
-        if action and task.attempt <= action.attempts and not task.is_too_late:
+        if action and not action.is_used_up(task) and not task.is_too_late:
             try:
                 action(task)
             except BaseException as raised:  # noqa: BLE001 (whatever an action raises, it fails alone)
@@ -241,8 +297,8 @@ class Attempts:
         return None
 
     def _ending(self, attempt: _Attempt, error: BaseException | None) -> _Ending | None:
-        """What comes of the attempt that raised this, or nothing; None for a task that is not claimed."""
-        claimed, started = attempt.claimed, attempt.started or attempt.claimed
+        """What comes of the attempt that raised this, or nothing; None for one that was not begun."""
+        claimed, started = attempt.claimed, attempt.started
         if claimed is None or started is None:
             return None
         ended, outcome = after_attempt(
@@ -257,7 +313,7 @@ class Attempts:
 
     def _record(self, endings: list[_Ending]) -> None:
         """Write what came of these attempts."""
-        for ending, saved in zip(endings, self._save(endings), strict=True):
+        for ending, saved in zip(endings, self._save(map(_change, endings)), strict=True):
             attempt = ending.attempt
             if isinstance(saved, BaseException):
                 attempt.over.set_exception(saved)
@@ -266,16 +322,24 @@ class Attempts:
                 attempt.outcome = ending.outcome if saved else Outcome.SUPERSEDED
             attempt.over.set_result(None)
 
-    def _save(self, endings: Sequence[_Ending]) -> list[bool | BaseException | None]:
-        """Whether each was written, and not changed by someone else meanwhile; None if the lease is lost."""
+    def _save(self, given: Iterable[tuple[Task, Task]]) -> list[bool | BaseException | None]:
+        """Whether each change was written, and not refused because someone else changed the task meanwhile.
+
+        None if the lease is lost.
+        """
+        changes = list(given)
         saved: list[bool | BaseException | None] = []
-        for first in range(0, len(endings), AT_ONCE):
-            batch = endings[first : first + AT_ONCE]
+        for first in range(0, len(changes), AT_ONCE):
+            batch = changes[first : first + AT_ONCE]
             if not self._lease.is_held():
                 saved += [None] * len(batch)
                 continue
             try:
-                saved += self._store.save_many([(ending.claimed, ending.ended) for ending in batch])
+                saved += self._store.save_many(batch)
             except BaseException as error:  # noqa: BLE001 (a bug of ours)
                 saved += [error] * len(batch)
         return saved
+
+
+def _change(ending: _Ending) -> tuple[Task, Task]:
+    return ending.claimed, ending.ended

@@ -76,7 +76,7 @@ def after_attempt(
     action = actions.get(task.action)
     if action is None:
         return failed(_unknown(task.action, actions))
-    if task.attempt > action.attempts:
+    if action.is_used_up(task):
         return failed(_died(action.attempts), attempt=action.attempts)
     if task.is_too_late:
         return task.expired(now=now, retention=retention), Outcome.EXPIRED

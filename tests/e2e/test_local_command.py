@@ -73,8 +73,13 @@ def test_a_folder_in_use_and_a_taken_port_are_refused(tmp_path: Path) -> None:
 
 def test_it_ends_when_the_stack_dies(tmp_path: Path) -> None:
     with local_command(tmp_path / "state") as command:
-        ministack = (tmp_path / "state" / "tmp" / f"ministack-{command.port}.pid").read_text()
-        os.kill(int(ministack), signal.SIGKILL)
+        children = subprocess.run(
+            ["pgrep", "-P", str(command.process.pid), "-f", "ministack_child"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        os.kill(int(children.stdout), signal.SIGKILL)
 
         assert command.process.wait(60) == 1
         assert command.printed.splitlines()[-1].startswith("error: MiniStack has ended by itself")

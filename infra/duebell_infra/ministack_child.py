@@ -15,6 +15,7 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 #: Seconds that a connection may be idle, as MiniStack's own command has it.
 _KEEP_ALIVE = 75
@@ -53,7 +54,7 @@ def _serve(listener: int) -> None:
     config = Config()
     config.bind = [f"fd://{listener}"]
     config.keep_alive_timeout = _KEEP_ALIVE
-    guarded = Guard(app, key=os.environ["AWS_ACCESS_KEY_ID"], port=int(os.environ["GATEWAY_PORT"]))
+    guarded: Any = Guard(app, key=os.environ["AWS_ACCESS_KEY_ID"], port=int(os.environ["GATEWAY_PORT"]))
     asyncio.run(serve(guarded, config))
 
 

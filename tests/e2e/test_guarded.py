@@ -13,13 +13,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
-import boto3
 import pytest
-from botocore.client import BaseClient
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from botocore.session import Session
 
 from duebell_editor import Editor
 from duebell_infra import ministack
@@ -35,15 +35,11 @@ pytestmark = pytest.mark.e2e
 NOBODY = 65534
 
 
-def stranger(stack: EmbeddedStack, service: str, key: str = "test") -> BaseClient:
-    """A client that knows the port, and the key that such stacks often have."""
-    return boto3.Session().client(
-        service,
-        endpoint_url=stack.endpoint_url,
-        region_name="us-east-1",
-        aws_access_key_id=key,
-        aws_secret_access_key="test",
-    )
+def stranger(stack: EmbeddedStack, service: str, key: str) -> Any:
+    """A client of somebody who knows the port, and the keys that such stacks often have."""
+    session = Session()
+    session.set_credentials(key, "test")
+    return session.create_client(service, region_name="us-east-1", endpoint_url=stack.endpoint_url)
 
 
 @pytest.mark.parametrize("key", ["test", "000000000000"])

@@ -214,7 +214,7 @@ def test_presigned_urls_pass_with_the_key(client: Client, version: str, key: str
     session = Session()
     session.set_credentials(key, "not-secret", token)
     session.set_default_client_config(botocore.config.Config(signature_version=version))
-    s3 = session.create_client("s3", region_name="us-east-1", endpoint_url=f"http://{HERE}")
+    s3: Any = session.create_client("s3", region_name="us-east-1", endpoint_url=f"http://{HERE}")
     url = s3.generate_presigned_url("get_object", Params={"Bucket": "bucket", "Key": "key"})
     answer = client.send([("Host", HERE)], method="GET", query=url.partition("?")[2])
     assert answer.status == (200 if KEY in {key, token} else 403)
@@ -265,7 +265,7 @@ def test_every_sdk_can_tell_why_it_is_refused(client: Client, protocol: str, con
     kind = [("Content-Type", content_type)] if content_type else []
     answer = client.send([("Host", HERE), *kind])
     assert int(answer.headers["content-length"]) == len(answer.body)
-    parser = create_parser(protocol)
+    parser: Any = create_parser(protocol)
     response = {"status_code": answer.status, "headers": answer.headers, "body": answer.body}
     error = parser.parse(response, None)["Error"]
     assert error["Code"] == "UnrecognizedClientException"

@@ -95,7 +95,7 @@ class Answers:
         self, exception: Exception, event_name: str, context: Mapping[str, Any], **_: Any
     ) -> None:
         """A call that nobody answered."""
-        _, service, operation = event_name.split(".", 2)
+        service, operation = event_name.split(".")[1:]
         self._add(service, operation, context, {}, code=type(exception).__name__, message=str(exception))
 
     def _add(

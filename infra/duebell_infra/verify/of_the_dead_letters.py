@@ -23,6 +23,9 @@ __all__ = ["dead_letter", "failed_runs", "lost_rings"]
 #: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
 _TRIES = timedelta(minutes=6)
 
+#: How often ten messages are taken for a look.
+_LOOKS = 20
+
 _DEPLOY = "`duebell deploy` sets it up"
 
 _LOOK = "look into the messages, purge the queue when the cause is gone: docs/operations.md, The alarms"
@@ -38,7 +41,7 @@ def lost_rings(scene: Scene) -> Found:
         raise Wrong(
             "the rule's target has no dead-letter queue: a ring that is lost leaves no trace", _DEPLOY
         )
-    attributes = _attributes(scene.session.client("sqs"), arn, "Policy")
+    attributes = _attributes(scene.client("sqs"), arn, "Policy")
     statements = json.loads(attributes.get("Policy") or "{}").get("Statement", [])
     if not any(
         _lets_events_send(one) for one in ([statements] if isinstance(statements, dict) else statements)
@@ -52,7 +55,7 @@ def failed_runs(scene: Scene) -> Found:
     arn = _destination(scene)
     if ":sqs:" not in arn:
         raise NotMade(f"the destination of failed runs is {arn}, which is none that this can look into")
-    return _depth(arn, _attributes(scene.session.client("sqs"), arn))
+    return _depth(arn, _attributes(scene.client("sqs"), arn))
 
 
 def dead_letter(scene: Scene) -> Found:
@@ -62,9 +65,9 @@ def dead_letter(scene: Scene) -> Found:
     seen by nobody else for the moment of a look.
     """
     arn = _destination(scene)
-    client = scene.session.client("sqs")
+    client = scene.client("sqs")
     url, token = _url(client, arn), f"{scene.own.run}-{uuid.uuid4().hex[:8]}"
-    scene.session.client("lambda").invoke(
+    scene.client("lambda").invoke(
         FunctionName=scene.function or "",
         InvocationType="Event",
         Payload=json.dumps(failing_event(token)).encode(),
@@ -87,7 +90,7 @@ def dead_letter(scene: Scene) -> Found:
 def _destination(scene: Scene) -> str:
     if scene.function is None:
         raise NotMade("which function the worker is, is not known: the rule has no Lambda as its target")
-    client = scene.session.client("lambda")
+    client = scene.client("lambda")
     try:
         config = client.get_function_event_invoke_config(FunctionName=scene.function, Qualifier="$LATEST")
     except ClientError as error:
@@ -147,5 +150,9 @@ def _take(client: "SQSClient", url: str, token: str) -> bool:
 
 
 def _looked_at(client: "SQSClient", url: str) -> Iterator[Any]:
-    given = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=1)
-    yield from given.get("Messages", [])
+    """The messages of the queue, each hidden from others for a moment; of a long one, some at random."""
+    for _ in range(_LOOKS):
+        given = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=2)
+        if not (messages := given.get("Messages", [])):
+            return
+        yield from messages

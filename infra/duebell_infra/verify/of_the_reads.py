@@ -67,7 +67,7 @@ def history(scene: Scene) -> Found:
 
 def expiry(scene: Scene) -> Found:
     """Whether DynamoDB deletes what has expired."""
-    client = scene.session.client("dynamodb")
+    client = scene.client("dynamodb")
     table = scene.backend.settings.table
     told = client.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
     status, attribute = told["TimeToLiveStatus"], told.get("AttributeName", "expires_at")

@@ -23,6 +23,8 @@ _FAR = 10**12
 def status(scene: Scene) -> Found:
     """What `duebell status` says, for the rest to be told by."""
     found = scene.editor.status()
+    if found.problems and scene.answers.lacks():
+        raise NotMade("it cannot be said whether all is well")
     if found.problems:
         raise Wrong("; ".join(one.what for one in found.problems), found.problems[0].way_out)
     where = f"rings at {found.rings_at:%Y-%m-%d %H:%M} UTC" if found.rings_at else "is parked"

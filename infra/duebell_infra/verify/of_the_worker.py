@@ -35,8 +35,10 @@ def call(scene: Scene) -> Found:
     """The worker's function, called for no lanes: it sees to it that the rule is set, and no more."""
     if scene.function is None:
         raise NotMade("which function the worker is, is not known: the rule has no Lambda as its target")
-    function = scene.backend.function or Function(scene.function, lambda: scene.session.client("lambda"))
+    function = scene.backend.function or Function(scene.function, lambda: scene.client("lambda"))
     if not function.start(()):
+        if scene.answers.lacks():
+            raise NotMade("what is due at once waits for the rule")
         raise Wrong(f"the function {scene.function!r} cannot be called: {scene.answers}", _NOT_SET)
     if not scene.is_set:
         return Found(f"{scene.answers}; but DUEBELL_FUNCTION is not set here", Result.SLOWER, _NOT_SET)
@@ -74,6 +76,7 @@ def probe(scene: Scene) -> Found:
     set_at, note = _set_by_this(scene, after)
     ring = after.rings_at
     scene.progress(f"waiting for the rule to ring at {ring or due:%H:%M} UTC, for a task due at {due:%H:%M}")
+    scene.backend.sleep(max((due - scene.now()).total_seconds(), 0.0))  # nothing starts early
     task = _ended(scene, id, until=due + _LATEST)
     figures = _figures(task)
     if task.run in {lane.owner for lane in (*record.lanes, *after.lanes)}:

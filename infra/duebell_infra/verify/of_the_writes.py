@@ -75,10 +75,12 @@ def claim_many(scene: Scene) -> Found:
     _unchanged(scene, tasks[2])
     _not_there(scene, missing)
     found = _by_batch(scene, first=2)
-    batches = scene.answers.of(_BATCH)
-    if batches and not all("Item" in one for one in batches[0].parsed.get("Responses", ())[:2]):
+    if found.result is not Result.OK:
+        return found
+    responses = scene.answers.of(_BATCH)[-1].parsed["Responses"]
+    if not all("Item" in response for response in responses[:2]):
         return Found(f"{found.text}; RETURNING was not answered", Result.SLOWER, _ONE_BY_ONE)
-    return found._replace(text=f"with RETURNING, {found.text}")
+    return Found(f"with RETURNING, {found.text}")
 
 
 def change(scene: Scene) -> Found:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import boto3
+from botocore.config import Config
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
@@ -15,6 +16,8 @@ from .answers import Answers
 from .own_tasks import OwnTasks
 
 __all__ = ["Scene"]
+
+_CLIENT = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 3})
 
 
 @dataclass(kw_only=True)
@@ -40,6 +43,10 @@ class Scene:
     def now(self) -> datetime:
         """The time, by the backend's clock."""
         return self.backend.clock()
+
+    def client(self, service: str) -> Any:
+        """A client of this service, which gives up in good time."""
+        return self.session.client(service, config=_CLIENT)  # type: ignore[call-overload]
 
     def wait(self, is_so: Callable[[], bool], *, until: datetime, every: float = 1.0) -> bool:
         """Wait until it is so; False if it is not by then. AWS is asked at least once."""

@@ -30,12 +30,15 @@ class Account:
     """A scheduler in an account.
 
     rings      whether the rule rings, when the clock passes its minute
+    delay      how long after its minute it does
+    during     what happens meanwhile, whenever verify waits
     worker     what is called and rung for
     waited     what verify said it was waiting for
     invoked    the events that the function was invoked with
     """
 
-    def __init__(self, clock: Clock, settings: Settings) -> None:
+    def __init__(self, clock: Clock, settings: Settings, session: boto3.Session | None = None) -> None:
+        """`session` is verify's, if it may not do everything."""
         self.clock = clock
         self.settings = settings
         self.rings = True
@@ -45,7 +48,7 @@ class Account:
         self.during: Callable[[], None] = lambda: None
         self._rung: str | None = None
         self._hooks: dict[str, Callable[[dict[str, Any]], Answered | None]] = {}
-        self.session = boto3.Session(region_name=REGION)
+        self.session = session or boto3.Session(region_name=REGION)
         self.session.events.register("before-call", self._answer)
         self._other = boto3.Session(region_name=REGION)
         self.backend = Backend.connect(settings, self._other, clock=clock, sleep=clock.sleep)
@@ -109,8 +112,8 @@ class Account:
         client = self._other.client("sqs")
         url = client.get_queue_url(QueueName=f"duebell-{queue}")["QueueUrl"]
         attributes = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
-        names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
-        return sum(int(attributes[name]) for name in names)  # type: ignore[index]
+        hidden = int(attributes["ApproximateNumberOfMessagesNotVisible"])
+        return int(attributes["ApproximateNumberOfMessages"]) + hidden
 
     def _answer(self, model: Any, params: dict[str, Any], context: dict[str, Any], **_: Any) -> Any:
         hook = self._hooks.get(model.name)

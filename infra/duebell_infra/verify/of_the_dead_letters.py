@@ -15,6 +15,7 @@ from .finding import Found, NotMade, Wrong
 from .scene import Scene
 
 if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_sqs import SQSClient
 
 __all__ = ["dead_letter", "failed_runs", "lost_rings"]
@@ -90,14 +91,14 @@ def dead_letter(scene: Scene) -> Found:
 def _destination(scene: Scene) -> str:
     if scene.function is None:
         raise NotMade("which function the worker is, is not known: the rule has no Lambda as its target")
-    client = scene.client("lambda")
+    client: LambdaClient = scene.client("lambda")
+    config: Mapping[str, Any] = {}
     try:
         config = client.get_function_event_invoke_config(FunctionName=scene.function, Qualifier="$LATEST")
     except ClientError as error:
         if code_of(error) != "ResourceNotFoundException":
             raise
-        config = {}  # type: ignore[typeddict-item]
-    arn = config.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
+    arn: str | None = config.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
     if not arn:
         raise Wrong("the function has no destination for runs that fail: they leave no trace", _DEPLOY)
     return arn

@@ -50,8 +50,8 @@ class Account:
         self._hooks: dict[str, Callable[[dict[str, Any]], Answered | None]] = {}
         self.session = session or boto3.Session(region_name=REGION)
         self.session.events.register("before-call", self._answer)
-        self._other = boto3.Session(region_name=REGION)
-        self.backend = Backend.connect(settings, self._other, clock=clock, sleep=clock.sleep)
+        self.others = boto3.Session(region_name=REGION)
+        self.backend = Backend.connect(settings, self.others, clock=clock, sleep=clock.sleep)
         self.worker = Worker(backend=self.backend, pool=lambda _: InlinePool())
         self.on("Invoke", self._invoke)
         destination = {"OnFailure": {"Destination": self.arn("failed-runs")}}
@@ -86,7 +86,7 @@ class Account:
         is_due = rule.minute is not None and rule.minute + self.delay <= self.clock()
         if is_due and rule.is_enabled and self.rings and rule.expression != self._rung:
             self._rung = rule.expression
-            self.worker.run()
+            self.worker.handler(None, _CONTEXT)
 
     def verify(self, *, when: tuple[When, ...] = ALL[:2]) -> dict[str, Finding]:
         """What each check found, by its name."""
@@ -104,12 +104,12 @@ class Account:
 
     def items(self) -> list[dict[str, Any]]:
         """All that is in the table, but for the arming record."""
-        items = self._other.client("dynamodb").scan(TableName="duebell")["Items"]
+        items = self.others.client("dynamodb").scan(TableName="duebell")["Items"]
         return [item for item in items if item["id"]["S"] != "arming"]
 
     def messages(self, queue: str) -> int:
         """How many are in the queue, also those that somebody has just looked at."""
-        client = self._other.client("sqs")
+        client = self.others.client("sqs")
         url = client.get_queue_url(QueueName=f"duebell-{queue}")["QueueUrl"]
         attributes = client.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
         hidden = int(attributes["ApproximateNumberOfMessagesNotVisible"])
@@ -130,7 +130,7 @@ class Account:
         try:
             self.worker.handler(event, _CONTEXT)
         except Exception as error:  # noqa: BLE001 (as Lambda does, when it has tried enough)
-            client = self._other.client("sqs")
+            client = self.others.client("sqs")
             body = {"requestPayload": event, "responsePayload": {"errorType": type(error).__name__}}
             url = client.get_queue_url(QueueName="duebell-failed-runs")["QueueUrl"]
             client.send_message(QueueUrl=url, MessageBody=json.dumps(body))

@@ -2,9 +2,14 @@
 
 from datetime import timedelta
 
+import msgspec
+
 from duebell_editor import Editor
+from duebell_infra.testing import InlinePool
 from duebell_infra.verify import Result, When
 from duebell_infra.verify.checks import CHECKS
+from duebell_shared.backend import Backend
+from duebell_shared.settings import Precision
 from tests.verify.account import ALL, Account, all_ok
 
 HOUR = timedelta(hours=1)
@@ -31,6 +36,19 @@ def test_the_rule_rings_for_the_probe_and_it_is_said_how_late(account: Account) 
     assert "PutRule" in [answer.operation for answer in found.answers]
     assert "the rule rang, and the task started 4.0 s after it was due" in found.found
     assert any("for the rule to ring at" in said for said in account.waited)
+
+
+def test_a_worker_that_is_precise_to_the_second_is_rung_for_in_time(account: Account) -> None:
+    account.settings = msgspec.structs.replace(account.settings, precision=Precision.SECOND)
+    precise = Backend.connect(
+        account.settings, account.others, clock=account.clock, sleep=account.clock.sleep
+    )
+    account.worker = account.worker.over(precise, pool=lambda _: InlinePool())
+    account.worker.run()  # the first that says so in the record
+
+    found = account.verify()["probe"]
+
+    assert (found.result, found.figures["lateness_seconds"]) == (Result.OK, 0)
 
 
 def test_what_is_due_at_once_is_called_for_directly(account: Account) -> None:

@@ -1,13 +1,15 @@
 """A verify that is broken off, in order or not, leaves nothing for ever."""
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from duebell_editor import Editor
 from duebell_infra.verify import Finding, Result, When
-from duebell_infra.verify.own_tasks import PREFIX
+from duebell_infra.verify.own_tasks import LANE, PREFIX
 from tests.verify.account import Account, all_ok
 
 LONGER_THAN_ANY = timedelta(minutes=31)
@@ -63,6 +65,29 @@ def test_what_a_killed_verify_left_is_removed_by_the_next(account: Account) -> N
     assert "of an earlier verify that was broken off: removed" in found["left-overs"].found
     assert account.items() == []
     killed.close()
+
+
+@pytest.mark.parametrize("is_entry", [False, True], ids=["at a task that ran", "at an entry"])
+def test_a_verify_that_is_killed_while_it_tidies_up_is_tidied_up_after(
+    account: Account, is_entry: bool
+) -> None:
+    # Given a verify that is killed when it is about to delete that
+    def kill(params: dict[str, Any]) -> None:
+        if (json.loads(params["body"])["Key"]["lane"]["S"] == str(LANE)) is is_entry:
+            raise KeyboardInterrupt
+
+    findings = account.findings()
+    until(findings, "at-once")
+    account.on("DeleteItem", kill)
+    with pytest.raises(KeyboardInterrupt):
+        findings.close()
+    assert account.items()
+    # When another one is made later
+    del account._hooks["DeleteItem"]
+    account.clock.advance(LONGER_THAN_ANY)
+    account.verify(when=(When.ALWAYS,))
+    # Then all of it is gone
+    assert account.items() == []
 
 
 def test_a_probe_that_was_left_runs_and_is_history_that_expires(account: Account) -> None:

@@ -33,8 +33,7 @@ def status(scene: Scene) -> Found:
 
 def swaps_lost(scene: Scene) -> Found:
     """The record under a wrong `rev`, as if there were none, as if it were damaged: each must be refused."""
-    if not scene.conditions_hold:
-        raise NotMade("that conditions hold was not seen on tasks of its own, so the record is left alone")
+    _only_if_conditions_hold(scene)
     store = scene.backend.store
     record = scene.backend.armer.read()
     scene.answers.clear()
@@ -49,8 +48,7 @@ def swaps_lost(scene: Scene) -> Found:
 
 def rule(scene: Scene) -> Found:
     """The rule set anew to where it is, by the ordinary protocol: a swap that wins, PutRule, its echo."""
-    if not scene.conditions_hold:
-        raise NotMade("that conditions hold was not seen on tasks of its own, so the record is left alone")
+    _only_if_conditions_hold(scene)
     before, targets = scene.backend.rule.read(), scene.backend.rule.count_targets()
     disputed = _disputed(scene)
     scene.answers.clear()
@@ -77,6 +75,12 @@ def echo(scene: Scene, record: ArmingRecord) -> RuleState:
     if after.expression != given or not after.is_at(record.rings_at):
         raise Wrong(f"the rule was set to {given}, and is read as {after.expression}")
     return after
+
+
+def _only_if_conditions_hold(scene: Scene) -> None:
+    """Keep away from the record where a swap that must lose could win."""
+    if not scene.conditions_hold:
+        raise NotMade("that conditions hold was not seen on tasks of its own, so the record is left alone")
 
 
 def _disputed(scene: Scene) -> ArmingRecord:

@@ -48,7 +48,7 @@ def call(scene: Scene) -> Found:
 def at_once(scene: Scene) -> Found:
     """A task that is due at once: by a direct call within seconds, else by the rule within two minutes."""
     _is_enabled(scene)
-    id = scene.own.enter("at-once", lanes=scene.editor.status().lanes)
+    id = scene.own.enter("at-once", lanes=len(scene.backend.armer.read().lanes))
     scene.answers.clear()
     added = scene.editor.add(VERIFY, due=timedelta(0), id=id)
     is_called = any(not one.answer.code for one in scene.answers.of("Invoke"))

@@ -70,8 +70,8 @@ OF_VERIFYING = (
     Mutant(
         name="a user takes the name of a built-in action",
         file=_WORKER,
-        line="        if is_reserved(name):\n",
-        broken="        if False:\n",
+        line="            if is_reserved(name):\n",
+        broken="            if False:\n",
         why="a probe runs the user's code",
         killers=(Killer.BUILT_IN,),
     ),

@@ -27,7 +27,7 @@ def test_a_task_of_verify_is_done_by_a_worker_without_actions(worker: Worker, ed
 @pytest.mark.parametrize("name", [VERIFY, "duebell.", "duebell.mine"])
 def test_names_that_are_duebells_own_cannot_be_taken(worker: Worker, name: str) -> None:
     with pytest.raises(ValueError, match=r"names that start with 'duebell\.' are duebell's own"):
-        worker.action(name)
+        worker.action(name)(lambda: None)
 
 
 def test_names_that_only_look_like_it_can(worker: Worker) -> None:

@@ -101,15 +101,16 @@ class Worker:
         otherwise. Raises ValueError or TypeError if it cannot be an action. Names that start with
         `duebell.` are reserved.
         """
-        if is_reserved(name):
-            raise ValueError(f"action {name!r}: names that start with {RESERVED!r} are duebell's own")
 
         def register(function: _F) -> _F:
             if name in self._actions:
                 raise ValueError(
                     f"there is an action {name!r} already: {self._actions[name].function.__qualname__}"
                 )
-            self._actions[name] = Action.of(name, function, attempts=attempts)
+            action = Action.of(name, function, attempts=attempts)
+            if is_reserved(name):
+                raise ValueError(f"action {name!r}: names that start with {RESERVED!r} are duebell's own")
+            self._actions[name] = action
             return function
 
         return register

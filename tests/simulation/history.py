@@ -7,6 +7,7 @@ promises, of what really happened.
 import random
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
+from enum import StrEnum
 from functools import partial
 from random import Random
 from types import SimpleNamespace
@@ -24,9 +25,10 @@ from duebell_shared.settings import Precision, Settings
 from duebell_worker import Retry, Worker
 
 from .services import Aws, EventsClient, Faults, LambdaClient, StoreOverNetwork
+from .wire import Network, backend_over
 from .world import Process, SimulatedPool, World
 
-__all__ = ["History"]
+__all__ = ["History", "Over"]
 
 #: How many attempts each action has.
 LIMITS = {"quick": 3, "slow": 3, "flaky": 4, "bad": 2, "killer": 2, "hangs": 2, "chains": 5, "asks": 3}
@@ -37,6 +39,19 @@ LAMBDA_RETRIES = 2
 
 #: Long enough for all retries with their back-off, and for leases and watchdogs between.
 END = timedelta(hours=6)
+
+
+class Over(StrEnum):
+    """What a history plays over.
+
+    TWIN          the store's twin in memory
+    WIRE          the table code over botocore, and AWS below it
+    WIRE_IN_FULL  the same, with botocore's serialising and parsing of what is answered as it should be
+    """
+
+    TWIN = "twin"
+    WIRE = "wire"
+    WIRE_IN_FULL = "wire-in-full"
 
 
 class Known(msgspec.Struct):
@@ -71,6 +86,7 @@ class History:
         actions: Collection[str] = tuple(LIMITS),
         settings: Settings | None = None,
         delivery: float = 20.0,
+        over: Over = Over.TWIN,
     ) -> None:
         """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds."""
         self.seed = seed
@@ -87,6 +103,8 @@ class History:
             function=self.random.choice([None, "worker"]),
             max_runs=self.random.choice([1, 2, 4]),
         )
+        self.network = Network(self.aws, self.settings) if over is not Over.TWIN else None
+        self.over = over
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
         self.invocations = 0
@@ -255,6 +273,10 @@ class History:
         return act
 
     def _backend(self, process: Process) -> Backend:
+        if self.network:
+            return backend_over(
+                self.network, process, self.settings, in_full=self.over is Over.WIRE_IN_FULL
+            )
         client = cast("Any", EventsClient(self.aws, process))
         name = self.settings.function
         connect = lambda: cast("Any", LambdaClient(self.aws, process))  # noqa: E731
@@ -274,7 +296,7 @@ class History:
 
     def problems(self) -> list[str]:
         """The promises that this history broke; none if all is well."""
-        tasks = {task.id: task for task in self.aws.store.tasks.values()}
+        tasks = {task.id: task for task in self._tasks()}
         acknowledged = {id: known for id, known in self.known.items() if known.acknowledged_at}
         return [
             *self.failures,
@@ -293,6 +315,10 @@ class History:
             ),
             *self._rule_is_wrong(),
         ]
+
+    def _tasks(self) -> list[Task]:
+        """All tasks as they are stored."""
+        return list((self.network or self.aws.store).tasks.values())
 
     def lateness(self, *, known_for: float = 0) -> list[float]:
         """How late the first attempts were, in seconds, counted from when the task was acknowledged.
@@ -325,7 +351,7 @@ class History:
         ]
 
     def _rule_is_wrong(self) -> list[str]:
-        queued = [task for task in self.aws.store.tasks.values() if task.queued]
+        queued = [task for task in self._tasks() if task.queued]
         waiting = [task.queued for task in queued if task.queued]
         # What a process stored that died then, and no call or run came after, waits for the next of these.
         is_healed = not any(task.created_at < self.last_healed for task in queued)

@@ -68,7 +68,7 @@ class Aws:
         """One call over the network, with whatever happens on the way. Raises TimeoutError and `refusal`."""
         random = self.world.random
         process.wake()
-        fault = self._draw(process)
+        fault = self.draw(process)
         self.trace.append(f"{self.world.now:%H:%M:%S.%f} {process.name}: {what} {fault}")
         process.sleep(random.uniform(0.001, 0.01) if fault != "slow" else random.uniform(0.5, 4.0))
         if fault == "crash" and random.random() < 0.5:
@@ -120,7 +120,8 @@ class Aws:
         if self.world.random.random() < self.faults.duplicate:
             self.world.after(self.world.random.uniform(0, 30), lambda: self._invoke(event))
 
-    def _draw(self, process: Process) -> str:
+    def draw(self, process: Process) -> str:
+        """What goes wrong with a call of this process; nothing, most of the time."""
         if self.world.now >= self._quiet_from:
             return ""
         chance = self.world.random.random()

@@ -221,6 +221,27 @@ def test_what_dynamodb_answers_is_an_error_of_ours(store: Store, code: str, expe
             verb()
 
 
+@pytest.mark.parametrize(
+    ("status", "code"), [(500, "500"), (502, "502"), (503, "503"), (500, "InternalFailure"), (504, "")]
+)
+def test_a_status_of_500_or_above_is_no_answer_whatever_the_code_says(
+    store: Store, status: int, code: str
+) -> None:
+    # Given a load balancer that fails: without JSON, the SDK makes a code of the status
+    def fail(**_: Any) -> tuple[Any, dict[str, Any]]:
+        answer = {
+            "Error": {"Code": code, "Message": "so it is"},
+            "ResponseMetadata": {"HTTPStatusCode": status},
+        }
+        return SimpleNamespace(status_code=status, headers={}), answer
+
+    client_of(store).meta.events.register("before-call.dynamodb", fail)
+    # Then each call may have had an effect, and is worth another try
+    for verb in verbs(store):
+        with pytest.raises(AwsUnavailable, match=r"^DynamoDB, table 'duebell': .*so it is"):
+            verb()
+
+
 def test_who_may_not_read_many_at_once_reads_one_by_one(store: Store, calls: Calls) -> None:
     def refuse(**_: Any) -> tuple[Any, dict[str, Any]]:
         answer = {"Error": {"Code": "AccessDeniedException", "Message": "no"}, "ResponseMetadata": {}}

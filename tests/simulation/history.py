@@ -17,6 +17,7 @@ import msgspec
 
 from duebell_editor import AwsError, DuebellError, Editor, NotArmed, Status, Task, TaskConflict
 from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsUnavailable
 from duebell_shared.expression import SENTINEL, minute_of
 from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
@@ -186,7 +187,7 @@ class History:
                 call()
             except TaskConflict:
                 return False
-            except (AwsError, NotArmed):
+            except (AwsUnavailable, NotArmed):
                 continue
             except DuebellError as error:
                 self.failures.append(f"{type(error).__name__}: {error}")
@@ -228,7 +229,10 @@ class History:
             try:
                 self._run_worker(process, event, ends_at=self.world.now + timedelta(seconds=LAMBDA_LIMIT))
                 self.last_healed = self.world.now
-            except (AwsError, NotArmed):
+            except (AwsUnavailable, NotArmed):
+                process.kill()
+            except AwsError as error:
+                self.failures.append(f"{type(error).__name__}: {error}")
                 process.kill()
 
         process.start(main, on_death=again)

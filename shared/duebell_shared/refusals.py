@@ -1,8 +1,8 @@
 """What DynamoDB refuses and what it leaves open, as duebell's own errors.
 
 Some answers of DynamoDB are lost, and the SDK then tries again: a conditional write that was made finds its
-condition refused by itself. So a refusal tells whether it may be such a case. An answer with a status of 500 or
-above says as little as none: the call may have taken effect, may not, or may yet.
+condition refused by itself. So a refusal tells whether it may be such a case. An answer with a status of
+500 or above says as little as none: the call may have taken effect, may not, or may yet.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,8 +33,8 @@ _PASSING = {
     "TransactionConflictException",
 }
 
-#: From this HTTP status on it was not DynamoDB that refused: it failed, or something in front of it did. Such an
-#: answer may come without JSON, and its code is the bare status then.
+#: From this HTTP status on nothing was refused: DynamoDB failed, or something in front of it. Such an answer
+#: may come without JSON; botocore then takes the bare status for its code.
 _FAILED_IN_THE_SERVER = 500
 
 #: What a call that fails raises, made by the client itself or by pynamodb.
@@ -108,7 +108,9 @@ def _response(error: BaseException | None) -> dict[str, Any]:
 def _metadata(error: BaseException | None) -> dict[str, Any]:
     """Status and number of retries of the answer. Of these pynamodb keeps none but in what it wraps."""
     cause = _cause(error)
-    metadata: dict[str, Any] = _response(getattr(cause, "__cause__", None) or cause).get("ResponseMetadata", {})
+    metadata: dict[str, Any] = _response(getattr(cause, "__cause__", None) or cause).get(
+        "ResponseMetadata", {}
+    )
     return metadata
 
 

@@ -291,8 +291,8 @@ class DynamoTable:
 def _start(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemUpdate:
     """What a claim makes of a task.
 
-    A running task looks the same after a claim as before. If the answer to a claim is lost, and the SDK makes it
-    again, the second try must not count another attempt: so the claim is refused where it has been made.
+    A running task looks the same after a claim as before. If the answer to a claim is lost, the SDK makes
+    it again, and that must not count another attempt: so a claim is refused where it has been made.
     """
     mark = {"run": {"S": run}, "started_at": {"S": render(now)}}
     return ItemUpdate(

@@ -278,9 +278,7 @@ class History:
 
     def _backend(self, process: Process) -> Backend:
         if self.network:
-            return backend_over(
-                self.network, process, self.settings, in_full=self.over is Over.WIRE_IN_FULL
-            )
+            return backend_over(self.network, process, self.settings, in_full=self.over is Over.WIRE_IN_FULL)
         client = cast("Any", EventsClient(self.aws, process))
         name = self.settings.function
         connect = lambda: cast("Any", LambdaClient(self.aws, process))  # noqa: E731

@@ -1,7 +1,7 @@
 """Plays simulated histories from the command line: `make soak`, and the replay of a seed.
 
 python -m tests.simulation.play --count 100000 --start 0        many
-python -m tests.simulation.play --count 100000 --over wire      with the table code over botocore, and AWS below it
+python -m tests.simulation.play --count 100000 --over wire      the same, with AWS failing below the SDK
 python -m tests.simulation.play --seed 4711 --trace             one, with every call it made
 """
 
@@ -21,7 +21,7 @@ def main() -> int:
     """Play, and say what was found; the exit status is 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description="Play simulated histories of duebell.")
     parser.add_argument("--weather", choices=_WEATHER, default="rough")
-    parser.add_argument("--over", choices=Over, type=Over, default=Over.TWIN, help="what below the editors and the worker")
+    parser.add_argument("--over", choices=Over, type=Over, default=Over.TWIN, help="the store")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--start", type=int, help="first seed; by chance if not given, and printed")
     parser.add_argument("--seed", type=int, help="play this one only")
@@ -40,7 +40,10 @@ def _one(seed: int, weather: str, over: Over, *, trace: bool) -> int:
         print("\n".join(history.aws.trace))
     for problem in history.problems():
         print(problem)
-    print(f"seed {seed}, {weather}, over {over}: {len(history.starts)} starts in {history.invocations} invocations")
+    print(
+        f"seed {seed}, {weather}, over {over}: "
+        f"{len(history.starts)} starts in {history.invocations} invocations"
+    )
     return bool(history.problems())
 
 
@@ -57,8 +60,8 @@ def _many(seeds: range, weather: str, over: Over) -> int:
             for seed, problems in found:
                 print(f"seed {seed}: {'; '.join(problems)}", flush=True)
     print(
-        f"{len(seeds):,} {weather} histories over {over} from seed {seeds[0]}: {starts:,} starts, {crashes:,} crashes, "
-        f"{broken} broke a promise"
+        f"{len(seeds):,} {weather} histories over {over} from seed {seeds[0]}: "
+        f"{starts:,} starts, {crashes:,} crashes, {broken} broke a promise"
     )
     return bool(broken)
 

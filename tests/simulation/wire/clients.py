@@ -1,8 +1,8 @@
 """botocore's own clients, each of one simulated process: what they send goes over the simulated network.
 
-Serialising, parsing, retries, their quota and their back-off are botocore's. Only the sending of a request and
-the waiting before the next try are simulated. A client is made once for each service; a process has a copy
-of it, for making one takes longer than a whole history.
+Serialising, parsing, retries, their quota and their back-off are botocore's. Only the sending of a request
+and the waiting before the next try are simulated. A client is made once for each service; a process has a
+copy of it, for making one takes longer than a whole history.
 """
 
 import copy
@@ -57,8 +57,8 @@ class ProcessSession:
         client.__dict__.update(template.client.__dict__)
         events = _Events(template, self._process)
         http = _Http(self._network, self._process, service, config)
-        endpoint = copy.copy(template.client._endpoint)  # noqa: SLF001 (botocore has no way in)
-        endpoint._event_emitter = events  # noqa: SLF001
+        endpoint = copy.copy(template.client._endpoint)
+        endpoint._event_emitter = events
         endpoint.http_session = http
         meta = copy.copy(template.client.meta)
         meta.events = events

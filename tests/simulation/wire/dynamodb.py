@@ -22,7 +22,7 @@ _HAS_FAILED = "The conditional request failed"
 #: At most so many in one request.
 _STATEMENTS, _KEYS = 25, 100
 
-#: What goes wrong with one of many: the code that it is answered with; does it, and says so if it was asked.
+#: What goes wrong with one of many, given its effect: the code that it is answered with; None if nothing does.
 Hiccup = Callable[[Callable[[], object]], str | None]
 
 
@@ -30,7 +30,7 @@ class DynamoDb:
     """One table with its index, `lane` and `id`, `lane` and `queued`.
 
     page    items that a Query evaluates at most before it answers with a LastEvaluatedKey; AWS does so at 1 MB
-    hiccup  what becomes of one statement or key of many; it does not know of any reason of its own
+    hiccup  what goes wrong with one statement or key of many
     """
 
     def __init__(self, table: str, *, page: int = 1000, hiccup: Hiccup = lambda _: None) -> None:

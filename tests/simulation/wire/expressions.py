@@ -1,7 +1,7 @@
 """Conditions and updates in DynamoDB's expression language, as far as duebell writes them.
 
-Whatever else is in an expression is refused as DynamoDB refuses what it cannot read, so that a new form of call
-fails in the simulation until it is understood here.
+Whatever else is in an expression is refused as DynamoDB refuses what it cannot read, so that a new form of
+call fails in the simulation until it is understood here.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 """
 
@@ -20,9 +20,17 @@ Item = dict[str, Value]
 Names = Mapping[str, str]
 Values = Mapping[str, Value]
 
-#: What an expression refers to: the item, and the names and values that are given beside it.
-_Operand = Callable[[Mapping[str, Value], Names, Values], Value | None]
-_Test = Callable[[Mapping[str, Value], Names, Values], bool]
+
+class _Given(NamedTuple):
+    """What an expression refers to: the item, and the names and values that are given beside it."""
+
+    item: Mapping[str, Value]
+    names: Names
+    values: Values
+
+
+_Operand = Callable[[_Given], Value | None]
+_Test = Callable[[_Given], bool]
 
 _TOKEN = re.compile(r"\s*(#\w+|:\w+|<>|<=|>=|[=<>(),+]|[A-Za-z_]+)")
 _KEY = re.compile(
@@ -69,7 +77,9 @@ class Range(NamedTuple):
         low = values[self.low]["S"] if self.low else ""
         high = values[self.high]["S"] if self.high else "\U0010ffff"
         if self.low and self.high and low > high:
-            raise invalid("The BETWEEN operator requires upper bound to be greater than or equal to lower bound")
+            raise invalid(
+                "The BETWEEN operator requires upper bound to be greater than or equal to lower bound"
+            )
         return values[self.partition[1]]["S"], self.sort and names[self.sort], low, high
 
 
@@ -85,7 +95,7 @@ def condition(text: str | None, names: Names, values: Values) -> Callable[[Mappi
     if text is None:
         return lambda _: True
     test = _compiled(text)
-    return lambda item: test(item, names, values)
+    return lambda item: test(_Given(item, names, values))
 
 
 @lru_cache(1000)
@@ -175,9 +185,9 @@ class _Parser:
         self._expect(")")
         match name, of_type:
             case "attribute_exists", None:
-                return lambda item, names, values: path(item, names, values) is not None
+                return lambda given: path(given) is not None
             case "attribute_not_exists", None:
-                return lambda item, names, values: path(item, names, values) is None
+                return lambda given: path(given) is None
             case "attribute_type", wanted if wanted is not None:
                 return partial(_is_of_type, path, wanted)
         raise self._odd(name)
@@ -214,9 +224,9 @@ class _Parser:
     def _operand(self) -> _Operand:
         token = self._tokens.pop(0) if self._tokens else ""
         if token.startswith("#"):
-            return lambda item, names, _: item.get(names[token])
+            return lambda given: given.item.get(given.names[token])
         if token.startswith(":"):
-            return lambda _, __, values: values[token]
+            return lambda given: given.values[token]
         raise self._odd(token)
 
     def _take(self, token: str) -> bool:
@@ -233,33 +243,29 @@ class _Parser:
         return invalid(f"the expression {self._text!r} is not understood at {at!r}")
 
 
-def _any_of(tests: tuple[_Test, ...], item: Mapping[str, Value], names: Names, values: Values) -> bool:
-    return any(test(item, names, values) for test in tests)
+def _any_of(tests: tuple[_Test, ...], given: _Given) -> bool:
+    return any(test(given) for test in tests)
 
 
-def _all_of(tests: tuple[_Test, ...], item: Mapping[str, Value], names: Names, values: Values) -> bool:
-    return all(test(item, names, values) for test in tests)
+def _all_of(tests: tuple[_Test, ...], given: _Given) -> bool:
+    return all(test(given) for test in tests)
 
 
-def _not(test: _Test, item: Mapping[str, Value], names: Names, values: Values) -> bool:
-    return not test(item, names, values)
+def _not(test: _Test, given: _Given) -> bool:
+    return not test(given)
 
 
-def _is_of_type(
-    path: _Operand, wanted: _Operand, item: Mapping[str, Value], names: Names, values: Values
-) -> bool:
-    value, kind = path(item, names, values), wanted(item, names, values)
+def _is_of_type(path: _Operand, wanted: _Operand, given: _Given) -> bool:
+    value, kind = path(given), wanted(given)
     return value is not None and kind is not None and kind["S"] in value
 
 
-def _is_in(
-    left: _Operand, several: tuple[_Operand, ...], item: Mapping[str, Value], names: Names, values: Values
-) -> bool:
-    return any(_equals(left, each, item, names, values) for each in several)
+def _is_in(left: _Operand, several: tuple[_Operand, ...], given: _Given) -> bool:
+    return any(_equals(left, each, given) for each in several)
 
 
-def _equals(left: _Operand, right: _Operand, item: Mapping[str, Value], names: Names, values: Values) -> bool:
-    one, other = left(item, names, values), right(item, names, values)
+def _equals(left: _Operand, right: _Operand, given: _Given) -> bool:
+    one, other = left(given), right(given)
     if one is None or other is None:
         return False
     if "N" in one and "N" in other:
@@ -267,16 +273,9 @@ def _equals(left: _Operand, right: _Operand, item: Mapping[str, Value], names: N
     return one == other
 
 
-def _compares(
-    compare: Callable[[Any, Any], bool],
-    left: _Operand,
-    right: _Operand,
-    item: Mapping[str, Value],
-    names: Names,
-    values: Values,
-) -> bool:
+def _compares(compare: Callable[[Any, Any], bool], left: _Operand, right: _Operand, given: _Given) -> bool:
     """Whether the one is before, or after, the other; values of different types are neither."""
-    one, other = left(item, names, values), right(item, names, values)
+    one, other = left(given), right(given)
     if one is None or other is None:
         return False
     if "S" in one and "S" in other:

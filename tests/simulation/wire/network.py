@@ -1,4 +1,4 @@
-"""The network between a process and AWS: every try of the SDK's is one exchange, and what may go wrong with it.
+"""The network between a process and AWS: each try of the SDK's is one exchange, and may go wrong.
 
 A try that is not answered, or with a status of 500 or above, may have taken effect, may not, or takes effect
 later. A try that is refused has none.
@@ -12,7 +12,6 @@ from botocore.exceptions import (
     ConnectionClosedError,
     ConnectTimeoutError,
     EndpointConnectionError,
-
     ReadTimeoutError,
 )
 
@@ -41,17 +40,20 @@ _REFUSALS = {
     "lambda": ("TooManyRequestsException",),
 }
 
-#: Status, code in JSON and body of a try that the service itself failed at. A load balancer answers without JSON.
+#: What a try is answered with when the service fails, and without JSON when something in front of it does.
 _FAILURES = {
-    "dynamodb": ((500, "InternalServerError", b""), (503, "ServiceUnavailable", b"")),
-    "events": ((500, "InternalException", b""), (503, "ServiceUnavailable", b"")),
-    "lambda": ((500, "ServiceException", b""),),
+    "dynamodb": ((500, "InternalServerError"), (503, "ServiceUnavailable")),
+    "events": ((500, "InternalException"), (503, "ServiceUnavailable")),
+    "lambda": ((500, "ServiceException"),),
 }
-_WITHOUT_JSON = ((503, "", b"<html><body>Service Unavailable</body></html>"), (500, "", b""), (502, "", b""))
+_WITHOUT_JSON = ((503, b"<html><body>Service Unavailable</body></html>"), (500, b""), (502, b""))
 
-#: Seconds until a try that was not answered takes effect, at most. What EventBridge still does when the hold of
-#: whoever asked it has ended is beyond what the arming protocol promises.
+#: Seconds until a try that was not answered takes effect, at most. The arming protocol counts on it that no
+#: call to EventBridge lands when the hold of whoever made it has ended.
 _LANDS_WITHIN = {"dynamodb": 60.0, "events": 6.0, "lambda": 60.0}
+
+#: How a try can end of which the SDK learns nothing.
+_SILENCES = ("no connection", "time-out", "time-out", "reset", "failure", "failure", "no JSON")
 
 
 class Try(NamedTuple):
@@ -131,8 +133,8 @@ class Network:
         """A try of which the SDK learns nothing: a time-out, a broken connection, a status of 500 or above."""
         random = self._random
         self.faults += 1
-        what = random.choice(["no connection", "time-out", "time-out", "reset", "failure", "failure", "no JSON"])
-        takes_effect = random.choice(["never", "now", "later"]) if what != "no connection" else "never"
+        what = random.choice(_SILENCES)
+        takes_effect = "never" if what == "no connection" else random.choice(["never", "now", "later"])
         self._aws.trace.append(f"    {what}, takes effect {takes_effect}")
         if takes_effect == "now":
             self._take(sent)
@@ -151,11 +153,13 @@ class Network:
             case "reset":
                 raise ConnectionClosedError(endpoint_url=url)
             case "failure":
-                status, code, body = random.choice(_FAILURES[sent.service])
+                status, code = random.choice(_FAILURES[sent.service])
+                answer = _refusal(Refused(code, status=status))
             case _:
-                status, code, body = random.choice(_WITHOUT_JSON)
+                status, body = random.choice(_WITHOUT_JSON)
+                answer = Answer(status, body=body)
         process.sleep(random.uniform(0.001, 0.01))
-        return _refusal(Refused(code, status=status)) if code else Answer(status, body=body)
+        return answer
 
     def _hiccup(self, effect: Callable[[], object]) -> str | None:
         """What becomes of one of many: it is refused, or fails before, after or ahead of its effect."""

@@ -3,7 +3,7 @@
 __all__ = ["Refused", "invalid"]
 
 
-class Refused(Exception):  # noqa: N818 (it is an answer)
+class Refused(Exception):
     """A request that is answered with an error: this status, code and message."""
 
     def __init__(self, code: str, message: str = "as simulated", *, status: int = 400) -> None:

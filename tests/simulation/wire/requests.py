@@ -19,7 +19,8 @@ _CAPACITY = {"ReturnConsumedCapacity"}
 _MEMBERS = {
     "GetItem": {"TableName", "Key", "ConsistentRead"} | _CAPACITY,
     "PutItem": {"TableName", "Item", "ConditionExpression"} | _EXPRESSIONS | _CAPACITY,
-    "UpdateItem": {"TableName", "Key", "UpdateExpression", "ConditionExpression", "ReturnValues"} | _EXPRESSIONS,
+    "UpdateItem": {"TableName", "Key", "UpdateExpression", "ConditionExpression", "ReturnValues"}
+    | _EXPRESSIONS,
     "Query": {
         "TableName",
         "IndexName",

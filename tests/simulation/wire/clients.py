@@ -53,7 +53,7 @@ class ProcessSession:
     def client(self, service: str, *, config: Config) -> Any:
         """The process's client for the service."""
         template = _template(service, config)
-        client = object.__new__(_simulated(type(template.client)))
+        client: Any = object.__new__(template.kind)
         client.__dict__.update(template.client.__dict__)
         events = _Events(template, self._process)
         http = _Http(self._network, self._process, service, config)
@@ -67,9 +67,10 @@ class ProcessSession:
 
 
 class _Template(NamedTuple):
-    """A client as botocore makes it, and the retry quota that it asks."""
+    """A client as botocore makes it, the class of its copies, and the retry quota that it asks."""
 
     client: Any
+    kind: type
     quota: "_Quota"
 
 
@@ -93,10 +94,10 @@ def _template(service: str, config: Config) -> _Template:
     )
     quota = _Quota()
     with patch("botocore.retries.quota.RetryQuota", lambda: quota):
-        return _Template(session.client(cast("Any", service), config=config), quota)
+        client = session.client(cast("Any", service), config=config)
+    return _Template(client, _simulated(type(client)), quota)
 
 
-@lru_cache
 def _simulated(kind: type) -> type:
     """That class of clients, whose calls go over the simulated network first."""
 
@@ -195,11 +196,13 @@ class _Body:
 
 def _decoded(request: AWSPreparedRequest) -> tuple[str, Mapping[str, Any]]:
     """The operation that a request calls, and with what."""
-    if target := request.headers.get("X-Amz-Target"):
-        name = target.decode() if isinstance(target, bytes) else target
-        return name.partition(".")[2], json.loads(request.body or b"{}")
-    kind = request.headers["X-Amz-Invocation-Type"]  # in REST, of Lambda alone
-    return "Invoke", {
-        "InvocationType": kind.decode() if isinstance(kind, bytes) else kind,
-        "Payload": request.body,
-    }
+    headers: Any = request.headers
+    body: Any = request.body
+    if target := headers.get("X-Amz-Target"):
+        return _text(target).partition(".")[2], json.loads(body or b"{}")
+    # In REST, which is Lambda's alone
+    return "Invoke", {"InvocationType": _text(headers["X-Amz-Invocation-Type"]), "Payload": body}
+
+
+def _text(header: str | bytes) -> str:
+    return header.decode() if isinstance(header, bytes) else header

@@ -22,14 +22,14 @@ _HAS_FAILED = "The conditional request failed"
 #: At most so many in one request.
 _STATEMENTS, _KEYS = 25, 100
 
-#: What goes wrong with one of many, given its effect: the code that it is answered with; None if nothing does.
+#: What goes wrong with one of many, given its effect: the code of the answer; None if nothing does.
 Hiccup = Callable[[Callable[[], object]], str | None]
 
 
 class DynamoDb:
     """One table with its index, `lane` and `id`, `lane` and `queued`.
 
-    page    items that a Query evaluates at most before it answers with a LastEvaluatedKey; AWS does so at 1 MB
+    page    how many items a Query evaluates before it answers with a page; AWS does so at 1 MB
     hiccup  what goes wrong with one statement or key of many
     """
 

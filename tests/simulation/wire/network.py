@@ -33,6 +33,10 @@ _PAGE = 3
 #: How likely the next try of the same process at the same service goes wrong in the same way.
 _GOES_ON = 0.7
 
+#: A history makes few calls to EventBridge, and what they leave open matters most: so often more may each go
+#: unanswered.
+_DRAWS_OF_EVENTS = 8
+
 #: What each service answers to a try that it does not take now; such a try had no effect.
 _REFUSALS = {
     "dynamodb": ("ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"),
@@ -130,7 +134,7 @@ class Network:
         return Answer(202 if sent.service == "lambda" else 200, content)
 
     def _unanswered(self, process: Process, sent: Try) -> Answer:
-        """A try of which the SDK learns nothing: a time-out, a broken connection, a status of 500 or above."""
+        """A try that tells nothing: a time-out, a broken connection, a status of 500 or above."""
         random = self._random
         self.faults += 1
         what = random.choice(_SILENCES)
@@ -189,6 +193,9 @@ class Network:
         fault = self._spells.pop((process, service), "")
         if not fault or self._random.random() > _GOES_ON:
             fault = self._aws.draw(process)
+        if not fault and service == "events":
+            more = (self._aws.draw(process) for _ in range(_DRAWS_OF_EVENTS))
+            fault = next((each for each in more if each == "time_out"), "")
         if fault in {"refuse", "time_out"}:
             self._spells[process, service] = fault
         return fault

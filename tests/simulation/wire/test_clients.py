@@ -73,8 +73,13 @@ def test_the_sdk_tries_again_and_waits_in_simulated_time(
 ) -> None:
     scene.goes_wrong([fault] * 3, monkeypatch)
     ended: list[Any] = []
-    inserted = scene.does(lambda store: (insert(store), ended.append(scene.world.now)))
-    assert inserted[0] is True
+
+    def insert_and_look(store: Store) -> bool:
+        inserted = insert(store)
+        ended.append(scene.world.now)
+        return inserted
+
+    assert scene.does(insert_and_look) is True
     assert scene.tries("PutItem") == 4
     assert ended[0] > NOON
     assert stored(scene) == [TASK]

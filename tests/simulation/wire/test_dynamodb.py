@@ -141,7 +141,8 @@ def test_a_page_says_where_to_go_on() -> None:
     for id in "abcde":
         dynamodb.answer("PutItem", {"TableName": "duebell", "Item": {**ITEM, "id": {"S": id}}})
     # When they are read page by page
-    pages, start = [], None
+    pages: list[list[str]] = []
+    start = None
     while len(pages) < 5:
         answer = dynamodb.answer("Query", {**QUERY, **({"ExclusiveStartKey": start} if start else {})})
         pages.append([item["id"]["S"] for item in answer["Items"]])

@@ -1,5 +1,6 @@
 """Histories of the table code over botocore, with AWS failing below the SDK's retries."""
 
+import logging
 from random import SystemRandom
 
 import pytest
@@ -8,6 +9,12 @@ from tests.simulation.history import History, Over
 from tests.simulation.weather import ROUGH
 
 FRESH = SystemRandom().randrange(2**40)
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog: pytest.LogCaptureFixture) -> None:
+    for logger in ("duebell", "duebell.worker"):
+        caplog.set_level(logging.CRITICAL, logger=logger)
 
 
 def play(seeds: range) -> None:

@@ -57,7 +57,10 @@ _WITHOUT_JSON = ((503, b"<html><body>Service Unavailable</body></html>"), (500, 
 _LANDS_WITHIN = {"dynamodb": 60.0, "events": 6.0, "lambda": 60.0}
 
 #: How a try can end of which the SDK learns nothing.
-_SILENCES = ("no connection", "time-out", "time-out", "reset", "failure", "failure", "no JSON")
+_SILENCES = {
+    "time_out": ("no connection", "time-out", "time-out", "reset", "failure", "failure", "no JSON"),
+    "fail": ("failure", "no JSON"),
+}
 
 
 class Try(NamedTuple):
@@ -115,8 +118,8 @@ class Network:
             process.crash()
         if fault == "refuse":
             return _refusal(Refused(random.choice(_REFUSALS[sent.service])))
-        if fault == "time_out":
-            return self._unanswered(process, sent)
+        if fault in {"time_out", "fail"}:
+            return self._unanswered(process, sent, random.choice(_SILENCES[fault]))
         answer = self._take(sent)
         if fault == "crash":
             process.crash()
@@ -133,11 +136,10 @@ class Network:
             return _refusal(refused)
         return Answer(202 if sent.service == "lambda" else 200, content)
 
-    def _unanswered(self, process: Process, sent: Try) -> Answer:
+    def _unanswered(self, process: Process, sent: Try, what: str) -> Answer:
         """A try that tells nothing: a time-out, a broken connection, a status of 500 or above."""
         random = self._random
         self.faults += 1
-        what = random.choice(_SILENCES)
         takes_effect = "never" if what == "no connection" else random.choice(["never", "now", "later"])
         self._aws.trace.append(f"    {what}, takes effect {takes_effect}")
         if takes_effect == "now":
@@ -195,8 +197,8 @@ class Network:
             fault = self._aws.draw(process)
         if not fault and service == "events":
             more = (self._aws.draw(process) for _ in range(_DRAWS_OF_EVENTS))
-            fault = next((each for each in more if each == "time_out"), "")
-        if fault in {"refuse", "time_out"}:
+            fault = next((each for each in more if each in _SILENCES), "")
+        if fault in {"refuse", "time_out", "fail"}:
             self._spells[process, service] = fault
         return fault
 

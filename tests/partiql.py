@@ -9,10 +9,10 @@ from unittest.mock import patch
 from moto.dynamodb.exceptions import ConditionalCheckFailed
 from moto.dynamodb.models import DynamoDBBackend
 
-__all__ = ["partiql_batches"]
+__all__ = ["INSERT", "UPDATE", "partiql_batches"]
 
-_INSERT = re.compile(r'INSERT INTO "(?P<table>[^"]+)" VALUE (?P<value>\?|\{.+\})')
-_UPDATE = re.compile(
+INSERT = re.compile(r'INSERT INTO "(?P<table>[^"]+)" VALUE (?P<value>\?|\{.+\})')
+UPDATE = re.compile(
     r'UPDATE "(?P<table>[^"]+)"'
     r'(?P<clauses>( SET "\w+"=\?| SET "\w+"="\w+"\+\?| REMOVE "\w+")+)'
     r' WHERE (?P<where>"\w+"=\?( AND "\w+"=\?)*)'
@@ -32,7 +32,7 @@ def _execute_all(backend: DynamoDBBackend, statements: list[dict[str, Any]]) -> 
 
 
 def _execute(backend: DynamoDBBackend, Statement: str, Parameters: list[Any]) -> dict[str, Any]:  # noqa: N803
-    insert, update = _INSERT.fullmatch(Statement), _UPDATE.fullmatch(Statement)
+    insert, update = INSERT.fullmatch(Statement), UPDATE.fullmatch(Statement)
     statement = insert or update
     assert statement, Statement
     if statement["table"] not in backend.tables:

@@ -14,6 +14,7 @@ class ItemUpdate(NamedTuple):
 
     key      which it is
     where    what its attributes must be
+    unless   what they must not all be; such an update is told alone only
     sets     what they are set to
     adds     numbers that are added to them
     removes  those that are taken away
@@ -26,6 +27,7 @@ class ItemUpdate(NamedTuple):
     adds: Item = {}  # noqa: RUF012 (nobody writes to it)
     removes: Sequence[str] = ()
     returns: bool = False
+    unless: Item = {}  # noqa: RUF012
 
     def call(self) -> dict[str, Any]:
         """What UpdateItem is told."""
@@ -34,15 +36,19 @@ class ItemUpdate(NamedTuple):
         expression = f"SET {', '.join(sets)}"
         if self.removes:
             expression += f" REMOVE {', '.join(f'#{name}' for name in self.removes)}"
-        names = {*self.where, *self.sets, *self.adds, *self.removes}
+        conditions = [f"#{name} = :if_{name}" for name in self.where]
+        if self.unless:
+            conditions.append(f"({' OR '.join(f'#{name} <> :not_{name}' for name in self.unless)})")
+        names = {*self.where, *self.unless, *self.sets, *self.adds, *self.removes}
         return {
             "Key": self.key,
             "UpdateExpression": expression,
-            "ConditionExpression": " AND ".join(f"#{name} = :if_{name}" for name in self.where),
+            "ConditionExpression": " AND ".join(conditions),
             "ExpressionAttributeNames": {f"#{name}": name for name in names},
             "ExpressionAttributeValues": {
                 **{f":{name}": value for name, value in {**self.sets, **self.adds}.items()},
                 **{f":if_{name}": value for name, value in self.where.items()},
+                **{f":not_{name}": value for name, value in self.unless.items()},
             },
             "ReturnValues": "ALL_NEW" if self.returns else "NONE",
         }

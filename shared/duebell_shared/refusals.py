@@ -1,7 +1,8 @@
 """What DynamoDB refuses and what it leaves open, as duebell's own errors.
 
 Some answers of DynamoDB are lost, and the SDK then tries again: a conditional write that was made finds its
-condition refused by itself. So a refusal tells whether it may be such a case.
+condition refused by itself. So a refusal tells whether it may be such a case. An answer with a status of
+500 or above says as little as none: the call may have taken effect, may not, or may yet.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,6 +33,10 @@ _PASSING = {
     "TransactionConflictException",
 }
 
+#: From this HTTP status on nothing was refused: DynamoDB failed, or something in front of it. Such an answer
+#: may come without JSON; botocore then takes the bare status for its code.
+_FAILED_IN_THE_SERVER = 500
+
 #: What a call that fails raises, made by the client itself or by pynamodb.
 _FAILED = (PynamoDBException, ClientError, BotoCoreError)
 
@@ -42,10 +47,7 @@ class Made:
     def __init__(self, answer: Any = None, refusal: Exception | None = None) -> None:
         self._is_made = refusal is None
         self.answer = answer
-        # pynamodb keeps how often the SDK had tried only in the error that it wraps.
-        cause = _cause(refusal)
-        response = _response(getattr(cause, "__cause__", None) or cause)
-        self.was_retried = bool(response.get("ResponseMetadata", {}).get("RetryAttempts"))
+        self.was_retried = bool(_metadata(refusal).get("RetryAttempts"))
 
     def __bool__(self) -> bool:
         return self._is_made
@@ -78,7 +80,7 @@ def calling(table: str, client: "DynamoDBClient", *, id: str | None = None) -> I
                 raise UnreadableTask(id, _response(error)["Error"].get("Message")) from error
             case None:
                 raise AwsUnavailable(what + way_out(_cause(error))) from error
-            case code if code in _PASSING:
+            case code if code in _PASSING or _status_of(error) >= _FAILED_IN_THE_SERVER:
                 raise AwsUnavailable(what) from error
             case _:
                 raise AwsRefused(what) from error
@@ -101,6 +103,21 @@ def _cause(error: BaseException | None) -> BaseException | None:
 def _response(error: BaseException | None) -> dict[str, Any]:
     """What DynamoDB answered; empty when it did not. pynamodb's own trips over `response = None`."""
     return getattr(_cause(error), "response", None) or {}
+
+
+def _metadata(error: BaseException | None) -> dict[str, Any]:
+    """Status and number of retries of the answer. Of these pynamodb keeps none but in what it wraps."""
+    cause = _cause(error)
+    metadata: dict[str, Any] = _response(getattr(cause, "__cause__", None) or cause).get(
+        "ResponseMetadata", {}
+    )
+    return metadata
+
+
+def _status_of(error: BaseException) -> int:
+    """The HTTP status of the answer; 0 when there was none."""
+    status: int = _metadata(error).get("HTTPStatusCode", 0)
+    return status
 
 
 def _code_of(error: BaseException) -> str | None:

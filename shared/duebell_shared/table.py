@@ -191,7 +191,8 @@ class DynamoTable:
         """
         nothing = [False] * len(updates)
         items = {(update.key["lane"]["S"], update.key["id"]["S"]) for update in updates}
-        if len(updates) == 1 or len(items) < len(updates):
+        is_for_one = any(update.unless for update in updates)
+        if len(updates) == 1 or len(items) < len(updates) or is_for_one:
             return Written(nothing, nothing, is_sure=True)
         try:
             with self._aws():
@@ -288,18 +289,23 @@ class DynamoTable:
 
 
 def _start(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemUpdate:
-    """What a claim makes of a task."""
+    """What a claim makes of a task.
+
+    A running task looks the same after a claim as before. If the answer to a claim is lost, the SDK makes
+    it again, and that must not count another attempt: so a claim is refused where it has been made.
+    """
+    mark = {"run": {"S": run}, "started_at": {"S": render(now)}}
     return ItemUpdate(
         key=_key(key.lane, key.id),
         where={"status": {"S": status.value}, "queued": {"S": render(key.queued)}},
         sets={
             "status": {"S": Status.RUNNING.value},
-            "started_at": {"S": render(now)},
-            "run": {"S": run},
+            **mark,
             "lateness_ms": {"N": str(round((now - key.queued).total_seconds() * 1000))},
         },
         adds={"attempt": {"N": "1"}, "rev": {"N": "1"}},
         returns=True,
+        unless=mark if status is Status.RUNNING else {},
     )
 
 

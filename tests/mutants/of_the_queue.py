@@ -7,6 +7,7 @@ __all__ = ["OF_THE_QUEUE"]
 _TABLE = "shared/duebell_shared/table.py"
 _BATCHING = "shared/duebell_shared/batching.py"
 _UPDATE = "shared/duebell_shared/item_update.py"
+_REFUSALS = "shared/duebell_shared/refusals.py"
 
 OF_THE_QUEUE = (
     Mutant(
@@ -40,6 +41,22 @@ OF_THE_QUEUE = (
         broken='adds={"attempt": {"N": "1"}},',
         why="an editor's change from before the claim takes it back",
         killers=(Killer.STORE,),
+    ),
+    Mutant(
+        name="a claim of a running task that is made twice",
+        file=_TABLE,
+        line="unless=mark if status is Status.RUNNING else {},",
+        broken="",
+        why="an answer that is lost costs such a task an attempt, and it fails before its time",
+        killers=(Killer.TABLE,),
+    ),
+    Mutant(
+        name="a failure of DynamoDB's taken for a refusal",
+        file=_REFUSALS,
+        line="case code if code in _PASSING or _status_of(error) >= _FAILED_IN_THE_SERVER:",
+        broken="case code if code in _PASSING:",
+        why="a status of 503 without JSON ends an add or a run as if another try were no use",
+        killers=(Killer.TABLE,),
     ),
     Mutant(
         name="saved whatever its revision",

@@ -135,6 +135,20 @@ def test_a_claim_finds_its_own_write_and_counts_one_attempt(store: Store) -> Non
     assert store.get(0, "one") == claimed
 
 
+def test_a_claim_of_what_a_dead_run_left_running_finds_its_own_write_and_counts_one_attempt(
+    store: Store,
+) -> None:
+    assert store.insert(task())
+    assert store.claim(KEY, run="dead", now=SOON, status=Status.SCHEDULED)
+    sent = lose_the_next_answer(store, "UpdateItem")
+    now = SOON + timedelta(minutes=3)
+    claimed = store.claim(KEY, run="run", now=now, status=Status.RUNNING)
+    assert claimed
+    assert sent == ["UpdateItem"] * 2
+    assert (claimed.attempt, claimed.rev, claimed.run) == (2, 3, "run")
+    assert store.get(0, "one") == claimed
+
+
 def test_a_claim_that_was_tried_twice_does_not_take_anothers_for_its_own(store: Store) -> None:
     assert store.insert(task())
     assert store.claim(KEY, run="other", now=SOON, status=Status.SCHEDULED)
@@ -218,6 +232,27 @@ def test_what_dynamodb_answers_is_an_error_of_ours(store: Store, code: str, expe
     client_of(store).meta.events.register("before-call.dynamodb", refuse)
     for verb in verbs(store):
         with pytest.raises(expected, match=r"^DynamoDB, table 'duebell': .*so it is"):
+            verb()
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(500, "500"), (502, "502"), (503, "503"), (500, "InternalFailure"), (504, "")]
+)
+def test_a_status_of_500_or_above_is_no_answer_whatever_the_code_says(
+    store: Store, status: int, code: str
+) -> None:
+    # Given a load balancer that fails: without JSON, the SDK makes a code of the status
+    def fail(**_: Any) -> tuple[Any, dict[str, Any]]:
+        answer = {
+            "Error": {"Code": code, "Message": "so it is"},
+            "ResponseMetadata": {"HTTPStatusCode": status},
+        }
+        return SimpleNamespace(status_code=status, headers={}), answer
+
+    client_of(store).meta.events.register("before-call.dynamodb", fail)
+    # Then each call may have had an effect, and is worth another try
+    for verb in verbs(store):
+        with pytest.raises(AwsUnavailable, match=r"^DynamoDB, table 'duebell': .*so it is"):
             verb()
 
 

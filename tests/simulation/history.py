@@ -8,6 +8,7 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
+from enum import StrEnum
 from functools import cached_property, partial
 from random import Random
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ import msgspec
 
 from duebell_editor import AwsError, DuebellError, Editor, NotArmed, Status, Task, TaskConflict
 from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsUnavailable
 from duebell_shared.expression import SENTINEL, minute_of
 from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
@@ -25,9 +27,10 @@ from duebell_shared.settings import Precision, Settings
 from duebell_worker import Retry, Worker
 
 from .services import Aws, EventsClient, Faults, LambdaClient, Outage, StoreOverNetwork
+from .wire import Network, backend_over
 from .world import Process, SimulatedPool, World
 
-__all__ = ["History"]
+__all__ = ["History", "Over"]
 
 #: How many attempts each action has.
 LIMITS = {
@@ -52,6 +55,19 @@ END = timedelta(hours=8)
 #: Once nothing goes wrong any more, a task that has waited is started within so long: by an echo at the
 #: latest, which comes within an hour.
 HEALED = timedelta(minutes=75)
+
+
+class Over(StrEnum):
+    """What a history plays over.
+
+    TWIN          the store's twin in memory
+    WIRE          the table code over botocore, and AWS below it
+    WIRE_IN_FULL  the same, with botocore's serialising and parsing of what is answered as it should be
+    """
+
+    TWIN = "twin"
+    WIRE = "wire"
+    WIRE_IN_FULL = "wire-in-full"
 
 
 class Known(msgspec.Struct):
@@ -91,6 +107,7 @@ class History:
         settings: Settings | None = None,
         delivery: float = 20.0,
         outage: Outage | None = None,
+        over: Over = Over.TWIN,
     ) -> None:
         """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds.
 
@@ -110,6 +127,8 @@ class History:
             function=self.random.choice([None, "worker"]),
             max_runs=self.random.choice([1, 2, 4]),
         )
+        self.network = Network(self.aws, self.settings) if over is not Over.TWIN else None
+        self.over = over
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
         self.invocations = 0
@@ -201,7 +220,7 @@ class History:
                 call()
             except TaskConflict:
                 return False
-            except (AwsError, NotArmed):
+            except (AwsUnavailable, NotArmed):
                 process.sleep(pause)
                 continue
             except DuebellError as error:
@@ -243,7 +262,10 @@ class History:
             try:
                 self._run_worker(process, event, ends_at=self.world.now + timedelta(seconds=LAMBDA_LIMIT))
                 self.last_healed = self.world.now
-            except (AwsError, NotArmed):
+            except (AwsUnavailable, NotArmed):
+                process.kill()
+            except AwsError as error:
+                self.failures.append(f"{type(error).__name__}: {error}")
                 process.kill()
 
         process.start(main, on_death=again)
@@ -289,6 +311,8 @@ class History:
         return act
 
     def _backend(self, process: Process) -> Backend:
+        if self.network:
+            return backend_over(self.network, process, self.settings, in_full=self.over is Over.WIRE_IN_FULL)
         client = cast("Any", EventsClient(self.aws, process))
         name = self.settings.function
         connect = lambda: cast("Any", LambdaClient(self.aws, process))  # noqa: E731
@@ -308,7 +332,7 @@ class History:
 
     def problems(self) -> list[str]:
         """The promises that this history broke; none if all is well."""
-        tasks = {task.id: task for task in self.aws.store.tasks.values()}
+        tasks = {task.id: task for task in self._tasks()}
         acknowledged = {id: known for id, known in self.known.items() if known.acknowledged_at}
         return [
             *self.failures,
@@ -328,6 +352,10 @@ class History:
             ),
             *self._rule_is_wrong(),
         ]
+
+    def _tasks(self) -> list[Task]:
+        """All tasks as they are stored."""
+        return list((self.network or self.aws.store).tasks.values())
 
     def lateness(self, *, known_for: float = 0) -> list[float]:
         """How late the first attempts were, in seconds, counted from when the task was acknowledged.
@@ -388,7 +416,7 @@ class History:
         ]
 
     def _rule_is_wrong(self) -> list[str]:
-        queued = [task for task in self.aws.store.tasks.values() if task.queued]
+        queued = [task for task in self._tasks() if task.queued]
         waiting = [task.queued for task in queued if task.queued]
         # What a process stored that died then, and no call or run came after, waits for the next of these.
         is_healed = not any(task.created_at < self.last_healed for task in queued)

@@ -1,6 +1,7 @@
 """Plays simulated histories from the command line: `make soak`, and the replay of a seed.
 
 python -m tests.simulation.play --count 100000 --start 0        many
+python -m tests.simulation.play --count 100000 --over wire      the same, with AWS failing below the SDK
 python -m tests.simulation.play --seed 4711 --trace             one, with every call it made
 """
 
@@ -10,7 +11,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from random import SystemRandom
 
-from .history import History
+from .history import History, Over
 from .weather import CALM, ROUGH
 
 _WEATHER = {"calm": CALM, "rough": ROUGH}
@@ -20,32 +21,37 @@ def main() -> int:
     """Play, and say what was found; the exit status is 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description="Play simulated histories of duebell.")
     parser.add_argument("--weather", choices=_WEATHER, default="rough")
+    parser.add_argument("--over", choices=Over, type=Over, default=Over.TWIN, help="the store")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--start", type=int, help="first seed; by chance if not given, and printed")
     parser.add_argument("--seed", type=int, help="play this one only")
     parser.add_argument("--trace", action="store_true", help="print every call")
     options = parser.parse_args()
     if options.seed is not None:
-        return _one(options.seed, options.weather, trace=options.trace)
+        return _one(options.seed, options.weather, options.over, trace=options.trace)
     start = SystemRandom().randrange(2**40) if options.start is None else options.start
-    return _many(range(start, start + options.count), options.weather)
+    return _many(range(start, start + options.count), options.weather, options.over)
 
 
-def _one(seed: int, weather: str, *, trace: bool) -> int:
-    logging.getLogger("duebell.worker").setLevel(logging.CRITICAL)
-    history = History(seed, _WEATHER[weather]).run()
+def _one(seed: int, weather: str, over: Over, *, trace: bool) -> int:
+    logging.disable(logging.CRITICAL)
+    history = History(seed, _WEATHER[weather], over=over).run()
     if trace:
         print("\n".join(history.aws.trace))
     for problem in history.problems():
         print(problem)
-    print(f"seed {seed}, {weather}: {len(history.starts)} starts in {history.invocations} invocations")
+    print(
+        f"seed {seed}, {weather}, over {over}: "
+        f"{len(history.starts)} starts in {history.invocations} invocations"
+    )
     return bool(history.problems())
 
 
-def _many(seeds: range, weather: str) -> int:
+def _many(seeds: range, weather: str, over: Over) -> int:
     broken, starts, crashes = 0, 0, 0
     with ProcessPoolExecutor() as processes:
-        jobs = [processes.submit(_batch, seeds[at : at + 200], weather) for at in range(0, len(seeds), 200)]
+        batches = (seeds[at : at + 200] for at in range(0, len(seeds), 200))
+        jobs = [processes.submit(_batch, batch, weather, over) for batch in batches]
         for job in jobs:
             found, batch_starts, batch_crashes = job.result()
             starts += batch_starts
@@ -54,17 +60,17 @@ def _many(seeds: range, weather: str) -> int:
             for seed, problems in found:
                 print(f"seed {seed}: {'; '.join(problems)}", flush=True)
     print(
-        f"{len(seeds):,} {weather} histories from seed {seeds[0]}: {starts:,} starts, {crashes:,} crashes, "
-        f"{broken} broke a promise"
+        f"{len(seeds):,} {weather} histories over {over} from seed {seeds[0]}: "
+        f"{starts:,} starts, {crashes:,} crashes, {broken} broke a promise"
     )
     return bool(broken)
 
 
-def _batch(seeds: range, weather: str) -> tuple[list[tuple[int, list[str]]], int, int]:
-    logging.getLogger("duebell.worker").setLevel(logging.CRITICAL)
+def _batch(seeds: range, weather: str, over: Over) -> tuple[list[tuple[int, list[str]]], int, int]:
+    logging.disable(logging.CRITICAL)
     found, starts, crashes = [], 0, 0
     for seed in seeds:
-        history = History(seed, _WEATHER[weather]).run()
+        history = History(seed, _WEATHER[weather], over=over).run()
         starts += len(history.starts)
         crashes += history.aws.crashes
         if problems := history.problems():

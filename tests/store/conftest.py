@@ -9,11 +9,12 @@ from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from duebell_shared.store import Store
+from tests.simulation.wire.calm import store_on_the_wire
 from tests.support import create_table
 
 
 @pytest.fixture(
-    params=["memory", "moto", pytest.param("ministack", marks=pytest.mark.e2e)],
+    params=["memory", "moto", "wire", "wire-in-full", pytest.param("ministack", marks=pytest.mark.e2e)],
 )
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     match request.param:
@@ -22,6 +23,8 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
         case "moto":
             session: boto3.Session = request.getfixturevalue("session")
             yield Backend.connect(Settings(), session).store
+        case "wire" | "wire-in-full":
+            yield store_on_the_wire(in_full=request.param == "wire-in-full")
         case _:
             stack = request.getfixturevalue("stack")
             name = f"contract-{abs(hash(request.node.nodeid)):x}"

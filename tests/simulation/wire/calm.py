@@ -1,0 +1,31 @@
+"""The simulated network with nothing that goes wrong on it, for tests outside of a history."""
+
+from duebell_shared.settings import Settings
+from duebell_shared.store import Store
+from tests.simulation.services import Aws, Faults
+from tests.simulation.world import Process, World
+
+from .clients import backend_over
+from .network import Network
+
+__all__ = ["calm_network", "store_on_the_wire"]
+
+
+def calm_network(*, page: int = 3) -> tuple[Network, Process]:
+    """A network, and a process on it that takes no time."""
+    world = World(1)
+    network = Network(Aws(world, Faults(), lambda _: None), Settings(), page=page)
+    return network, _Timeless(world, "test")
+
+
+def store_on_the_wire(*, in_full: bool = False) -> Store:
+    """The table code over botocore, and DynamoDB in memory below it."""
+    network, process = calm_network(page=50 if in_full else 3)
+    return backend_over(network, process, Settings(), in_full=in_full).store
+
+
+class _Timeless(Process):
+    """A process outside of the world's time."""
+
+    def sleep(self, seconds: float) -> None:
+        """Goes on at once."""

@@ -1,0 +1,233 @@
+"""The network between a process and AWS: each try of the SDK's is one exchange, and may go wrong.
+
+A try that is not answered, or with a status of 500 or above, may have taken effect, may not, or takes effect
+later. A try that is refused has none.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from botocore.exceptions import (
+    ConnectionClosedError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    ReadTimeoutError,
+)
+
+from duebell_shared.items import ARMING, task_of
+from duebell_shared.settings import Settings
+from duebell_shared.task import Task
+from tests.simulation.services import Aws
+from tests.simulation.world import Process
+
+from .bell import EventBridge, Lambda
+from .dynamodb import DynamoDb
+from .refused import Refused
+
+__all__ = ["Answer", "Network", "Try"]
+
+#: Items that a Query evaluates before it answers with a page: few, so that what goes on between pages shows.
+_PAGE = 3
+
+#: How likely the next try of the same process at the same service goes wrong in the same way.
+_GOES_ON = 0.7
+
+#: A history makes few calls to EventBridge, and what they leave open matters most: so often more may each go
+#: unanswered.
+_DRAWS_OF_EVENTS = 8
+
+#: What each service answers to a try that it does not take now; such a try had no effect.
+_REFUSALS = {
+    "dynamodb": ("ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"),
+    "events": ("ConcurrentModificationException", "ThrottlingException"),
+    "lambda": ("TooManyRequestsException",),
+}
+
+#: What a try is answered with when the service fails, and without JSON when something in front of it does.
+_FAILURES = {
+    "dynamodb": ((500, "InternalServerError"), (503, "ServiceUnavailable")),
+    "events": ((500, "InternalException"), (503, "ServiceUnavailable")),
+    "lambda": ((500, "ServiceException"),),
+}
+_WITHOUT_JSON = ((503, b"<html><body>Service Unavailable</body></html>"), (500, b""), (502, b""))
+
+#: Seconds until a try that was not answered takes effect, at most. The arming protocol counts on it that no
+#: call to EventBridge lands when the hold of whoever made it has ended.
+_LANDS_WITHIN = {"dynamodb": 60.0, "events": 6.0, "lambda": 60.0}
+
+#: How a try can end of which the SDK learns nothing.
+_SILENCES = {
+    "time_out": ("no connection", "time-out", "time-out", "reset", "failure", "failure", "no JSON"),
+    "fail": ("failure", "no JSON"),
+}
+
+
+class Try(NamedTuple):
+    """One request as it is sent: to which service, and for how long the SDK waits."""
+
+    service: str
+    operation: str
+    request: Mapping[str, Any]
+    connect_timeout: float
+    read_timeout: float
+
+
+class Answer(NamedTuple):
+    """What comes back: an answer that the SDK parses, or `body` as it is."""
+
+    status: int
+    content: Mapping[str, Any] | None = None
+    body: bytes = b""
+
+    def encoded(self) -> bytes:
+        """The body as it is sent."""
+        return self.body if self.content is None else json.dumps(self.content).encode()
+
+
+class Network:
+    """AWS as all processes of a world reach it through the SDK."""
+
+    def __init__(self, aws: Aws, settings: Settings, *, page: int = _PAGE) -> None:
+        """`aws` says what goes wrong and when, and rings the rule."""
+        self.faults = 0
+        self.dynamodb = DynamoDb(settings.table, page=page, hiccup=self._hiccup)
+        self._aws = aws
+        self._random = aws.world.random
+        self._services: Mapping[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
+            "dynamodb": self.dynamodb.answer,
+            "events": EventBridge(aws, settings.rule).answer,
+            "lambda": Lambda(aws).answer,
+        }
+        self._spells: dict[tuple[Process, str], str] = {}
+
+    @property
+    def tasks(self) -> dict[tuple[str, str], Task]:
+        """All tasks as they are stored."""
+        return {key: task_of(item) for key, item in self.dynamodb.items.items() if key[0] != ARMING}
+
+    def exchange(self, process: Process, sent: Try) -> Answer:
+        """Send it, and wait for what comes back. Raises what botocore raises of the network."""
+        process.wake()
+        random = self._random
+        fault = self._draw(process, sent.service)
+        now = self._aws.world.now.isoformat(timespec="milliseconds")
+        self._aws.trace.append(f"{now} {process.name}: {sent.operation} {_subject(sent)} {fault}")
+        if self._aws.outage.hits(sent.service, self._aws.world.now):
+            return self._out(process, sent)
+        process.sleep(random.uniform(0.001, 0.01) if fault != "slow" else random.uniform(0.5, 4.0))
+        if fault == "crash" and random.random() < 0.5:
+            process.crash()
+        if fault == "refuse":
+            return _refusal(Refused(random.choice(_REFUSALS[sent.service])))
+        if fault in {"time_out", "fail"}:
+            return self._unanswered(process, sent, random.choice(_SILENCES[fault]))
+        answer = self._take(sent)
+        if fault == "crash":
+            process.crash()
+        if fault == "pause":
+            process.pause(random.uniform(1, 400))
+        process.sleep(random.uniform(0.001, 0.01))
+        return answer
+
+    def _out(self, process: Process, sent: Try) -> Answer:
+        """A service that is out fails every try, or lets it wait in vain."""
+        if self._random.random() < 0.5:
+            process.sleep(sent.read_timeout)
+            raise ReadTimeoutError(endpoint_url=f"https://{sent.service}.simulated")
+        status, code = self._random.choice(_FAILURES[sent.service])
+        return _refusal(Refused(code, status=status))
+
+    def _take(self, sent: Try) -> Answer:
+        """What the service makes of it, and answers."""
+        try:
+            content = self._services[sent.service](sent.operation, sent.request)
+        except Refused as refused:
+            return _refusal(refused)
+        return Answer(202 if sent.service == "lambda" else 200, content)
+
+    def _unanswered(self, process: Process, sent: Try, what: str) -> Answer:
+        """A try that tells nothing: a time-out, a broken connection, a status of 500 or above."""
+        random = self._random
+        self.faults += 1
+        takes_effect = "never" if what == "no connection" else random.choice(["never", "now", "later"])
+        self._aws.trace.append(f"    {what}, takes effect {takes_effect}")
+        if takes_effect == "now":
+            self._take(sent)
+        elif takes_effect == "later":
+            self._land_later(lambda: self._take(sent), _LANDS_WITHIN[sent.service], sent.operation)
+        url = f"https://{sent.service}.simulated"
+        match what:
+            case "no connection" if random.random() < 0.5:
+                process.sleep(sent.connect_timeout)
+                raise ConnectTimeoutError(endpoint_url=url)
+            case "no connection":
+                raise EndpointConnectionError(endpoint_url=url, error="refused")
+            case "time-out":
+                process.sleep(sent.read_timeout)
+                raise ReadTimeoutError(endpoint_url=url)
+            case "reset":
+                raise ConnectionClosedError(endpoint_url=url)
+            case "failure":
+                status, code = random.choice(_FAILURES[sent.service])
+                answer = _refusal(Refused(code, status=status))
+            case _:
+                status, body = random.choice(_WITHOUT_JSON)
+                answer = Answer(status, body=body)
+        process.sleep(random.uniform(0.001, 0.01))
+        return answer
+
+    def _hiccup(self, effect: Callable[[], object]) -> str | None:
+        """What becomes of one of many: it is refused, or fails before, after or ahead of its effect."""
+        if not self._aws.refuses():
+            return None
+        random = self._random
+        self.faults += 1
+        what = random.choice(["throttled", "never", "now", "later"])
+        self._aws.trace.append(f"    one of many: {what}")
+        if what == "throttled":
+            return random.choice(["ThrottlingError", "ProvisionedThroughputExceeded", "TransactionConflict"])
+        if what == "now":
+            effect()
+        elif what == "later":
+            self._land_later(effect, _LANDS_WITHIN["dynamodb"], "a statement")
+        return "InternalServerError"
+
+    def _land_later(self, effect: Callable[[], object], within: float, what: str) -> None:
+        def land() -> None:
+            self._aws.trace.append(f"{self._aws.world.now.isoformat(timespec='milliseconds')} lands: {what}")
+            effect()
+
+        self._aws.world.after(self._random.uniform(0.0, within), land)
+
+    def _draw(self, process: Process, service: str) -> str:
+        """What goes wrong with this try; what went wrong with the one before may go on."""
+        fault = self._spells.pop((process, service), "")
+        if not fault or self._random.random() > _GOES_ON:
+            fault = self._aws.draw(process)
+        if not fault and service == "events":
+            more = (self._aws.draw(process) for _ in range(_DRAWS_OF_EVENTS))
+            fault = next((each for each in more if each in _SILENCES), "")
+        if fault in {"refuse", "time_out", "fail"}:
+            self._spells[process, service] = fault
+        return fault
+
+
+def _refusal(refused: Refused) -> Answer:
+    return Answer(refused.status, {"__type": refused.code, "message": refused.message})
+
+
+def _subject(sent: Try) -> object:
+    """What a request is about, for the trace."""
+    request = sent.request
+    about = request.get("Key") or request.get("Item") or request
+    match sent.operation:
+        case "GetItem" | "PutItem" | "UpdateItem":
+            return about["id"]["S"]
+        case "Query":
+            return request["ExpressionAttributeValues"][":0"]["S"]
+        case "BatchExecuteStatement":
+            return f"{request['Statements'][0]['Statement'][:6]} {len(request['Statements'])}"
+        case "PutRule":
+            return request["ScheduleExpression"]
+    return ""

@@ -1,0 +1,44 @@
+"""Histories of the table code over botocore, with AWS failing below the SDK's retries."""
+
+import logging
+from random import SystemRandom
+
+import pytest
+
+from tests.simulation.history import History, Over
+from tests.simulation.weather import ROUGH
+
+FRESH = SystemRandom().randrange(2**40)
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog: pytest.LogCaptureFixture) -> None:
+    for logger in ("duebell", "duebell.worker"):
+        caplog.set_level(logging.CRITICAL, logger=logger)
+
+
+def play(seeds: range) -> None:
+    broken = {}
+    for seed in seeds:
+        if problems := History(seed, ROUGH, over=Over.WIRE).run().problems():
+            broken[seed] = problems
+    assert not broken, (
+        f"replay with: python -m tests.simulation.play --over wire --trace --seed {min(broken)}"
+    )
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_what_duebell_promises_holds_below_the_sdk_too(part: int) -> None:
+    play(range(part * 50, part * 50 + 50))
+
+
+def test_it_holds_there_in_histories_nobody_has_seen() -> None:
+    print(f"fresh seeds from {FRESH}")
+    play(range(FRESH, FRESH + 50))
+
+
+def test_what_is_not_serialised_for_speed_makes_no_difference() -> None:
+    for seed in range(4711, 4721):
+        first, second = (History(seed, ROUGH, over=over).run() for over in (Over.WIRE, Over.WIRE_IN_FULL))
+        assert first.aws.trace == second.aws.trace
+        assert first.starts == second.starts

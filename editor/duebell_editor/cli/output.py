@@ -16,6 +16,7 @@ from rich.text import Text
 from duebell_editor import LastRun, Missed, Problem, Recurrence, Schedule, SchedulerStatus
 from duebell_shared.instants import render
 from duebell_shared.task import Status, Task
+from duebell_shared.zones import zone_of
 
 from .past import attempts_table, occurrences_table, times_table
 from .saying import warn
@@ -81,7 +82,7 @@ def print_change(task: Task, now: datetime, *, as_json: bool, zone: ZoneInfo | N
 
 
 def _zone_of(task: Task) -> ZoneInfo | None:
-    return ZoneInfo(task.recurrence.schedule.timezone) if task.recurrence else None
+    return zone_of(task.recurrence.schedule.timezone) if task.recurrence else None
 
 
 def _elsewhere(instant: datetime, zone: ZoneInfo | None) -> str:
@@ -162,10 +163,18 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         "last run": _last_run(status.last_run, now) if status.last_run else "none yet",
         "running": f"{status.running} of {status.lanes} lanes",
         "precision": f"to the {status.precision}",
+        "time zones": _tzdata(status),
     }
     for number, problem in enumerate(status.problems, start=1):
         rows[f"problem {number}"] = Text(without_code(plain(str(problem))), style="red")
     return _facts(rows)
+
+
+def _tzdata(status: SchedulerStatus) -> str:
+    """The release of the time zones; the worker's too, if it has another."""
+    theirs = status.last_run.tzdata if status.last_run else None
+    differs = theirs not in {None, status.tzdata}
+    return f"tzdata {status.tzdata}" + (f", and {theirs} in the worker" if differs else "")
 
 
 def _last_run(run: LastRun, now: datetime) -> Text:

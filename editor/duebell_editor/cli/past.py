@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from zoneinfo import ZoneInfo
 
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from duebell_editor import FailedAttempt, Occurrence
+from duebell_shared.zones import zone_of
 
 from .grid import Grid, first_that_fits
 from .text import local, plain, relative, short
@@ -73,7 +73,7 @@ def occurrences_table(occurrences: Sequence[Occurrence], width: int) -> Renderab
 
 def times_table(instants: Iterable[datetime], timezone: str, now: datetime, width: int) -> RenderableType:
     """Times to come, as clocks show them in a time zone and here."""
-    zone = ZoneInfo(timezone)
+    zone = zone_of(timezone)
     there = [(instant, instant.astimezone(zone)) for instant in instants]
 
     def full(*, far: bool) -> Grid:

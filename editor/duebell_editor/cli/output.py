@@ -198,7 +198,7 @@ def show_diagnosis(status: SchedulerStatus, mended: Iterable[Problem] = ()) -> N
 def _recurrence(recurrence: Recurrence, now: datetime) -> dict[str, str | Text]:
     limit = f" of {recurrence.max_runs}" if recurrence.max_runs else ""
     failures = recurrence.consecutive_failures
-    before = f"; {recurrence.missed_runs} before this one" if recurrence.missed_runs else ""
+    before = f"; {recurrence.missed_runs:,} before this one" if recurrence.missed_runs else ""
     return {
         "schedule": Text(f"{recurrence.schedule.describe()}  {recurrence.schedule.expression}"),
         "after this": when(recurrence.next_due, now),

@@ -52,7 +52,7 @@ def occurrences_table(occurrences: Sequence[Occurrence], width: int) -> Renderab
                 _result(one),
                 str(one.attempts),
                 _late(one),
-                str(one.missed or ""),
+                f"{one.missed:,}" if one.missed else "",
                 plain(" ".join((one.failure or "").split())),
             )
             for one in reversed(occurrences)
@@ -61,7 +61,7 @@ def occurrences_table(occurrences: Sequence[Occurrence], width: int) -> Renderab
 
     def blocks() -> Iterator[RenderableType]:
         for one in reversed(occurrences):
-            missed = f", {one.missed} missed before it" if one.missed else ""
+            missed = f", {one.missed:,} missed before it" if one.missed else ""
             facts = f"{one.attempts} attempts, {_late(one)} late{missed}"
             yield Text(f"{short(one.due)} {_result(one)}", style="bold")
             yield Padding(

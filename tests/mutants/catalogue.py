@@ -8,6 +8,7 @@ from .of_precision import OF_PRECISION
 from .of_sharing import OF_SHARING
 from .of_the_queue import OF_THE_QUEUE
 from .of_the_record import OF_THE_RECORD
+from .of_time import OF_TIME
 
 __all__ = ["MUTANTS"]
 
@@ -19,4 +20,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_DIRECT_CALLS,
     *OF_SHARING,
     *OF_THE_QUEUE,
+    *OF_TIME,
 )

@@ -36,6 +36,8 @@ class Killer(Enum):
     SCENARIO = ("-m", "pytest", "tests/test_seed_scenario.py", "tests/test_call_counts.py")
     COSTS = ("-m", "pytest", "tests/test_call_counts.py")
     MEANWHILE = ("-m", "pytest", "tests/poison/test_meanwhile.py")
+    ZONES = ("-m", "pytest", "tests/schedule/test_zones.py", "tests/worker/test_time_zones.py")
+    BOUNDS = ("-m", "pytest", "tests/schedule/test_bounds.py", "tests/schedule/test_invalid_schedules.py")
     SHAPES = ("-m", "pytest", "tests/shapes", "-k", "due_later or no_time or without_a_zone or years")
 
     @property

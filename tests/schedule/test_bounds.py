@@ -11,7 +11,7 @@ from duebell_shared.cron import parse_aws, parse_classic
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.schedule import Schedule, make_schedule
 from duebell_shared.zones import zone_names, zone_of
-from tests.schedule.expressions import AWS, CLASSIC
+from tests.schedule.expressions import AWS, CLASSIC, ZONES
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -94,12 +94,12 @@ def test_each_end_of_the_calendar_in_each_zone() -> None:
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(
-    zone=_NAMES,
+    zone=st.sampled_from(ZONES) | _NAMES,
     hours=st.integers(0, 200 * 366 * 24),
     around=st.integers(-100_000, 100_000),
     seconds=st.integers(0, 300_000),
     expression=st.sampled_from(
-        ["*/7 * * * *", "30 2 * * *", "0,30 0-3 * * *", "15 */2 * * *", "7 0-23 1,15,28 * *", "0 2/24 * * *"]
+        ["*/7 * * * *", "30 2 * * *", "0,30 0-3 * * *", "15 */2 * * *", "7,37 0-23 * * *", "0 2/24 * * *"]
     ),
 )
 def test_counting_by_arithmetic_is_counting_one_by_one(
@@ -115,6 +115,26 @@ def test_counting_by_arithmetic_is_counting_one_by_one(
     while instant is not None and instant <= until:
         count, instant = count + 1, schedule.next_after(instant)
     assert schedule.count(after, until) == count
+
+
+@pytest.mark.parametrize(
+    ("expression", "zone", "count"),
+    [
+        ("30 2 * * *", "Europe/Berlin", 365),  # once on each day
+        ("0,30 0-23 * * *", "Europe/Berlin", 2 * 24 * 365 - 2),  # 03:00 stands for the two that are skipped
+        ("*/30 * * * *", "Europe/Berlin", 2 * 24 * 365),  # as time goes by
+        ("*/30 * * * *", "Australia/Lord_Howe", 2 * 24 * 365),
+        ("15 1,2 * * *", "Australia/Lord_Howe", 2 * 365),
+        ("0 0 29 2 *", "Europe/Berlin", 0),
+        ("rate(7 hours)", "Europe/Berlin", 365 * 24 // 7 + 1),
+        ("at(2027-07-01T09:00:00)", "Europe/Berlin", 1),
+    ],
+)
+def test_the_occurrences_of_a_year_are_counted(expression: str, zone: str, count: int) -> None:
+    begin = datetime(2027, 1, 1, tzinfo=zone_of(zone)).astimezone(UTC)
+    end = datetime(2028, 1, 1, tzinfo=zone_of(zone)).astimezone(UTC)
+    schedule = Schedule(expression=expression, timezone=zone, start=begin)
+    assert schedule.count(begin - timedelta(1), end - timedelta(microseconds=1)) == count
 
 
 def _next_change(zone: str, after: datetime) -> datetime:

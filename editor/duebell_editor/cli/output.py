@@ -87,9 +87,13 @@ def _zone_of(task: Task) -> ZoneInfo | None:
 
 def _elsewhere(instant: datetime, zone: ZoneInfo | None) -> str:
     """What clocks show in this zone, if it is not what they show here."""
-    if zone is None or instant.astimezone().utcoffset() == instant.astimezone(zone).utcoffset():
+    if zone is None:
         return ""
-    return f", {instant.astimezone(zone):%Y-%m-%d %H:%M:%S} in {zone.key}"
+    try:
+        here, there = instant.astimezone(), instant.astimezone(zone)
+    except (OverflowError, ValueError, OSError):  # the calendar's first and last hours
+        return ""
+    return "" if here.utcoffset() == there.utcoffset() else f", {there:%Y-%m-%d %H:%M:%S} in {zone.key}"
 
 
 def show_tasks(tasks: Sequence[Task], now: datetime) -> None:

@@ -1,6 +1,8 @@
 """Fixtures for all tests: a scheduler on moto whose clock stands still."""
 
+import zoneinfo
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import boto3
@@ -13,7 +15,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from tests.e2e.support import ACTIONS, HERE
 from tests.partiql import partiql_batches
-from tests.support import REGION, Calls, Clock, create_rule, create_table
+from tests.support import REGION, Calls, Clock, create_rule, create_table, put_false_zones
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -47,6 +49,17 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     """
     with EmbeddedStack(tmp_path_factory.mktemp("stack"), actions=ACTIONS, folder=HERE) as stack:
         yield stack
+
+
+@pytest.fixture
+def false_zones(tmp_path: Path) -> Iterator[Path]:
+    """A machine with false time zones, in this folder: there, clocks in Berlin show Tokyo's time."""
+    put_false_zones(tmp_path)
+    zoneinfo.reset_tzpath([tmp_path])
+    zoneinfo.ZoneInfo.clear_cache()
+    yield tmp_path
+    zoneinfo.reset_tzpath()
+    zoneinfo.ZoneInfo.clear_cache()
 
 
 @pytest.fixture

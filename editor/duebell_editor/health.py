@@ -19,6 +19,7 @@ __all__ = [
     "lanes_problem",
     "queue_problems",
     "rule_problems",
+    "tzdata_problem",
 ]
 
 #: A task may start about two minutes after it is due, and a minute more after a run that died.
@@ -42,6 +43,7 @@ class ProblemKind(StrEnum):
     LANES = "lanes"
     FAILED_TASKS = "failed_tasks"
     FAILING_TASKS = "failing_tasks"
+    TZDATA = "tzdata"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,4 +153,16 @@ def failing_problem(ids: Sequence[str]) -> Problem:
         kind=ProblemKind.FAILING_TASKS,
         what=f"the last occurrence failed of {which if ids[1:] else f'the recurring task {ids[0]!r}'}",
         way_out="see why with `duebell show ID`; `duebell run-now ID` runs one once more",
+    )
+
+
+def tzdata_problem(here: str, there: str) -> Problem:
+    """That the editor and the worker have different releases of the time zones."""
+    return Problem(
+        kind=ProblemKind.TZDATA,
+        what=f"this editor has the time zones of tzdata {here}, the worker's last run had those of {there}: "
+        "a schedule can mean different times to them",
+        way_out="upgrade tzdata here (`pip install --upgrade tzdata`)"
+        if here < there
+        else "`duebell deploy` gives the worker the release from here; its next run tells",
     )

@@ -12,6 +12,7 @@ from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.instants import NEVER
 from duebell_shared.settings import MAX_LANES, Precision
 from duebell_shared.task import Status
+from duebell_shared.zones import TZDATA_VERSION
 
 from .health import (
     Problem,
@@ -21,6 +22,7 @@ from .health import (
     lanes_problem,
     queue_problems,
     rule_problems,
+    tzdata_problem,
 )
 
 __all__ = ["SchedulerStatus", "read_status"]
@@ -39,6 +41,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     last_run     what came of the run that ended last; None before the first
     lanes        partitions of the queue
     running      how many of these a run holds at this moment
+    tzdata       the release of the time zones that this editor has; the worker's is `last_run.tzdata`
     problems     what is wrong, each with the way out; empty when all is well
     """
 
@@ -53,6 +56,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     last_run: LastRun | None = None
     lanes: int = 0
     running: int = 0
+    tzdata: str = ""
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -76,7 +80,7 @@ def read_status(backend: Backend, *, thorough: bool) -> SchedulerStatus:
 
 def _look(backend: Backend, *, thorough: bool) -> tuple[SchedulerStatus, ArmingRecord | None]:
     """How it stands, and the record that this was told by."""
-    status = SchedulerStatus(table=backend.settings.table, rule=backend.rule.name)
+    status = SchedulerStatus(table=backend.settings.table, rule=backend.rule.name, tzdata=TZDATA_VERSION)
     try:
         status, record = _with_queue(status, backend, thorough=thorough)
     except (NotDeployed, AwsRefused) as error:
@@ -117,8 +121,13 @@ def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) 
 
 
 def _thoroughly(backend: Backend, record: ArmingRecord) -> Iterator[Problem]:
-    """What only shows when all lanes that could be, and all of history, are looked into."""
+    """What only shows when all lanes that could be, and all of history, are looked into.
+
+    And what needs no alarm: that the time zones differ, which matters to few schedules.
+    """
     lanes = len(record.lanes)
+    if record.last_run and record.last_run.tzdata not in {None, TZDATA_VERSION}:
+        yield tzdata_problem(TZDATA_VERSION, str(record.last_run.tzdata))
     beyond = [lane for lane in range(lanes, MAX_LANES) if backend.store.head(lane) != NEVER]
     if beyond:
         yield lanes_problem(beyond[0], lanes)

@@ -86,6 +86,7 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True):
     finished_at      when it did
     done, retried, failed, expired   how many attempts came to what
     lateness_max_ms  the latest start, in milliseconds after it was due; None when nothing was started
+    tzdata           the release of the time zones that the worker has; None if it did not say
     """
 
     run: str
@@ -95,6 +96,7 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True):
     failed: int = 0
     expired: int = 0
     lateness_max_ms: int | None = None
+    tzdata: str | None = None
 
 
 class LateRing(msgspec.Struct, frozen=True, kw_only=True):

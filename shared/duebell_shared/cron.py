@@ -1,14 +1,18 @@
 """Cron expressions: AWS's six fields and the classic five, checked strictly, as sets of what matches.
 
-Our own, because no library can be trusted with all of it (tried: croniter 7.0, aws-croniter 2.1). croniter
-knows neither LW nor L-n, numbers weekdays otherwise, and fires twice in a repeated hour; aws-croniter takes
-31 February. The tests hold this against both, and against a search minute by minute.
+Our own, because no library can be trusted with all of it (tried: croniter 7.0, aws-croniter 2.1, cronsim
+2.8). croniter knows neither LW nor L-n, numbers weekdays otherwise, and fires twice in a repeated hour;
+cronsim knows no years, 15W or L-n; aws-croniter takes 31 February. The tests hold this against all three, and
+against a search minute by minute.
 
-https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
+AWS: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
+LW and L-n are not AWS's, but Quartz's:
+https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigger.html
 """
 
 import calendar
 import re
+import string
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,9 +24,12 @@ __all__ = ["FIRST_YEAR", "LAST_YEAR", "Cron", "Days", "parse_aws", "parse_classi
 
 FIRST_YEAR, LAST_YEAR = 1970, 2199
 
-_MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if name}
-_MONTH_NAMES = {name.upper(): number for name, number in _MONTHS.items()}
+#: Not from `calendar`, whose names are in the process's language.
+_MONTH_NAMES = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _DAY_NAMES = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+
+#: Not `str.upper`, which makes ASCII letters of others, such as the Turkish dotless i.
+_UPPER = str.maketrans(string.ascii_lowercase, string.ascii_uppercase)
 
 
 class Days(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +104,7 @@ class Cron(msgspec.Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=1024)
 def parse_aws(text: str) -> Cron:
     """What is inside AWS's `cron(…)`: six fields. Raises InvalidSchedule, naming the field."""
-    fields = text.upper().split()
+    fields = text.translate(_UPPER).split()
     if len(fields) != len(_AWS):
         raise InvalidSchedule(
             "schedule",
@@ -125,7 +132,7 @@ def parse_aws(text: str) -> Cron:
 @lru_cache(maxsize=1024)
 def parse_classic(text: str) -> Cron:
     """Five fields in their classic meaning. Raises InvalidSchedule, naming the field."""
-    fields = text.upper().split()
+    fields = text.translate(_UPPER).split()
     if len(fields) != len(_CLASSIC):
         raise InvalidSchedule(
             "schedule",
@@ -154,12 +161,16 @@ def parse_classic(text: str) -> Cron:
 
 
 class _Field(NamedTuple):
-    """A field of numbers: lists of values, ranges and steps."""
+    """A field of numbers: lists of values, ranges and steps.
+
+    period   after so many values it begins again; 0 if it does not
+    """
 
     name: str
     least: int
     most: int
     names: dict[str, int]
+    period: int
 
     def set_of(self, text: str) -> frozenset[int]:
         """The numbers that the text means. Raises InvalidSchedule."""
@@ -186,7 +197,7 @@ class _Field(NamedTuple):
         begin = self.number(first, part)
         end = self.number(last, part) if dash else self.most if slash else begin
         if begin > end:
-            raise self.wrong(part, f"a range goes upwards: write {first}-{self.most},{self.least}-{last}")
+            raise self.wrong(part, f"a range goes upwards: write {self.upwards(first, last, by)}")
         return range(begin, end + 1, by)
 
     def number(self, text: str, part: str) -> int:
@@ -200,17 +211,40 @@ class _Field(NamedTuple):
             raise self.wrong(part, f"{text} is not within {self.least} to {self.most}")
         return int(text)
 
+    def upwards(self, first: str, last: str, by: int) -> str:
+        """How to write a range that goes downwards: if it can go around the end, as its two sides."""
+        begin, end = self.number(first, first), self.number(last, last)
+        if not self.period:
+            return self.span(end, begin, by, {})
+        names = {number: name for name, number in self.names.items() if {first, last} & self.names.keys()}
+        top = self.least + self.period - 1
+        if begin > top:  # Sunday, as 7
+            return self.span(begin - self.period, end, by, names)
+        after = range(begin, begin + self.period, by)
+        onwards = next((number - self.period for number in after if number > top), top)
+        sides = [self.span(begin, top, by, names)]
+        if onwards <= end:
+            sides.append(self.span(onwards, end, by, names))
+        return ",".join(sides)
+
+    def span(self, begin: int, end: int, by: int, names: dict[int, str]) -> str:
+        """A range with a step, as short as it can be."""
+        first, last = names.get(begin, begin), names.get(end, end)
+        if begin + by > end:
+            return f"{first}"
+        return f"{first}-{last}/{by}" if by > 1 else f"{first}-{last}"
+
     def wrong(self, part: str, why: str) -> InvalidSchedule:
         return InvalidSchedule("schedule", f"{self.name} {part!r}: {why}")
 
 
-_MINUTE = _Field("minute", 0, 59, {})
-_HOUR = _Field("hour", 0, 23, {})
-_MONTH_DAY = _Field("day-of-month", 1, 31, {})
-_MONTH = _Field("month", 1, 12, {name: number for number, name in enumerate(_MONTH_NAMES, 1)})
-_AWS_WEEK_DAY = _Field("day-of-week", 1, 7, {name: number for number, name in enumerate(_DAY_NAMES, 1)})
-_CLASSIC_WEEK_DAY = _Field("day-of-week", 0, 7, {name: number for number, name in enumerate(_DAY_NAMES)})
-_YEAR = _Field("year", FIRST_YEAR, LAST_YEAR, {})
+_MINUTE = _Field("minute", 0, 59, {}, 60)
+_HOUR = _Field("hour", 0, 23, {}, 24)
+_MONTH_DAY = _Field("day-of-month", 1, 31, {}, 31)
+_MONTH = _Field("month", 1, 12, {name: number for number, name in enumerate(_MONTH_NAMES, 1)}, 12)
+_AWS_WEEK_DAY = _Field("day-of-week", 1, 7, {name: number for number, name in enumerate(_DAY_NAMES, 1)}, 7)
+_CLASSIC_WEEK_DAY = _Field("day-of-week", 0, 7, {name: number for number, name in enumerate(_DAY_NAMES)}, 7)
+_YEAR = _Field("year", FIRST_YEAR, LAST_YEAR, {}, 0)
 
 _CLASSIC = ("minute", "hour", "day-of-month", "month", "day-of-week")
 _AWS = (*_CLASSIC, "year")

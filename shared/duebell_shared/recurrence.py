@@ -40,9 +40,6 @@ PUNCTUAL = timedelta(minutes=5)
 #: The most occurrences that Missed.ALL makes up for; the earlier ones are only counted.
 _MOST_CAUGHT_UP = 100
 
-#: Missed occurrences beyond these are not counted: months of downtime hold a million minutes.
-_MOST_COUNTED = 1_000
-
 
 class Missed(StrEnum):
     """What becomes of occurrences that passed while nothing could run.
@@ -190,10 +187,10 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         keep = 1
         if self.missed is Missed.ALL:
             keep = _MOST_CAUGHT_UP
-            if self.schedule.count(due, until, keep) < keep:
+            if self.schedule.count(due, until) < keep:
                 return due, self
         kept = self.schedule.latest(due, until, keep)
-        missed = self.missed_runs + self.schedule.count(due, kept[0], _MOST_COUNTED)
+        missed = self.missed_runs + self.schedule.count(due, kept[0])
         return kept[0], replace(self, missed_runs=missed, next_due=self.schedule.next_after(kept[0]))
 
     def concluded(self, result: Result) -> Self:

@@ -3,18 +3,18 @@
 import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from zoneinfo import ZoneInfo
 
 import msgspec
 
-from .cron import Cron, parse_aws, parse_classic
+from .cron import FIRST_YEAR, Cron, parse_aws, parse_classic
 from .errors import InvalidSchedule
 from .instants import LATEST, MILLISECOND, floor, to_utc
-from .wall_clock import instant_of, next_match
+from .wall_clock import count_matches, instant_of, next_match
+from .zones import zone_of
 
-__all__ = ["Schedule", "make_schedule", "zone_of"]
+__all__ = ["Schedule", "make_schedule"]
 
-_RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE)
+_RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE | re.ASCII)
 _AT = re.compile(r"at\(\s*(.*?)\s*\)", re.IGNORECASE)
 _CRON = re.compile(r"cron\((.*)\)", re.IGNORECASE)
 
@@ -26,11 +26,11 @@ _LONGEST = timedelta(days=230 * 366)
 #: Before every occurrence in any time zone: years begin with 1970.
 _BEFORE_ALL = datetime(1969, 12, 30, tzinfo=UTC)
 
-#: What a system's folder of time zones holds beside IANA's: its own setting, and copies, of which those with
-#: leap seconds are off by half a minute. The Lambda has none of them, or others.
-_NOT_IANA = re.compile(r"localtime|posixrules|(posix|right)/.*")
-
 _MINUTE = timedelta(minutes=1)
+
+_OVER = "is over: give a time to come, or use `due`"
+_AFTER_LATEST = f"is after {LATEST:%Y}, the last year a rule can ring in"
+_NEVER_COMES = f"never comes before the year {LATEST.year + 1}"
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,12 +57,10 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
     def next_after(self, instant: datetime) -> datetime | None:
         """The first occurrence strictly after this instant, in UTC; None when there is none any more."""
-        last = min(self.end or LATEST, LATEST)
-        if self.start is not None and self.start > instant:
-            instant = self.start - MILLISECOND
+        instant, last = self._bounded(instant, LATEST)
         if instant >= last:
             return None
-        found = self._next_after(max(instant, _BEFORE_ALL))
+        found = self._next_after(instant)
         return found if found is not None and found <= last else None
 
     def latest(self, after: datetime, until: datetime, n: int) -> list[datetime]:
@@ -73,13 +71,18 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
             until = last - MILLISECOND
         return found[::-1]
 
-    def count(self, after: datetime, until: datetime, most: int) -> int:
-        """How many occurrences there are after the one instant and up to the other, counted up to `most`."""
-        count = 0
-        while count < most and (instant := self.next_after(after)) is not None and instant <= until:
-            after = instant
-            count += 1
-        return count
+    def count(self, after: datetime, until: datetime) -> int:
+        """How many occurrences there are after the one instant and up to the other, however many."""
+        after, until = self._bounded(after, until)
+        if after >= until:
+            return 0
+        meaning = _parse(self.expression)
+        if isinstance(meaning, Cron):
+            return count_matches(meaning, zone_of(self.timezone), after, until)
+        if isinstance(meaning, datetime):
+            return len(self.latest(after, until, 1))
+        anchor = self.start or after
+        return (until - anchor) // meaning - (after - anchor) // meaning
 
     def preview(self, n: int, now: datetime) -> list[datetime]:
         """The next n occurrences."""
@@ -98,12 +101,23 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     def _next_after(self, instant: datetime) -> datetime | None:
         meaning = _parse(self.expression)
         if isinstance(meaning, Cron):
-            return next_match(meaning, ZoneInfo(self.timezone), instant)
+            return next_match(meaning, zone_of(self.timezone), instant)
         if isinstance(meaning, datetime):
-            at = to_utc(instant_of(meaning, ZoneInfo(self.timezone)))
+            at = to_utc(instant_of(meaning, zone_of(self.timezone)))
             return at if at > instant else None
         anchor = self.start or instant
         return anchor + max(0, (instant - anchor) // meaning + 1) * meaning
+
+    def _bounded(self, after: datetime, until: datetime) -> tuple[datetime, datetime]:
+        """These two in UTC, and within the schedule's bounds: it comes after the one, and up to the other.
+
+        Where clocks are changed, only UTC can be reckoned with; and only within bounds, nothing overflows.
+        """
+        after = min(max(after, _BEFORE_ALL), LATEST).astimezone(UTC)
+        if self.start is not None and self.start > after:
+            after = self.start - MILLISECOND
+        until = max(min(until, self.end or LATEST, LATEST), _BEFORE_ALL).astimezone(UTC)
+        return after, until
 
     def _last(self, after: datetime, until: datetime) -> datetime | None:
         """The last occurrence after the one instant and up to the other, by halving the time between."""
@@ -181,9 +195,7 @@ def _interval(number: int, unit: str) -> timedelta:
     if unit != right:
         raise InvalidSchedule("schedule", f"rate({number} {unit}): write rate({number} {right})")
     if number * _UNITS[name] > _LONGEST:
-        raise InvalidSchedule(
-            "schedule", f"rate({number} {unit}) never comes before the year {LATEST.year + 1}"
-        )
+        raise InvalidSchedule("schedule", f"rate({number} {unit}) {_NEVER_COMES}")
     return number * _UNITS[name]
 
 
@@ -199,26 +211,10 @@ def _naive(text: str) -> datetime:
             "schedule", f"at({text}): leave the offset out, and give the time zone beside it"
         )
     if at.year > LATEST.year:
-        raise InvalidSchedule(
-            "schedule", f"at({text}) is after {LATEST:%Y}, the last year a rule can ring in"
-        )
+        raise InvalidSchedule("schedule", f"at({text}) {_AFTER_LATEST}")
+    if at.year < FIRST_YEAR:
+        raise InvalidSchedule("schedule", f"at({text}) {_OVER}")
     return at
-
-
-def zone_of(name: str) -> ZoneInfo:
-    """The time zone of this IANA name. Raises InvalidSchedule, with names that are like it."""
-    try:
-        if _NOT_IANA.fullmatch(name):
-            raise KeyError(name)  # noqa: TRY301 (as if it were not there)
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError, TypeError):
-        import difflib  # noqa: PLC0415 (only to be kind)
-        import zoneinfo  # noqa: PLC0415
-
-        known = sorted(zone for zone in zoneinfo.available_timezones() if not _NOT_IANA.fullmatch(zone))
-        near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]}?" if near else ", such as Europe/Berlin"
-        raise InvalidSchedule("timezone", f"{name!r} is no IANA time zone{hint}") from None
 
 
 def _instant(field: str, given: datetime | None) -> datetime | None:
@@ -234,24 +230,46 @@ def _instant(field: str, given: datetime | None) -> datetime | None:
 
 def _never(schedule: Schedule, meaning: Cron | timedelta | datetime, now: datetime) -> InvalidSchedule:
     """Why a schedule has no occurrence after now."""
+    unbounded = msgspec.structs.replace(schedule, start=None, end=None)
     without_end = msgspec.structs.replace(schedule, end=None)
     if schedule.end is not None and (first := without_end.first(now)) is not None:
         return InvalidSchedule("end", f"{schedule.end} is before the first time, {first}")
     if schedule.start is not None and schedule.start > LATEST:
-        return InvalidSchedule("start", f"is after {LATEST:%Y}, the last year a rule can ring in")
+        return InvalidSchedule("start", _AFTER_LATEST)
+    if not isinstance(meaning, timedelta) and (last := unbounded.latest(now, LATEST, 1)):
+        return InvalidSchedule("start", f"{schedule.start} is after the last time, {last[0]}")
     if isinstance(meaning, datetime):
-        return InvalidSchedule(
-            "schedule", f"{schedule.expression} is over: give a time to come, or use `due`"
-        )
-    if isinstance(meaning, Cron) and not _has_days(meaning):
-        day, month = meaning.fields[2], meaning.fields[3]
-        return InvalidSchedule("schedule", f"day-of-month {day!r} never comes in month {month!r}")
-    if isinstance(meaning, Cron) and meaning.years is not None:
-        return InvalidSchedule("schedule", f"year {meaning.fields[-1]!r}: such a time does not come any more")
-    return InvalidSchedule("schedule", f"{schedule.expression} never comes before the year {LATEST.year + 1}")
+        return InvalidSchedule("schedule", f"{schedule.expression} {_why_not_once(unbounded)}")
+    if isinstance(meaning, Cron) and (why := _why_not_cron(unbounded, meaning, now)):
+        return InvalidSchedule("schedule", why)
+    return InvalidSchedule("schedule", f"{schedule.expression} {_NEVER_COMES}")
 
 
-def _has_days(cron: Cron) -> bool:
-    """Whether there is such a day at all: within 28 years every weekday falls on every date."""
-    cron = msgspec.structs.replace(cron, years=None)
-    return any(cron.days_of(year, month) for year in range(2000, 2028) for month in range(1, 13))
+def _why_not_once(schedule: Schedule) -> str:
+    if schedule.next_after(_BEFORE_ALL) is not None:
+        return _OVER
+    return f"in {schedule.timezone} is after {LATEST:%Y-%m-%d %H:%M} UTC, the last minute a rule can ring in"
+
+
+def _why_not_cron(schedule: Schedule, cron: Cron, now: datetime) -> str | None:
+    if days := _no_days(cron):
+        return days
+    if past := schedule.latest(_BEFORE_ALL, now, 1):
+        return f"year {cron.fields[-1]!r}: the last time was {past[0]}: give years to come"
+    return None
+
+
+def _no_days(cron: Cron) -> str | None:
+    """Which of the fields leave no day in any year; None if there is a day."""
+    years = range(FIRST_YEAR, LATEST.year + 1) if cron.years is None else sorted(cron.years)
+    if any(cron.days_of(year, month) for year in years for month in cron.months):
+        return None
+    month_day, month, week_day = cron.fields[2:5]
+    day = f"day-of-week {week_day!r}" if month_day == "?" else f"day-of-month {month_day!r}"
+    never = f"{day} never comes in month {month!r}"
+    is_years_fault = any(
+        msgspec.structs.replace(cron, years=None).days_of(year, month)
+        for year in range(2000, 2028)  # within 28 years every weekday falls on every date
+        for month in cron.months
+    )
+    return f"{never} of year {cron.fields[-1]!r}" if is_years_fault else never

@@ -6,16 +6,18 @@ schedule by the minute, one whose hour is a wildcard or a step, means every inst
 a match.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from .cron import FIRST_YEAR, LAST_YEAR, Cron
 
-__all__ = ["instant_of", "next_match"]
+__all__ = ["count_matches", "instant_of", "next_match"]
 
 _MINUTE = timedelta(minutes=1)
+_TICK = timedelta(microseconds=1)
 
 #: Clocks are not changed and changed back within this, and never by as much.
 _STEADY = timedelta(days=3)
@@ -26,6 +28,29 @@ _MINUTES_OF_DAY = 1440
 def next_match(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
     """The first instant strictly after this one, in UTC; None when there is none up to the last year."""
     return _next_by_the_minute(cron, zone, after) if cron.by_the_minute else _next_of_days(cron, zone, after)
+
+
+def count_matches(cron: Cron, zone: ZoneInfo, after: datetime, until: datetime) -> int:
+    """How many instants `next_match` finds after the one and up to the other, by arithmetic.
+
+    Between two changes of clocks, each time of day that matches is one instant.
+    """
+    first, stop = after + _TICK, until + _TICK
+    before = after - _STEADY  # clocks that were changed a moment ago may show their hour for the second time
+    changes = [before, *_changes(zone, before, until), stop]
+    previous = _offset(zone, before)
+    count = 0
+    for begin, end in pairwise(changes):
+        offset = _offset(zone, begin)
+        shown, last = begin + offset, end + offset
+        if not cron.by_the_minute:
+            shown = max(shown, begin + previous)  # what is shown a second time does not count
+            skipped = _count_shown(cron, begin + previous, begin + offset)
+            matches_anyway = _count_shown(cron, begin + offset, begin + offset + _TICK)
+            count += bool(skipped and not matches_anyway and first <= begin)
+        count += _count_shown(cron, max(shown, first + offset), last)
+        previous = offset
+    return count
 
 
 def instant_of(shown: datetime, zone: ZoneInfo) -> datetime:
@@ -47,7 +72,7 @@ def _next_of_days(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | Non
 
 def _next_by_the_minute(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
     while True:
-        offset = zone.utcoffset(after.astimezone(zone)) or timedelta(0)
+        offset = _offset(zone, after)
         shown = next(_matches(cron, _shown(after, zone)), None)
         if shown is None:
             return None
@@ -79,6 +104,19 @@ def _matches(cron: Cron, after: datetime) -> Iterator[datetime]:
         year, month = _next_month(cron, year, month)
 
 
+def _count_shown(cron: Cron, first: datetime, stop: datetime) -> int:
+    """How many times of day match from the one on and before the other. Their time zone is not looked at."""
+    count = 0
+    year, month = first.year, first.month
+    while (year, month) <= (stop.year, stop.month) and year <= LAST_YEAR:
+        for day in cron.days_of(year, month) if year >= FIRST_YEAR else ():
+            midnight = datetime(year, month, day, tzinfo=UTC)
+            begin = bisect_left(cron.minutes, -((midnight - first) // _MINUTE))
+            count += max(0, bisect_left(cron.minutes, -((midnight - stop) // _MINUTE)) - begin)
+        year, month = _next_month(cron, year, month)
+    return count
+
+
 def _next_month(cron: Cron, year: int, month: int) -> tuple[int, int]:
     for later in range(month + 1, 13):
         if later in cron.months:
@@ -98,9 +136,22 @@ def _shown(instant: datetime, zone: ZoneInfo) -> datetime:
     return instant.astimezone(zone).replace(tzinfo=None, fold=0)
 
 
+def _offset(zone: ZoneInfo, instant: datetime) -> timedelta:
+    return zone.utcoffset(instant.astimezone(zone)) or timedelta(0)
+
+
+def _changes(zone: ZoneInfo, after: datetime, until: datetime) -> Iterator[datetime]:
+    """The instants at which clocks are changed, after the one and up to the other, in order."""
+    while after < until:
+        near = min(after + _STEADY, until)
+        if (changed := _change_between(zone, after, near)) is not None:
+            yield changed
+        after = near
+
+
 def _change_between(zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
     """The instant at which clocks are changed after the one and up to the other, near ones; None if none."""
-    if zone.utcoffset(after.astimezone(zone)) == zone.utcoffset(until.astimezone(zone)):
+    if _offset(zone, after) == _offset(zone, until):
         return None
     return _change(zone, after, until)
 
@@ -108,12 +159,12 @@ def _change_between(zone: ZoneInfo, after: datetime, until: datetime) -> datetim
 def _change(zone: ZoneInfo, before: datetime, until: datetime) -> datetime:
     """The instant of the change of clocks that lies after the one and not after the other, to the second."""
     before = before.replace(microsecond=0)
-    offset = zone.utcoffset(before.astimezone(zone))
+    offset = _offset(zone, before)
     least, most = 0, int((until - before).total_seconds())
     while most - least > 1:
         middle = (least + most) // 2
         instant = before + timedelta(seconds=middle)
-        if zone.utcoffset(instant.astimezone(zone)) == offset:
+        if _offset(zone, instant) == offset:
             least = middle
         else:
             most = middle

@@ -13,6 +13,7 @@ from duebell_editor.http import create_app
 from duebell_shared.failure import Failure
 from duebell_shared.instants import render
 from duebell_shared.task import QueueKey
+from duebell_shared.zones import TZDATA_VERSION
 from tests.support import NOON
 
 TOMORROW = render(NOON + timedelta(days=1))
@@ -221,6 +222,7 @@ def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
         "last_run": None,
         "lanes": 4,
         "running": 0,
+        "tzdata": TZDATA_VERSION,
     }
 
 
@@ -258,6 +260,7 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
         "/api/tasks/{id}/retry",
         "/api/tasks/{id}/run",
         "/api/timeline",
+        "/api/timezones",
     }
     for operations in document["paths"].values():
         for operation in operations.values():

@@ -9,6 +9,7 @@ from .of_sharing import OF_SHARING
 from .of_the_guard import OF_THE_GUARD
 from .of_the_queue import OF_THE_QUEUE
 from .of_the_record import OF_THE_RECORD
+from .of_time import OF_TIME
 from .of_verifying import OF_VERIFYING
 
 __all__ = ["MUTANTS"]
@@ -23,4 +24,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_THE_QUEUE,
     *OF_THE_GUARD,
     *OF_VERIFYING,
+    *OF_TIME,
 )

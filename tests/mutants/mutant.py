@@ -40,6 +40,8 @@ class Killer(Enum):
     ACCESS_KEY = ("-m", "pytest", "tests/infra/test_access_key.py", "tests/infra/test_state.py")
     VERIFYING = ("-m", "pytest", "tests/verify/test_broken_off.py", "tests/verify/test_faults.py")
     BUILT_IN = ("-m", "pytest", "tests/worker/test_built_in.py")
+    ZONES = ("-m", "pytest", "tests/schedule/test_zones.py", "tests/worker/test_time_zones.py")
+    BOUNDS = ("-m", "pytest", "tests/schedule/test_bounds.py", "tests/schedule/test_invalid_schedules.py")
     SHAPES = ("-m", "pytest", "tests/shapes", "-k", "due_later or no_time or without_a_zone or years")
 
     @property

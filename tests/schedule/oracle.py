@@ -6,7 +6,8 @@ It shares nothing with the code under test but the meaning of the fields, which 
 import calendar
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from zoneinfo import ZoneInfo
+
+from duebell_shared.zones import zone_of
 
 __all__ = ["fires"]
 
@@ -30,15 +31,15 @@ def _shown(fields: list[str], zone: str, after: datetime, until: datetime) -> It
     """Each minute that passes, if what the clock shows then matches."""
     instant = after.replace(second=0, microsecond=0)
     while instant <= until:
-        if _matches(fields, instant.astimezone(ZoneInfo(zone)).replace(tzinfo=None)):
+        if _matches(fields, instant.astimezone(zone_of(zone)).replace(tzinfo=None)):
             yield instant
         instant += MINUTE
 
 
 def _once_a_day(fields: list[str], zone: str, after: datetime, until: datetime) -> Iterator[datetime]:
     """Each minute that a clock could show, if it matches, at the first instant that is not before it."""
-    shown = after.astimezone(ZoneInfo(zone)).replace(tzinfo=None, second=0, microsecond=0) - timedelta(days=2)
-    last = until.astimezone(ZoneInfo(zone)).replace(tzinfo=None) + timedelta(days=2)
+    shown = after.astimezone(zone_of(zone)).replace(tzinfo=None, second=0, microsecond=0) - timedelta(days=2)
+    last = until.astimezone(zone_of(zone)).replace(tzinfo=None) + timedelta(days=2)
     while shown <= last:
         if _matches(fields, shown):
             yield _first_instant_showing_at_least(shown, zone)
@@ -49,7 +50,7 @@ def _first_instant_showing_at_least(shown: datetime, zone: str) -> datetime:
     """Look hour by hour, and at last minute by minute, for a clock that has got there."""
     instant = shown.replace(tzinfo=UTC) - timedelta(hours=15)
     for step in (timedelta(hours=1), MINUTE):
-        while (instant + step).astimezone(ZoneInfo(zone)).replace(tzinfo=None) < shown:
+        while (instant + step).astimezone(zone_of(zone)).replace(tzinfo=None) < shown:
             instant += step
     return instant + MINUTE
 

@@ -1,11 +1,11 @@
 """Tables of what happens when clocks are changed, a day is left out, a year ends, or the calendar does."""
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from duebell_shared.schedule import Schedule, make_schedule
+from duebell_shared.zones import zone_of
 
 NEW_YORK, BERLIN, LORD_HOWE = "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"
 SAO_PAULO, APIA, CASABLANCA = "America/Sao_Paulo", "Pacific/Apia", "Africa/Casablanca"
@@ -131,10 +131,10 @@ TABLE = [
 
 @pytest.mark.parametrize(("expression", "zone", "after", "expected"), TABLE)
 def test_what_follows(expression: str, zone: str, after: str, expected: list[str]) -> None:
-    start = datetime.fromisoformat(after).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    start = datetime.fromisoformat(after).replace(tzinfo=zone_of(zone)).astimezone(UTC)
     schedule = Schedule(expression=expression, timezone=zone)
     found = schedule.preview(len(expected), start)
-    shown = [instant.astimezone(ZoneInfo(zone)).isoformat(timespec="minutes") for instant in found]
+    shown = [instant.astimezone(zone_of(zone)).isoformat(timespec="minutes") for instant in found]
     assert shown == expected
 
 
@@ -142,7 +142,7 @@ def test_one_run_on_each_day_of_a_year() -> None:
     for zone in (NEW_YORK, BERLIN, LORD_HOWE, CASABLANCA):
         schedule = Schedule(expression="cron(30 2 * * ? 2026)", timezone=zone)
         found = schedule.preview(400, datetime(2025, 12, 31, tzinfo=UTC))
-        assert [instant.astimezone(ZoneInfo(zone)).date().toordinal() for instant in found] == list(
+        assert [instant.astimezone(zone_of(zone)).date().toordinal() for instant in found] == list(
             range(datetime(2026, 1, 1).toordinal(), datetime(2027, 1, 1).toordinal())  # noqa: DTZ001
         )
 
@@ -197,7 +197,7 @@ def test_the_ends_of_the_calendar(expression: str, zone: str) -> None:
 def test_a_far_match_of_the_clock(expression: str, zone: str, expected: str) -> None:
     found = Schedule(expression=expression, timezone=zone).next_after(datetime(2025, 11, 21, tzinfo=UTC))
     assert found
-    assert found.astimezone(ZoneInfo(zone)).isoformat(timespec="minutes") == expected
+    assert found.astimezone(zone_of(zone)).isoformat(timespec="minutes") == expected
 
 
 def test_a_repeated_hour_just_before_a_far_match() -> None:
@@ -236,7 +236,7 @@ def test_a_rate_of_days_follows_elapsed_time() -> None:
     start = datetime(2026, 3, 28, 11, 0, tzinfo=UTC)
     schedule = make_schedule("rate(1 day)", timezone=BERLIN, start=start, now=start - timedelta(days=1))
     shown = [
-        instant.astimezone(ZoneInfo(BERLIN)).hour for instant in schedule.preview(3, start - timedelta(1))
+        instant.astimezone(zone_of(BERLIN)).hour for instant in schedule.preview(3, start - timedelta(1))
     ]
     assert shown == [12, 13, 13]
 
@@ -244,7 +244,7 @@ def test_a_rate_of_days_follows_elapsed_time() -> None:
 @pytest.mark.parametrize("microseconds", [0, 1, 999, 1_000, 123_456, 999_999])
 def test_a_rate_without_a_start_first_comes_one_interval_from_now(microseconds: int) -> None:
     # It is the same whether the clock happens to stand at a whole millisecond or not.
-    now = datetime(2026, 11, 21, 12, 0, 0, microseconds, tzinfo=ZoneInfo(BERLIN))
+    now = datetime(2026, 11, 21, 12, 0, 0, microseconds, tzinfo=zone_of(BERLIN))
     schedule = make_schedule("rate(2 hours)", now=now)
     first = schedule.first(now)
     assert first

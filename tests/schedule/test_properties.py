@@ -79,8 +79,7 @@ def test_the_latest_are_the_end_of_all(
         every.append(instant)
         instant = schedule.next_after(instant)
     assert schedule.latest(after, until, n) == every[-n:]
-    assert schedule.count(after, until, 1_000_000) == len(every)
-    assert schedule.count(after, until, 2) == min(2, len(every))
+    assert schedule.count(after, until) == len(every)
     assert schedule.preview(3, after)[: len(every)] == every[:3]
 
 

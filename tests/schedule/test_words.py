@@ -1,10 +1,15 @@
 """Schedules in words."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from duebell_shared.schedule import make_schedule
+from duebell_shared.cron import parse_aws, parse_classic
+from duebell_shared.schedule import Schedule, make_schedule
+from tests.schedule.expressions import AWS, CLASSIC
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -15,18 +20,18 @@ WORDS = {
     "cron(0 9,18 ? * SAT,SUN *)": "every Saturday and Sunday at 09:00 and 18:00",
     "0 9 * * 1,3": "every Monday and Wednesday at 09:00",
     "cron(0 8 L * ? *)": "on the last day of the month at 08:00",
-    "cron(0 8 L-1 * ? *)": "the day before the last day of the month at 08:00",
+    "cron(0 8 L-1 * ? *)": "on the day before the last day of the month at 08:00",
     "cron(0 8 L-11 * ? *)": "11 days before the last day of the month at 08:00",
     "cron(0 8 L-3 * ? *)": "3 days before the last day of the month at 08:00",
     "cron(0 8 LW * ? *)": "on the last weekday of the month at 08:00",
     "cron(0 8 15W * ? *)": "on the weekday nearest to the 15th of the month at 08:00",
     "cron(0 8 1,2,23 * ? *)": "on the 1st, 2nd and 23rd of the month at 08:00",
-    "cron(0 8 11,12,13 * ? *)": "on the 11th, 12th and 13th of the month at 08:00",
+    "cron(0 8 11,12,13 * ? *)": "on the 11th to 13th of the month at 08:00",
     "cron(0 8 ? * 2#1 *)": "on the first Monday of the month at 08:00",
     "cron(0 8 ? * FRIL *)": "on the last Friday of the month at 08:00",
     "cron(0 8 ? * L *)": "every Saturday at 08:00",
-    "0 8 13 * 5": "on the 13th of the month and every Friday at 08:00",
-    "0 8 */10 * 5": "on the 1st, 11th, 21st and 31st of the month if it is a Friday at 08:00",
+    "0 8 13 * 5": "every Friday and on the 13th of the month at 08:00",
+    "0 8 */10 * 5": "on Fridays that fall on the 1st, 11th, 21st or 31st of the month at 08:00",
     "* * * * *": "every minute",
     "*/5 * * * *": "every 5 minutes",
     "cron(0/15 * * * ? *)": "every 15 minutes",
@@ -34,18 +39,91 @@ WORDS = {
     "*/45 * * * *": "every hour at :00 and :45",
     "*/60 * * * *": "every hour at :00",
     "*/25 9,17 * * *": "every day at 09:00, 09:25, 09:50, 17:00, 17:25 and 17:50",
-    "*/25 9-11 * * *": "every day at :00, :25 and :50 from 09:00 to 11:59",
-    "5,35 * * * 6": "every hour at :05 and :35, every Saturday",
-    "0 */2 * * *": "every 2 hours at :00",
+    "*/25 9-11 * * *": "every hour at :00, :25 and :50, from 09:00 to 11:50",
+    "5,35 * * * 6": "every hour at :05 and :35, on Saturdays",
+    "0 */2 * * *": "every 2 hours from 00:00 to 22:00",
     "0 */5 * * *": "every day at 00:00, 05:00, 10:00, 15:00 and 20:00",
     "0 */24 * * *": "every day at 00:00",
-    "*/10 9-17 * * 1-5": "every 10 minutes from 09:00 to 17:59, every weekday",
+    "*/10 9-17 * * 1-5": "every 10 minutes from 09:00 to 17:50, on weekdays",
     "* 9,11 * * *": "every minute in the hours 09 and 11",
-    "0,20,40 9-17 * * *": "every day at :00, :20 and :40 from 09:00 to 17:59",
-    "cron(0 0 1 1,7 ? *)": "on the 1st of the month at 00:00 in January and July",
-    "cron(0 0 1 1 ? 2027-2030)": "on the 1st of the month at 00:00 in January, 2027 to 2030",
-    "cron(0 0 1 1 ? 2027,2030)": "on the 1st of the month at 00:00 in January, 2027 and 2030",
+    "0,20,40 9-17 * * *": "every 20 minutes from 09:00 to 17:40",
+    "cron(0 0 1 1,7 ? *)": "on the 1st of January and July at 00:00",
+    "cron(0 0 1 1 ? 2027-2030)": "on the 1st of January at 00:00, from 2027 to 2030",
+    "cron(0 0 1 1 ? 2027,2030)": "on the 1st of January at 00:00, in 2027 and 2030",
+    "* 9-17 * * *": "every minute from 09:00 to 17:59",
+    "0-59 0-23 * * *": "every minute",
+    "30 */2 * * *": "every 2 hours from 00:30 to 22:30",
+    "1-59/2 * * * *": "every 2 minutes from :01 to :59 of every hour",
+    "10-20 * * * *": "every minute from :10 to :20 of every hour",
+    "5,10-20,40 * * * *": "every hour at :05, :10 to :20 and :40",
+    "5/15 9-17 * * 1-5": "every 15 minutes from 09:05 to 17:50, on weekdays",
+    "1-59/2 9,11,13 * * *": "every 2 minutes from :01 to :59 in the hours 09, 11 and 13",
+    "0 9-17 * * 1-5": "every hour from 09:00 to 17:00, on weekdays",
+    "15 1-23/3 * * *": "every 3 hours from 01:15 to 22:15",
+    "* */2 * * *": "every minute in every 2nd hour from 00 to 22",
+    "0-6 9 * * *": "every minute from 09:00 to 09:06",
+    "0-3,10-14,20 9 * * 1": "every Monday at 09:00 to 09:03, 09:10 to 09:14 and 09:20",
+    "0-30/3 8-10 * * *": "every 3 minutes from :00 to :30 of every hour, from 08:00 to 10:30",
+    "cron(0/7 * * * ? *)": "every 7 minutes from :00 to :56 of every hour",
+    "0 9 * * 1-4": "Monday to Thursday at 09:00",
+    "0 9 * * 5-7,1": "Friday to Monday at 09:00",
+    "0 9 * * 1-6": "every day except Sunday at 09:00",
+    "0 9 * * 0,1,4": "every Monday, Thursday and Sunday at 09:00",
+    "0 9 1-5,15 * *": "on the 1st to 5th and 15th of the month at 09:00",
+    "0 9 */2 * *": "on every 2nd day from the 1st to the 31st of the month at 09:00",
+    "0 9 2-29/3 * *": "on every 3rd day from the 2nd to the 29th of the month at 09:00",
+    "0 9 */2 * 1-5": "on weekdays that fall on every 2nd day from the 1st to the 31st of the month at 09:00",
+    "0 9 13 * */3": "on Wednesdays, Saturdays and Sundays that fall on the 13th of the month at 09:00",
+    "0 9 */13 * 0-5": "on the 1st, 14th and 27th of the month, except on Saturdays, at 09:00",
+    "0 9 1-31 * 5": "every day at 09:00",
+    "0 9 */1 * 5": "every Friday at 09:00",
+    "0 9 13 * 0-6": "every day at 09:00",
+    "*/15 * 16 * 0,3": "every 15 minutes, on Wednesdays and Sundays and on the 16th of the month",
+    "0 0 1 1 *": "on the 1st of January at 00:00",
+    "0 0 1 3-9 *": "on the 1st of each month from March to September at 00:00",
+    "0 9 * 3-9 1": "every Monday from March to September at 09:00",
+    "0 9 * 11,12,1,2 *": "every day from November to February at 09:00",
+    "0 9 1 1-7,9-12 *": "on the 1st of each month except August at 09:00",
+    "*/15 * * 1 *": "every 15 minutes, in January",
+    "*/5 9-17 * 11,12,1,2 1-5": "every 5 minutes from 09:00 to 17:55, on weekdays from November to February",
+    "cron(0 8 ? * 2#1,6L *)": "on the first Monday and on the last Friday of the month at 08:00",
+    "cron(0 8 ? 1 MON,6L *)": "every Monday and on the last Friday of the month at 08:00, only in January",
+    "cron(0 8 ? * 1-6,6L *)": "every day except Saturday, and on the last Friday of the month at 08:00",
+    "cron(0 8 ? 3-5 2#1 *)": "on the first Monday of each month from March to May at 08:00",
+    "cron(0 8 L 2 ? *)": "on the last day of February at 08:00",
+    "cron(0 8 L,15W,LW * ? *)": "on the last day, on the weekday nearest to the 15th and on the last weekday "
+    "of the month at 08:00",
+    "cron(0 0 1 1 ? 2027/1)": "on the 1st of January at 00:00, from 2027 on",
+    "cron(0 0 1 1 ? 2026/2)": "on the 1st of January at 00:00, every 2 years from 2026 to 2198",
+    "cron(0 0 1 1 ? 1970-2199/2)": "on the 1st of January at 00:00, every 2 years from 1970 to 2198",
+    "cron(0 0 1 1 ? 2027,2029,2031-2035)": "on the 1st of January at 00:00, in 2027, 2029 and 2031 to 2035",
+    "cron(* * * * ? 2027)": "every minute, in 2027",
+    "cron(*/5 * ? * MON-FRI 2027-2030)": "every 5 minutes, on weekdays, from 2027 to 2030",
 }
+
+
+#: The days of these years tell two rules apart, leap years and all.
+YEARS = range(2024, 2029)
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(st.one_of(AWS, CLASSIC))
+def _collect(expression: str) -> None:
+    is_aws = expression.startswith("cron(")
+    cron = parse_aws(expression[5:-1]) if is_aws else parse_classic(expression)
+    days = tuple(tuple(cron.days_of(year, month)) for year in YEARS for month in range(1, 13))
+    words = Schedule(expression=expression).describe()
+    assert FOUND.setdefault(words, (cron.minutes, days)) == (cron.minutes, days), expression
+    assert not re.search(r"\bif\b|  |,,|, ,|\band and\b|None|\(", words)
+
+
+FOUND: dict[str, tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]] = {}
+
+
+def test_two_schedules_with_the_same_words_mean_the_same() -> None:
+    FOUND.clear()
+    _collect()
+    assert len(FOUND) > 200
 
 
 @pytest.mark.parametrize(("expression", "words"), WORDS.items())
@@ -59,9 +137,11 @@ def test_words_of_rates_and_times() -> None:
     assert make_schedule("rate(1 day)", now=NOW).describe() == "every day, counted from 2026-11-21 12:00 UTC"
     assert make_schedule("rate(5 minutes)", now=NOW).describe().startswith("every 5 minutes, counted from")
     once = make_schedule("at(2026-12-31T09:00:00)", timezone="Asia/Kolkata", now=NOW)
-    assert once.describe() == "once, on 2026-12-31 at 09:00:00, Asia/Kolkata"
-    assert make_schedule("at( 20261231T0900 )", now=NOW).describe() == "once, on 2026-12-31 at 09:00:00, UTC"
-    assert make_schedule("at(2026-12-31)", now=NOW).describe() == "once, on 2026-12-31 at 00:00:00, UTC"
+    assert once.describe() == "once, on 2026-12-31 at 09:00, Asia/Kolkata"
+    assert make_schedule("at( 20261231T0900 )", now=NOW).describe() == "once, on 2026-12-31 at 09:00, UTC"
+    assert make_schedule("at(2026-12-31)", now=NOW).describe() == "once, on 2026-12-31 at 00:00, UTC"
+    seconds = make_schedule("at(2026-12-31T09:00:05.25)", now=NOW)
+    assert seconds.describe() == "once, on 2026-12-31 at 09:00:05, UTC"
 
 
 def test_words_of_a_start_and_an_end() -> None:

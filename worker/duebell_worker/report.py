@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from duebell_shared.arming import LastRun
+from duebell_shared.zones import TZDATA_VERSION
 
 __all__ = ["Outcome", "RunReport", "Tally"]
 
@@ -80,6 +81,7 @@ class Tally:
             failed=self._outcomes[Outcome.FAILED],
             expired=self._outcomes[Outcome.EXPIRED],
             lateness_max_ms=self._late_max,
+            tzdata=TZDATA_VERSION,
         )
 
     def report(

@@ -3,13 +3,13 @@
 import contextlib
 import itertools
 import threading
-import zoneinfo
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import typer
 
 from duebell_shared.task import Status, Task
+from duebell_shared.zones import zone_names
 
 from ..editor import Editor
 from ..filtering import make_filter
@@ -49,8 +49,8 @@ def actions(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def zones(incomplete: str) -> list[str]:
-    """IANA's time zones."""
-    return sorted(zone for zone in zoneinfo.available_timezones() if zone.startswith(incomplete))
+    """The time zones that schedules know."""
+    return sorted(zone for zone in zone_names() if zone.startswith(incomplete))
 
 
 def profiles(incomplete: str) -> list[str]:

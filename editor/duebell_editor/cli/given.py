@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from duebell_shared.errors import InvalidSchedule
-from duebell_shared.schedule import zone_of
+from duebell_shared.zones import zone_of
 
 from .saying import warn
 from .times import duration, instant

@@ -16,6 +16,7 @@ from rich.text import Text
 from duebell_editor import LastRun, Missed, Problem, Recurrence, Schedule, SchedulerStatus
 from duebell_shared.instants import render
 from duebell_shared.task import Status, Task
+from duebell_shared.zones import zone_of
 
 from .past import attempts_table, occurrences_table, times_table
 from .saying import warn
@@ -81,14 +82,18 @@ def print_change(task: Task, now: datetime, *, as_json: bool, zone: ZoneInfo | N
 
 
 def _zone_of(task: Task) -> ZoneInfo | None:
-    return ZoneInfo(task.recurrence.schedule.timezone) if task.recurrence else None
+    return zone_of(task.recurrence.schedule.timezone) if task.recurrence else None
 
 
 def _elsewhere(instant: datetime, zone: ZoneInfo | None) -> str:
     """What clocks show in this zone, if it is not what they show here."""
-    if zone is None or instant.astimezone().utcoffset() == instant.astimezone(zone).utcoffset():
+    if zone is None:
         return ""
-    return f", {instant.astimezone(zone):%Y-%m-%d %H:%M:%S} in {zone.key}"
+    try:
+        here, there = instant.astimezone(), instant.astimezone(zone)
+    except (OverflowError, ValueError, OSError):  # the calendar's first and last hours
+        return ""
+    return "" if here.utcoffset() == there.utcoffset() else f", {there:%Y-%m-%d %H:%M:%S} in {zone.key}"
 
 
 def show_tasks(tasks: Sequence[Task], now: datetime) -> None:
@@ -162,10 +167,18 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         "last run": _last_run(status.last_run, now) if status.last_run else "none yet",
         "running": f"{status.running} of {status.lanes} lanes",
         "precision": f"to the {status.precision}",
+        "time zones": _tzdata(status),
     }
     for number, problem in enumerate(status.problems, start=1):
         rows[f"problem {number}"] = Text(without_code(plain(str(problem))), style="red")
     return _facts(rows)
+
+
+def _tzdata(status: SchedulerStatus) -> str:
+    """The release of the time zones; the worker's too, if it has another."""
+    theirs = status.last_run.tzdata if status.last_run else None
+    differs = theirs not in {None, status.tzdata}
+    return f"tzdata {status.tzdata}" + (f", and {theirs} in the worker" if differs else "")
 
 
 def _last_run(run: LastRun, now: datetime) -> Text:
@@ -189,7 +202,7 @@ def show_diagnosis(status: SchedulerStatus, mended: Iterable[Problem] = ()) -> N
 def _recurrence(recurrence: Recurrence, now: datetime) -> dict[str, str | Text]:
     limit = f" of {recurrence.max_runs}" if recurrence.max_runs else ""
     failures = recurrence.consecutive_failures
-    before = f"; {recurrence.missed_runs} before this one" if recurrence.missed_runs else ""
+    before = f"; {recurrence.missed_runs:,} before this one" if recurrence.missed_runs else ""
     return {
         "schedule": Text(f"{recurrence.schedule.describe()}  {recurrence.schedule.expression}"),
         "after this": when(recurrence.next_due, now),

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from zoneinfo import ZoneInfo
 
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from duebell_editor import FailedAttempt, Occurrence
+from duebell_shared.zones import zone_of
 
 from .grid import Grid, first_that_fits
 from .text import local, plain, relative, short
@@ -52,7 +52,7 @@ def occurrences_table(occurrences: Sequence[Occurrence], width: int) -> Renderab
                 _result(one),
                 str(one.attempts),
                 _late(one),
-                str(one.missed or ""),
+                f"{one.missed:,}" if one.missed else "",
                 plain(" ".join((one.failure or "").split())),
             )
             for one in reversed(occurrences)
@@ -61,7 +61,7 @@ def occurrences_table(occurrences: Sequence[Occurrence], width: int) -> Renderab
 
     def blocks() -> Iterator[RenderableType]:
         for one in reversed(occurrences):
-            missed = f", {one.missed} missed before it" if one.missed else ""
+            missed = f", {one.missed:,} missed before it" if one.missed else ""
             facts = f"{one.attempts} attempts, {_late(one)} late{missed}"
             yield Text(f"{short(one.due)} {_result(one)}", style="bold")
             yield Padding(
@@ -73,7 +73,7 @@ def occurrences_table(occurrences: Sequence[Occurrence], width: int) -> Renderab
 
 def times_table(instants: Iterable[datetime], timezone: str, now: datetime, width: int) -> RenderableType:
     """Times to come, as clocks show them in a time zone and here."""
-    zone = ZoneInfo(timezone)
+    zone = zone_of(timezone)
     there = [(instant, instant.astimezone(zone)) for instant in instants]
 
     def full(*, far: bool) -> Grid:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.instants import MILLISECOND, render, to_utc
-from duebell_shared.schedule import zone_of
+from duebell_shared.zones import zone_of
 
 __all__ = [
     "Given",

@@ -13,7 +13,7 @@ from duebell_editor.timeline import Bucket
 from .fields import Instant
 from .problems import kind_of
 
-__all__ = ["BulkView", "HistoryView", "PreviewView", "StatusView", "TimelineView"]
+__all__ = ["BulkView", "HistoryView", "PreviewView", "StatusView", "TimelineView", "ZonesView"]
 
 
 class ProblemView(BaseModel):
@@ -35,6 +35,7 @@ class LastRunView(BaseModel):
     failed: int
     expired: int
     lateness_max_ms: int | None = Field(description="The latest start after its due; null when none started")
+    tzdata: str | None = Field(description="The release of the worker's time zones; null if it did not say")
 
 
 class StatusView(BaseModel):
@@ -62,9 +63,11 @@ class StatusView(BaseModel):
                         "failed": 1,
                         "expired": 0,
                         "lateness_max_ms": 20914,
+                        "tzdata": "2026f",
                     },
                     "lanes": 4,
                     "running": 0,
+                    "tzdata": "2026f",
                 }
             ]
         }
@@ -83,6 +86,7 @@ class StatusView(BaseModel):
     last_run: LastRunView | None = Field(description="What came of the run that ended last")
     lanes: int
     running: int = Field(description="How many lanes a run holds now")
+    tzdata: str = Field(description="The release of this editor's time zones")
 
     @classmethod
     def of(cls, status: SchedulerStatus) -> Self:
@@ -91,6 +95,17 @@ class StatusView(BaseModel):
         last = status.last_run and msgspec.structs.asdict(status.last_run)
         plain = {**msgspec.structs.asdict(status), "problems": problems, "last_run": last}
         return cls.model_validate({**plain, "healthy": status.healthy})
+
+
+class ZonesView(BaseModel):
+    """The time zones that schedules can be in."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"tzdata": "2026f", "names": ["Europe/Berlin", "UTC"]}]}
+    )
+
+    tzdata: str = Field(description="Their release, as IANA numbers it")
+    names: list[str]
 
 
 class PreviewView(BaseModel):

@@ -4,12 +4,13 @@ from fastapi import APIRouter
 
 from duebell_editor import make_schedule
 from duebell_shared.instants import utc_now
+from duebell_shared.zones import TZDATA_VERSION, zone_names
 
 from ..answers import AWS, problems
 from ..asks import PreviewBody
 from ..bodies import JsonRoute
 from ..etags import ItsEditor
-from ..reports import PreviewView, StatusView
+from ..reports import PreviewView, StatusView, ZonesView
 
 __all__ = ["router"]
 
@@ -40,3 +41,9 @@ def preview_schedule(body: PreviewBody) -> PreviewView:
     now = utc_now()
     schedule = make_schedule(body.schedule, timezone=body.timezone, start=body.start, end=body.end, now=now)
     return PreviewView(words=schedule.describe(), occurrences=schedule.preview(body.count, now))
+
+
+@router.get("/timezones", summary="The time zones that schedules can be in", responses=problems())
+def list_time_zones() -> ZonesView:
+    """By name, those kept for backward compatibility among them."""
+    return ZonesView(tzdata=TZDATA_VERSION, names=sorted(zone_names()))

@@ -1,5 +1,6 @@
 // The fields of the form: what is in them, and how they are laid out.
 
+import { get } from "./api.js";
 import { byId, h } from "./dom.js";
 import { field } from "./field.js";
 import { moment } from "./moment.js";
@@ -31,12 +32,14 @@ const MINUTE = 60000;
 const inAnHour = () => new Date(Math.ceil((Date.now() + 60 * MINUTE) / (5 * MINUTE)) * 5 * MINUTE);
 const ifToCome = (iso) => (iso && Date.parse(iso) > Date.now() ? iso : null);
 
+// Those that the server knows, not the browser: schedules are read by the server and the worker.
 function zones() {
   if (!byId("zones")) {
-    const names = ["UTC", ...(Intl.supportedValuesOf?.("timeZone") ?? [])];
-    document.body.append(
-      h("datalist", { id: "zones" }, ...names.map((name) => h("option", { value: name }))),
-    );
+    const list = h("datalist", { id: "zones" });
+    document.body.append(list);
+    get("timezones")
+      .then(({ names }) => list.append(...names.map((name) => h("option", { value: name }))))
+      .catch(() => list.remove()); // the next form asks again; until then, a name can be typed
   }
   return "zones";
 }

@@ -6,7 +6,7 @@ import { tell } from "./state.js";
 import { clock } from "./time.js";
 import { complain, toast } from "./toast.js";
 
-const DEEP = ["failed_tasks", "failing_tasks", "lanes"]; // what only shows when all of history is read
+const DEEP = ["failed_tasks", "failing_tasks", "lanes", "tzdata"]; // what only a thorough look finds
 const isDeep = ({ kind }) => DEEP.includes(kind);
 
 let status = null;

@@ -1,0 +1,181 @@
+"""At the ends of the calendar, and in every zone: a schedule has a next time or none. Nothing overflows."""
+
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duebell_shared.cron import parse_aws, parse_classic
+from duebell_shared.errors import InvalidSchedule
+from duebell_shared.schedule import Schedule, make_schedule
+from duebell_shared.zones import zone_names, zone_of
+from tests.schedule.expressions import AWS, CLASSIC, ZONES
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+_ENDS = tuple(
+    map(
+        datetime.fromisoformat,
+        (
+            "0001-01-01T00:00:00",
+            "0001-01-01T13:59:59.999999",
+            "1969-12-31T12:00:00",
+            "1970-01-01T00:00:00",
+            "2199-12-31T23:59:00",
+            "2199-12-31T23:59:59.999999",
+            "2200-01-01T00:00:00",
+            "9999-12-31T10:00:00",
+            "9999-12-31T23:59:59.999999",
+        ),
+    )
+)
+_INSTANT_MAX = datetime.max.replace(tzinfo=UTC)
+_NAMES = st.sampled_from(sorted(zone_names()))
+_OFFSETS = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+_ZONES: st.SearchStrategy[tzinfo] = st.one_of(_NAMES.map(zone_of), _OFFSETS)
+_SHOWN = st.one_of(st.sampled_from(_ENDS), st.datetimes(), st.datetimes(_ENDS[3], _ENDS[4]))
+_INSTANTS = st.builds(lambda shown, zone: shown.replace(tzinfo=zone), _SHOWN, _ZONES)
+_RATES = st.builds(
+    "rate({} {})".format, st.integers(0, 999_999_999), st.sampled_from(["minute", "minutes", "hours", "days"])
+)
+_ODD = st.text(alphabet="0123456789*,-/?LW#MONfri\u0131\u017f ()atecrn:TZ+.", max_size=30)
+_EXPRESSIONS = st.one_of(
+    AWS,
+    CLASSIC,
+    _RATES,
+    _SHOWN.map(lambda shown: f"at({shown.isoformat()})"),
+    _ODD,
+    _ODD.map("cron({})".format),
+)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(
+    expression=_EXPRESSIONS,
+    zone=_NAMES,
+    bounds=st.tuples(st.none() | _INSTANTS, st.none() | _INSTANTS),
+    after=_INSTANTS,
+    until=_INSTANTS,
+)
+def test_nothing_overflows(
+    expression: str,
+    zone: str,
+    bounds: tuple[datetime | None, datetime | None],
+    after: datetime,
+    until: datetime,
+) -> None:
+    try:
+        schedule = make_schedule(expression, timezone=zone, start=bounds[0], end=bounds[1], now=NOW)
+    except InvalidSchedule:
+        return
+    schedule.describe()
+    found = schedule.preview(20, after)
+    assert found == sorted(set(found))
+    passed = [instant for instant in found if instant <= until]
+    assert all(after < instant for instant in found)
+    assert schedule.latest(after, until, 1)[-1:] == passed[-1:] or len(passed) == 20
+    count = schedule.count(after, until)
+    assert count >= 20 if len(passed) == 20 else count == len(passed)
+
+
+def test_each_end_of_the_calendar_in_each_zone() -> None:
+    for zone in zone_names():
+        for shown in _ENDS:
+            past = shown.replace(year=min(shown.year, 1969)).isoformat()
+            with pytest.raises(InvalidSchedule, match="is over"):
+                make_schedule(f"at({past})", timezone=zone, now=NOW)
+        [last] = Schedule(expression="* * * * *", timezone=zone).latest(NOW, _INSTANT_MAX, 1)
+        assert last == datetime(2199, 12, 31, 23, 59, tzinfo=UTC) or (
+            last.astimezone(zone_of(zone)).isoformat().startswith("2199-12-31T23:59")
+        )
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    zone=st.sampled_from(ZONES) | _NAMES,
+    hours=st.integers(0, 200 * 366 * 24),
+    around=st.integers(-100_000, 100_000),
+    seconds=st.integers(0, 300_000),
+    expression=st.sampled_from(
+        ["*/7 * * * *", "30 2 * * *", "0,30 0-3 * * *", "15 */2 * * *", "7,37 0-23 * * *", "0 2/24 * * *"]
+    ),
+)
+def test_counting_by_arithmetic_is_counting_one_by_one(
+    zone: str, hours: int, around: int, seconds: int, expression: str
+) -> None:
+    # Given two instants, near a change of clocks if there is one
+    schedule = Schedule(expression=expression, timezone=zone)
+    anchor = datetime(1970, 1, 3, tzinfo=UTC) + timedelta(hours=hours)
+    after = _next_change(zone, anchor) + timedelta(seconds=around)
+    until = after + timedelta(seconds=seconds)
+    # Then
+    count, instant = 0, schedule.next_after(after)
+    while instant is not None and instant <= until:
+        count, instant = count + 1, schedule.next_after(instant)
+    assert schedule.count(after, until) == count
+
+
+@pytest.mark.parametrize(
+    ("expression", "zone", "count"),
+    [
+        ("30 2 * * *", "Europe/Berlin", 365),  # once on each day
+        ("0,30 0-23 * * *", "Europe/Berlin", 2 * 24 * 365 - 2),  # 03:00 stands for the two that are skipped
+        ("*/30 * * * *", "Europe/Berlin", 2 * 24 * 365),  # as time goes by
+        ("*/30 * * * *", "Australia/Lord_Howe", 2 * 24 * 365),
+        ("15 1,2 * * *", "Australia/Lord_Howe", 2 * 365),
+        ("0 0 29 2 *", "Europe/Berlin", 0),
+        ("rate(7 hours)", "Europe/Berlin", 365 * 24 // 7 + 1),
+        ("at(2027-07-01T09:00:00)", "Europe/Berlin", 1),
+    ],
+)
+def test_the_occurrences_of_a_year_are_counted(expression: str, zone: str, count: int) -> None:
+    begin = datetime(2027, 1, 1, tzinfo=zone_of(zone)).astimezone(UTC)
+    end = datetime(2028, 1, 1, tzinfo=zone_of(zone)).astimezone(UTC)
+    schedule = Schedule(expression=expression, timezone=zone, start=begin)
+    assert schedule.count(begin - timedelta(1), end - timedelta(microseconds=1)) == count
+
+
+def _next_change(zone: str, after: datetime) -> datetime:
+    """About when clocks are changed next, if that is within two years."""
+    offset = after.astimezone(zone_of(zone)).utcoffset()
+    days = (after + timedelta(days=day) for day in range(730))
+    return next((day for day in days if day.astimezone(zone_of(zone)).utcoffset() != offset), after)
+
+
+@pytest.mark.parametrize("expression", ["*/30 * * * *", "30 */2 * * *", "0 2/24 * * *", "30 2 * * *"])
+def test_the_zone_that_an_instant_is_given_in_does_not_matter(expression: str) -> None:
+    # Given instants around both changes of clocks, in UTC and as clocks in Berlin show them
+    schedule = make_schedule(expression, timezone="Europe/Berlin", now=datetime(2026, 1, 1, tzinfo=UTC))
+    for change in (datetime(2026, 3, 29, 1, tzinfo=UTC), datetime(2026, 10, 25, 1, tzinfo=UTC)):
+        for minutes in range(-1500, 300, 13):
+            instant = change + timedelta(minutes=minutes)
+            there = instant.astimezone(ZoneInfo("Europe/Berlin"))
+            assert schedule.preview(2, there) == schedule.preview(2, instant)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.integers(0, 6), st.integers(0, 6), st.integers(1, 9), st.integers(0, 23), st.integers(0, 23))
+def test_the_advice_for_a_range_that_goes_around_the_end_means_the_same(
+    day: int, last_day: int, by: int, hour: int, last_hour: int
+) -> None:
+    around = {number % 24 for number in range(hour, last_hour + 24 + 1, by)}
+    if hour > last_hour:
+        advice = _advice(f"0 {hour}-{last_hour}/{by} * * *")
+        assert {minute // 60 for minute in parse_classic(f"0 {advice} * * *").minutes} == around
+    if day > last_day:
+        days = {(number - 1) % 7 for number in range(day, last_day + 7 + 1, by)}
+        classic = parse_classic(f"0 9 * * {_advice(f'0 9 * * {day}-{last_day}/{by}')}").week_days
+        assert classic
+        assert classic.weekdays == days
+        field = f"{day + 1}-{last_day + 1}/{by}"
+        aws = parse_aws(f"0 9 ? * {_advice(f'cron(0 9 ? * {field} *)')} *").week_days
+        assert aws
+        assert aws.weekdays == days
+
+
+def _advice(expression: str) -> str:
+    with pytest.raises(InvalidSchedule) as raised:
+        make_schedule(expression, now=NOW)
+    return raised.value.reason.rpartition("write ")[2]

@@ -1,0 +1,152 @@
+"""Time zones come from the package tzdata, whatever the machine has."""
+
+import copy
+import json
+import os
+import pickle
+import subprocess
+import sys
+import zoneinfo
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+import tzdata
+
+from duebell_shared.errors import InvalidSchedule
+from duebell_shared.instants import parse
+from duebell_shared.new_task import new_task
+from duebell_shared.schedule import make_schedule
+from duebell_shared.zones import TZDATA_VERSION, zone_names, zone_of
+from tests.support import NOON, put_false_zones
+
+BERLIN, TOKYO = timedelta(hours=1), timedelta(hours=9)
+
+
+@pytest.mark.usefixtures("false_zones")
+def test_a_schedule_is_read_by_the_package() -> None:
+    # Given a machine where clocks in Berlin show Tokyo's time
+    assert ZoneInfo("Europe/Berlin").utcoffset(NOON) == TOKYO
+    # Then a schedule in Berlin comes at Berlin's time all the same
+    for expression in ("0 9 * * *", "cron(0 9 * * ? *)", "at(2026-11-22T09:00:00)", "0 9/24 * * *"):
+        schedule = make_schedule(expression, timezone="Europe/Berlin", now=NOON)
+        assert schedule.first(NOON) == datetime(2026, 11, 22, 8, tzinfo=UTC)
+    assert parse("2026-11-22T09:00", zone_of("Europe/Berlin")) == datetime(2026, 11, 22, 8, tzinfo=UTC)
+
+
+def test_the_environment_does_not_matter_either(tmp_path: Path) -> None:
+    put_false_zones(tmp_path)
+    code = (
+        "import json, zoneinfo; before = zoneinfo.TZPATH\n"
+        "from datetime import UTC, datetime\n"
+        "from duebell_shared.schedule import make_schedule\n"
+        "now = datetime(2026, 11, 21, 12, tzinfo=UTC)\n"
+        "first = make_schedule('0 9 * * *', timezone='Europe/Berlin', now=now).first(now)\n"
+        "theirs = now.astimezone(zoneinfo.ZoneInfo('Europe/Berlin')).isoformat()\n"
+        "print(json.dumps([first.isoformat(), theirs, zoneinfo.TZPATH == before]))"
+    )
+    environment = {**os.environ, "PYTHONTZPATH": str(tmp_path)}
+    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+    # Then the schedule is in Berlin's time, and the user's own zones are as they were
+    first, theirs, is_untouched = json.loads(ran.stdout)
+    assert (first, theirs) == ("2026-11-22T08:00:00+00:00", "2026-11-21T21:00:00+09:00")
+    assert is_untouched
+
+
+@pytest.mark.usefixtures("false_zones")
+def test_a_datetime_in_the_users_own_zone_means_what_the_user_says() -> None:
+    given = datetime(2026, 12, 31, 9, tzinfo=ZoneInfo("Europe/Berlin"))
+    task = new_task(id="one", action="act", due=given, payload=None, now=NOON)
+    assert task.due == datetime(2026, 12, 31, 0, tzinfo=UTC)
+    schedule = make_schedule("0 9 * * *", timezone="Europe/Berlin", start=given, now=NOON)
+    assert schedule.start == datetime(2026, 12, 31, 0, tzinfo=UTC)
+    assert schedule.first(NOON) == datetime(2026, 12, 31, 8, tzinfo=UTC)
+
+
+def test_every_zone_of_the_package_is_there_and_as_it_is_there() -> None:
+    files = resources.files("tzdata").joinpath("zoneinfo")
+    assert len(zone_names()) > 500
+    for name in zone_names():
+        zone = zone_of(name)
+        assert zone.key == str(zone) == name
+        with files.joinpath(*name.split("/")).open("rb") as file:
+            like = ZoneInfo.from_file(file)
+        for year in range(1960, 2200, 7):
+            for month in (1, 7):
+                shown = datetime(year, month, 1, tzinfo=UTC)
+                assert shown.astimezone(zone).utcoffset() == shown.astimezone(like).utcoffset()
+    assert tzdata.IANA_VERSION == TZDATA_VERSION
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "localtime",
+        "posixrules",
+        "posix/Europe/Berlin",
+        "right/Europe/Berlin",
+        "europe/berlin",
+        "EUROPE/BERLIN",
+        "Europe",
+        "Europe/",
+        "America/Argentina",
+        "Europe//Berlin",
+        "Europe\\Berlin",
+        "Europe/Berlin\n",
+        " Europe/Berlin",
+        "Europe/../Europe/Berlin",
+        "../zones",
+        "..",
+        ".",
+        "/etc/localtime",
+        "/usr/share/zoneinfo/Europe/Berlin",
+        "zone.tab",
+        "tzdata.zi",
+        "leapseconds",
+        "__init__.py",
+        "Europe/Berlin\0",
+        "\ud800",
+        "",
+        "x" * 1_000_000,
+        None,
+        7,
+        [],
+        {},
+        b"Europe/Berlin",
+        ZoneInfo("UTC"),
+    ],
+)
+def test_what_is_no_zone_of_the_package_is_refused(name: Any) -> None:
+    with pytest.raises(InvalidSchedule) as raised:
+        zone_of(name)
+    assert raised.value.field == "timezone"
+    assert "is no IANA time zone" in raised.value.reason
+
+
+def test_a_zone_is_one_object_and_so_are_its_copies() -> None:
+    zone = zone_of("Europe/Berlin")
+    assert zone_of("Europe/Berlin") is zone
+    assert pickle.loads(pickle.dumps(zone)) is zone
+    assert copy.copy(zone) is copy.deepcopy(zone) is zone
+    # So times in it compare as its clocks show them, in the repeated hour too
+    shown = datetime(2026, 10, 25, 2, 30, tzinfo=zone, fold=1)
+    again = pickle.loads(pickle.dumps(shown))
+    assert (again, again.fold, again.utcoffset()) == (shown, 1, BERLIN)
+    assert "Europe/Berlin" in repr(shown)
+
+
+def test_threads_that_read_a_zone_at_a_time_get_one() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        zones = [*pool.map(zone_of, ["Pacific/Chatham"] * 64)]
+    assert len({id(zone) for zone in zones}) == 1
+
+
+def test_the_process_keeps_its_own_zones() -> None:
+    before = zoneinfo.TZPATH
+    zone_of("Africa/Casablanca")
+    assert before == zoneinfo.TZPATH
+    assert ZoneInfo("Africa/Casablanca") is not zone_of("Africa/Casablanca")

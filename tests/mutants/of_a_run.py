@@ -9,6 +9,8 @@ _LEASE = "worker/duebell_worker/lease.py"
 _ATTEMPTS = "worker/duebell_worker/attempts.py"
 _WORKER = "worker/duebell_worker/worker.py"
 _OUTCOME = "worker/duebell_worker/outcome.py"
+_ACTION = "worker/duebell_worker/action.py"
+_TASK = "shared/duebell_shared/task.py"
 
 OF_A_RUN = (
     Mutant(
@@ -96,7 +98,7 @@ OF_A_RUN = (
     Mutant(
         name="an attempt beyond the limit is made",
         file=_ATTEMPTS,
-        line="if action and task.attempt <= action.attempts and not",
+        line="if action and not action.is_used_up(task) and not",
         broken="if action and not",
         why="a task that ends its process ends it once more than it may",
         killers=(Killer.RUN, Killer.HISTORIES),
@@ -118,9 +120,41 @@ OF_A_RUN = (
         killers=(Killer.RUN, Killer.HISTORIES),
     ),
     Mutant(
+        name="a last attempt that was never begun counts",
+        file=_ACTION,
+        line="return task.attempt > self.attempts and task.begun is not None",
+        broken="return task.attempt > self.attempts",
+        why="one death after a batch was claimed fails all of it, and none of it was started",
+        killers=(Killer.ABANDONED,),
+    ),
+    Mutant(
+        name="a last attempt is not recorded as begun",
+        file=_ACTION,
+        line="return claimed.attempt >= self.attempts and claimed.begun is None",
+        broken="return False",
+        why="a task that kills its process does so for ever",
+        killers=(Killer.ABANDONED,),
+    ),
+    Mutant(
+        name="the begun attempt is remembered",
+        file=_TASK,
+        line="return replace(self, rev=self.rev + 1, begun=begun, **changes)",
+        broken="return replace(self, rev=self.rev + 1, **({'begun': begun} if begun else {}), **changes)",
+        why="after a retry the last attempt counts as begun before it is",
+        killers=(Killer.ABANDONED,),
+    ),
+    Mutant(
+        name="an unanswered beginning is not made",
+        file=_ATTEMPTS,
+        line="if result is True or (isinstance(result, AwsUnavailable) and self._may_be_stored(begun)):",
+        broken="if result is True:",
+        why="the task fails as if its process had died, and was never started",
+        killers=(Killer.ABANDONED,),
+    ),
+    Mutant(
         name="attempts without a limit",
         file=_OUTCOME,
-        line="    if task.attempt > action.attempts:\n",
+        line="    if action.is_used_up(task):\n",
         broken="    if False:\n",
         why="a task that kills its process does so for ever",
         killers=(Killer.RUN, Killer.HISTORIES),

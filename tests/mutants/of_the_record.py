@@ -89,8 +89,8 @@ OF_THE_RECORD = (
     Mutant(
         name="a claim leaves the rule counted as armed",
         file=_FILE,
-        line="return replace(record, armed=None, rings_at=None, called_at=None)",
-        broken="return replace(record, called_at=None)",
+        line="return replace(record, armed=None, rings_at=None, called_at=None, late_ring=late_ring)",
+        broken="return replace(record, called_at=None, late_ring=late_ring)",
         why="what rang for the claim does not ring again, though the record says it is set",
         killers=_UNIT,
     ),

@@ -32,7 +32,7 @@ def duebell(
     editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Duebell]:
     """The program `duebell`: arguments in; exit status, stdout and stderr out."""
-    monkeypatch.setattr(at, "editor", lambda: editor)
+    monkeypatch.setattr(at, "editor", lambda **_: editor)
     monkeypatch.setattr(at, "now", clock)
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()

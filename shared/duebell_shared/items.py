@@ -163,7 +163,7 @@ class _ChangedByAttribute(Attribute[str]):
     def get_value(self, value: dict[str, Any]) -> Any:
         return value.get(STRING, "")
 
-    def deserialize(self, value: str) -> str | None:  # type: ignore[override]
+    def deserialize(self, value: str) -> str | None:
         return fit_changed_by(value)
 
 

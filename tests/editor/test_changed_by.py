@@ -1,7 +1,7 @@
 """Who changed a task last: kept on the task, and told in one log line for each change."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -29,7 +29,7 @@ Told = list[dict[str, Any]]
 
 
 @pytest.fixture
-def told(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], Told]]:
+def told(caplog: pytest.LogCaptureFixture) -> Callable[[], Told]:
     """What was logged of changes since it was asked for last."""
     caplog.set_level(logging.INFO, "duebell.editor")
 
@@ -101,8 +101,8 @@ def test_every_change_says_by_whom(scheduler: Scheduler, told: Callable[[], Told
 def test_a_change_by_nobody_known_takes_the_name_away(scheduler: Scheduler, what: str) -> None:
     # Given tasks that anna changed last
     a_queue(scheduler)
-    for key, task in scheduler.store.tasks.items():
-        scheduler.store.tasks[key] = task_of({**item_of(task), "changed_by": {"S": "anna"}})
+    for key, there in scheduler.store.tasks.items():
+        scheduler.store.tasks[key] = task_of({**item_of(there), "changed_by": {"S": "anna"}})
     # When somebody else changes one who does not say who it is, it is not said to be anna
     task: Any = changes(scheduler.editor)[what]()
     assert task.changed_by is None

@@ -135,11 +135,11 @@ class _Stream:
     async def _status_news(self, now: Look) -> list[str]:
         max_age = _STATUS_EVERY if self._status else _BUSY
         before = self._status
-        self._status, self._status_at = await self._readings.get(
+        status, self._status_at = await self._readings.get(
             ("status", now.arming), self._editor.status, max_age=max_age
         )
-        is_new = self._status != before
-        return [_event("status", StatusView.of(self._status).model_dump_json())] if is_new else []
+        self._status = status
+        return [_event("status", StatusView.of(status).model_dump_json())] if status != before else []
 
     def _pause(self) -> float:
         if self._look is None or self._look.busy:

@@ -85,10 +85,11 @@ def test_a_long_path_is_cut(editor: Editor, told: Told) -> None:
 
 def test_it_is_the_same_on_a_port_and_a_stream_is_told_at_its_end(editor: Editor, told: Told) -> None:
     with serving(editor) as url:
-        with pytest.raises(urllib.error.HTTPError):
+        with pytest.raises(urllib.error.HTTPError) as unknown:
             urllib.request.urlopen(f"{url}api/%0a%1b[2J?q=1", timeout=30)
-        stream = urllib.request.urlopen(f"{url}api/changes?id=a", timeout=30)
-        stream.readline()
+        unknown.value.close()
+        with urllib.request.urlopen(f"{url}api/changes?id=a", timeout=30) as stream:
+            stream.readline()
     here = {"method": "GET", "client": "127.0.0.1"}
     assert told() == [
         {**here, "path": "/api/%0a%1b[2J", "status": 404},

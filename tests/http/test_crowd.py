@@ -107,16 +107,19 @@ def test_streams_are_so_many_and_one_that_is_left_makes_room(url: str) -> None:
     second = urllib.request.urlopen(f"{url}api/changes", timeout=30)
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(f"{url}api/changes", timeout=30)
-    assert (refused.value.code, refused.value.headers["retry-after"]) == (503, "30")
-    assert "follow what changes already" in json.load(refused.value)["detail"]
+    with refused.value as answer:
+        assert (answer.code, answer.headers["retry-after"]) == (503, "30")
+        assert "follow what changes already" in json.load(answer)["detail"]
     # All else is answered
-    assert urllib.request.urlopen(f"{url}api/tasks", timeout=30).status == 200
+    with urllib.request.urlopen(f"{url}api/tasks", timeout=30) as other:
+        assert other.status == 200
     # When one goes, another has its place
     first.close()
     for _ in range(1000):
         try:
             third = urllib.request.urlopen(f"{url}api/changes", timeout=30)
-        except urllib.error.HTTPError:
+        except urllib.error.HTTPError as busy:
+            busy.close()
             second.readline()  # what comes from time to time
             continue
         assert third.readline() == b"event: ready\n"

@@ -137,7 +137,8 @@ def test_a_client_that_does_not_read_is_cut_off(editor: Editor, monkeypatch: pyt
         # Then the server ends the connection, and what it had not sent is lost
         assert lost.wait(timeout=30)
         got = len(all_of(client))
-        assert got < count * len(urllib.request.urlopen(f"{url}openapi.json", timeout=30).read())
+        with urllib.request.urlopen(f"{url}openapi.json", timeout=30) as answer:
+            assert got < count * len(answer.read())
 
 
 def test_more_connections_than_there_can_be_are_refused(

@@ -36,6 +36,11 @@ class Killer(Enum):
     SCENARIO = ("-m", "pytest", "tests/test_seed_scenario.py", "tests/test_call_counts.py")
     COSTS = ("-m", "pytest", "tests/test_call_counts.py")
     MEANWHILE = ("-m", "pytest", "tests/poison/test_meanwhile.py")
+    CHANGED_BY = ("-m", "pytest", "tests/editor/test_changed_by.py")
+    CROWD = ("-m", "pytest", "tests/http/test_crowd.py")
+    DEADLINES = ("-m", "pytest", "tests/http/test_deadlines.py")
+    READ_ONLY = ("-m", "pytest", "tests/http/test_read_only.py")
+    STREAMS = ("-m", "pytest", "tests/http/test_shared_streams.py")
     SHAPES = ("-m", "pytest", "tests/shapes", "-k", "due_later or no_time or without_a_zone or years")
 
     @property

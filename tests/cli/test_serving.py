@@ -103,7 +103,12 @@ def test_only_on_this_machine_alone_it_is_this_user_who_changes_things(
     duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch, token: str | None, by: str | None
 ) -> None:
     asked: list[str | None] = []
-    monkeypatch.setattr(at, "editor", lambda *, by: asked.append(by) or editor)
+
+    def editor_by(*, by: str | None) -> Editor:
+        asked.append(by)
+        return editor
+
+    monkeypatch.setattr(at, "editor", editor_by)
     with mock.patch("duebell_editor.http.serve"):
         assert duebell("editor", *(("--token", token) if token else ())).status == 0
     assert asked == [by]

@@ -1,5 +1,6 @@
 """The library that services embed: add tasks to the queue, look at them, change them."""
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal, Self
@@ -20,11 +21,12 @@ from duebell_shared.errors import (
     TaskExists,
     TaskNotFound,
 )
-from duebell_shared.given import check_name
+from duebell_shared.given import check_changed_by, check_name
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
 from duebell_shared.task import Status, Task
 
+from .change_log import log_change, logged
 from .filtering import make_filter
 from .listing import Page, list_tasks
 from .many import AddReport, NewTask, check_all, task_from, write_all
@@ -56,21 +58,36 @@ class Editor:
         *,
         session: boto3.Session | None = None,
         backend: Backend | None = None,
+        changed_by: str | None = None,
     ) -> None:
         """Settings default to the environment's, the session to the AWS SDK's own. Makes no call yet.
 
-        `backend` stands in for both, for tests with a clock of their own.
+        backend     stands in for both, for tests with a clock of their own
+        changed_by  who changes tasks by this editor, 1 to 128 printable characters, kept on each task that it
+                    adds or changes; the settings' if not given
+
+        Raises InvalidTask.
         """
         self._backend = backend or Backend.connect(settings or Settings.from_env(), session)
         self.queue = Queue(self._backend)
         self._store = self._backend.store
         self._armer = self._backend.armer
         self._clock = self._backend.clock
+        self.changed_by = check_changed_by(changed_by) or self._backend.settings.changed_by
 
     @classmethod
     def from_env(cls) -> Self:
         """An editor set up by the `DUEBELL_…` variables and the AWS SDK's own. Raises InvalidSettings."""
         return cls(Settings.from_env())
+
+    def acting_as(self, changed_by: str | None) -> Self:
+        """The same editor for changes by someone else, for one request say: it shares all but that.
+
+        1 to 128 printable characters, or None for unknown. Raises InvalidTask.
+        """
+        other = copy.copy(self)
+        other.changed_by = check_changed_by(changed_by)
+        return other
 
     def add(
         self,
@@ -155,7 +172,10 @@ class Editor:
         if_exists = check_if_exists(if_exists)
         checked = [self._placed(task) for task in check_all(tasks, self._check)]
         stored, report = write_all(
-            checked, self._store.insert_many, lambda taken: settle_all(self.queue, taken, if_exists), progress
+            checked,
+            logged("add", self._store.insert_many),
+            lambda taken: settle_all(self.queue, taken, if_exists),
+            progress,
         )
         there = frozenset(report.there_already)
         refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
@@ -221,7 +241,7 @@ class Editor:
         the one occurrence that it stands at, as long as that does not run, and leaves the others alone.
         Raises TaskNotFound, TaskConflict, InvalidTask, NotArmed.
         """
-        return self._change(id, lambda task: task.moved(due, now=self._clock()), rev)
+        return self._change("move", id, lambda task: task.moved(due, now=self._clock()), rev)
 
     def update(
         self,
@@ -263,7 +283,7 @@ class Editor:
             expires_after=expires_after,
         )
         update.check()
-        return self._change(id, lambda task: update.of(task, now=self._clock()), rev)
+        return self._change("update", id, lambda task: update.of(task, now=self._clock()), rev)
 
     def cancel(self, id: str, *, rev: int | None = None) -> Task:
         """Never run this task; it is kept as history. A failed task too, which settles it.
@@ -272,11 +292,13 @@ class Editor:
         Raises TaskNotFound, TaskConflict.
         """
         retention = self._backend.settings.retention
-        return self._change(id, lambda task: task.cancelled(now=self._clock(), retention=retention), rev)
+        return self._change(
+            "cancel", id, lambda task: task.cancelled(now=self._clock(), retention=retention), rev
+        )
 
     def pause(self, id: str, *, rev: int | None = None) -> Task:
         """Take a scheduled task out of the queue until it is resumed. Raises TaskNotFound, TaskConflict."""
-        return self._change(id, Task.paused, rev)
+        return self._change("pause", id, Task.paused, rev)
 
     def resume(self, id: str, *, rev: int | None = None) -> Task:
         """Put a paused task back; it runs at once if its due date has passed.
@@ -284,7 +306,7 @@ class Editor:
         Of a recurring task's occurrences that passed meanwhile, its policy on missed ones disposes.
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
-        return self._change(id, lambda task: task.resumed(now=self._clock()), rev)
+        return self._change("resume", id, lambda task: task.resumed(now=self._clock()), rev)
 
     def run_now(self, id: str, *, rev: int | None = None) -> Task:
         """Run a recurring task once more, now, beside its schedule, which goes on undisturbed.
@@ -292,14 +314,14 @@ class Editor:
         A scheduled task that runs once is run now instead of when it is due.
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
-        return self._change(id, lambda task: task.run_extra(now=self._clock()), rev)
+        return self._change("run_now", id, lambda task: task.run_extra(now=self._clock()), rev)
 
     def retry(self, id: str, *, rev: int | None = None) -> Task:
         """Run a failed or expired task again, now, with all attempts to come.
 
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
-        return self._change(id, lambda task: task.retried(now=self._clock()), rev)
+        return self._change("retry", id, lambda task: task.retried(now=self._clock()), rev)
 
     def status(self, *, thorough: bool = False) -> SchedulerStatus:
         """How the scheduler stands, and what is wrong with it, if anything.
@@ -331,7 +353,7 @@ class Editor:
         done = 0
         report = ImportReport(written=0, there=0)
         for chunk in read_chunks(lines, self.queue.lanes):
-            part, waiting = write_chunk(chunk, self._store.insert_many)
+            part, waiting = write_chunk(chunk, logged("import", self._store.insert_many))
             self._arm_added(waiting)
             report = report + part
             done += len(chunk)
@@ -343,10 +365,11 @@ class Editor:
         return msgspec.structs.replace(task, lane=self.queue.lane_of(task.id))
 
     def _check(self, given: NewTask) -> Task:
-        return task_from(given, self._clock())
+        return msgspec.structs.replace(task_from(given, self._clock()), changed_by=self.changed_by)
 
     def _add(self, new: Task, if_exists: IfExists, rev: int | None) -> Task:
         if self._store.insert(new):
+            log_change("add", None, new)
             self._arm_added([new])
             return new
         try:
@@ -358,18 +381,23 @@ class Editor:
         self._arm([task])
         return task
 
-    def _change(self, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
+    def _change(self, what: str, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read, change and write on condition of the rev that was read: `rev`, if one is expected."""
         for _ in range(TRIES):
             task = self.get(id)
             try:
                 if rev is not None and task.rev != rev:
                     raise TaskChanged(id, expected=rev, rev=task.rev)
-                changed = change(task)
+                wanted = change(task)
             except TaskConflict:
-                self._arm([task])  # an earlier call may have made the change, and not been answered
+                self._arm([task])  # an earlier call may have made it, and not been answered
                 raise
-            if changed is task or self._store.save(task, changed):
+            if wanted is task:
+                self._arm([task])
+                return task
+            changed = msgspec.structs.replace(wanted, changed_by=self.changed_by)
+            if self._store.save(task, changed):
+                log_change(what, task, changed)
                 # Whether or not this call changed the time: an earlier one may have, and not armed.
                 self._arm([changed])
                 return changed

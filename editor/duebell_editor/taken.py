@@ -8,6 +8,7 @@ import msgspec
 from duebell_shared.errors import DuebellError, InvalidTask, TaskChanged, TaskConflict, TaskExists
 from duebell_shared.task import Task
 
+from .change_log import log_change
 from .reading import Queue
 
 __all__ = ["TRIES", "IfExists", "check_if_exists", "kept_changing", "settle", "settle_all"]
@@ -48,8 +49,10 @@ def settle(queue: Queue, task: Task, if_exists: IfExists, *, rev: int | None = N
         if there:
             replacement = msgspec.structs.replace(task, rev=there.rev + 1)
             if queue.store.save(there, replacement):
+                log_change("replace", there, replacement)
                 return replacement
         elif queue.store.insert(task):
+            log_change("add", None, task)
             return task
     raise kept_changing(task.id)
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from duebell_shared.errors import DuebellError, InvalidTask
-from duebell_shared.given import check_name
+from duebell_shared.given import check_changed_by, check_name
 from duebell_shared.lanes import lane_of
 from duebell_shared.task import Status, Task
 
@@ -82,6 +82,7 @@ def _read(number: int, line: bytes | str, lanes: int) -> Task:
         if task.recurrence:
             task.recurrence.schedule.check()
         lane = lane_of(check_name("id", task.id), lanes)
+        check_changed_by(task.changed_by)
     except (msgspec.MsgspecError, InvalidTask) as error:
         raise InvalidTask(f"line {number}", f"is no task that was exported: {error}") from None
     status = Status.SCHEDULED if task.status is Status.RUNNING else task.status

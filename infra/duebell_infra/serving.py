@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from duebell_editor import Editor
+from duebell_editor.caller import caller
 from duebell_shared.settings import Precision
 
 from .ending import Ended, ended_by_signal
@@ -69,7 +70,7 @@ def serve(service: LocalService, *, say: Callable[[str], None]) -> None:
             warnings.filterwarnings(
                 "ignore", message="coroutine .* was never awaited", category=RuntimeWarning
             )
-            editor = Editor(stack.settings, session=stack.session)
+            editor = Editor(stack.settings, session=stack.session, changed_by=caller("http"))
             if service.actions:
                 (service.state / _ACTIONS).write_text(service.actions, encoding="utf-8")
             serve_editor(

@@ -255,13 +255,8 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         left = {number: replace(lane, due=soonest) for number, lane in unowned.items() if number not in mine}
         claimed = {number: Lane(owner=owner, until=until) for number in mine}
         record = self._with({**left, **claimed})
-        return replace(
-            record,
-            armed=None,
-            rings_at=None,
-            called_at=None,
-            late_ring=self._late_ring(now) or self.late_ring,
-        )
+        late_ring = self._late_ring(now) or self.late_ring
+        return replace(record, armed=None, rings_at=None, called_at=None, late_ring=late_ring)
 
     def renewed(self, owner: str, *, until: datetime) -> Self:
         """The lanes that `owner` holds, held until then."""

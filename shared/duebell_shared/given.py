@@ -5,9 +5,20 @@ from datetime import UTC, datetime, timedelta
 from .errors import InvalidTask
 from .instants import LATEST, MILLISECOND, to_utc
 
-__all__ = ["check_due", "check_expiry", "check_name", "check_spread", "check_whole_number"]
+__all__ = [
+    "check_changed_by",
+    "check_due",
+    "check_expiry",
+    "check_name",
+    "check_spread",
+    "check_whole_number",
+    "fit_changed_by",
+]
 
 MAX_NAME = 256
+
+#: Characters of who changed a task.
+_MAX_CHANGED_BY = 128
 
 #: The widest window that occurrences can be spread over.
 _MAX_SPREAD = timedelta(days=1)
@@ -26,6 +37,25 @@ def check_name(field: str, name: object) -> str:
         odd = next(character for character in name if not character.isprintable())
         raise InvalidTask(field, f"{name!r} has {odd!r} in it: only printable characters are allowed")
     return name
+
+
+def check_changed_by(given: object) -> str | None:
+    """Who changes tasks: 1 to 128 printable characters, or None for unknown. Raises InvalidTask."""
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise InvalidTask("changed_by", f"must be text, not {type(given).__name__}")
+    if not 1 <= len(given) <= _MAX_CHANGED_BY:
+        raise InvalidTask("changed_by", f"must be 1 to {_MAX_CHANGED_BY} characters, not {len(given)}")
+    if not given.isprintable():
+        raise InvalidTask("changed_by", "has a control character in it: only printable ones are allowed")
+    return given
+
+
+def fit_changed_by(name: str) -> str | None:
+    """`name` made fit to be a `changed_by`: one that nobody typed for us, of an account or a login."""
+    fit = "".join(character if character.isprintable() else "?" for character in name.strip())
+    return f"{fit[: _MAX_CHANGED_BY - 1]}…" if len(fit) > _MAX_CHANGED_BY else fit or None
 
 
 def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:

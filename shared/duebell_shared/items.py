@@ -13,6 +13,7 @@ from pynamodb.models import Model
 
 from .errors import InvalidSchedule, UnreadableTask
 from .failure import FailedAttempt, Failure
+from .given import fit_changed_by
 from .instants import MILLISECOND, parse, render
 from .recurrence import Occurrence, Recurrence
 from .status import Status
@@ -154,6 +155,18 @@ class _OccurrencesAttribute(_HistoryAttribute[Occurrence]):
     past = Occurrence
 
 
+class _ChangedByAttribute(Attribute[str]):
+    """Who changed the task last: it only tells, and the task is as good as ever when it cannot be read."""
+
+    attr_type = STRING
+
+    def get_value(self, value: dict[str, Any]) -> Any:
+        return value.get(STRING, "")
+
+    def deserialize(self, value: str) -> str | None:
+        return fit_changed_by(value)
+
+
 class DueIndex(LocalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
     """The tasks of a lane that wait or run, by when they shall be looked at."""
 
@@ -192,6 +205,7 @@ class TaskItem(Model):
     expires_after = _DurationAttribute(null=True)
     recurrence = _RecurrenceAttribute(null=True)
     occurrences = _OccurrencesAttribute(null=True)
+    changed_by = _ChangedByAttribute(null=True)
 
     @classmethod
     def from_raw_data(cls, data: dict[str, Any]) -> Self:

@@ -9,7 +9,8 @@ from typing import Self
 import msgspec
 
 from .arming import HEAD_START
-from .errors import InvalidSettings
+from .errors import InvalidSettings, InvalidTask
+from .given import check_changed_by
 
 __all__ = ["MAX_LANES", "Precision", "Settings"]
 
@@ -41,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                can ring; without one, that waits for the rule (`DUEBELL_FUNCTION`)
     max_runs   how many runs share what one cannot do in time, 1 to 16; a run that is one of them needs
                `function` to start the others (`DUEBELL_MAX_RUNS`)
+    changed_by what an editor says of who changes tasks, 1 to 128 printable characters (`DUEBELL_CHANGED_BY`)
     """
 
     table: str = "duebell"
@@ -51,6 +53,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     precision: Precision = Precision.MINUTE
     function: str | None = None
     max_runs: int = 4
+    changed_by: str | None = None
 
     def __post_init__(self) -> None:
         if not self.table:
@@ -63,6 +66,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidSettings("DUEBELL_RETENTION_DAYS", f"must be 1 to {MAX_RETENTION.days}")
         if not 1 <= self.max_runs <= MAX_LANES:
             raise InvalidSettings("DUEBELL_MAX_RUNS", f"must be 1 to {MAX_LANES}, not {self.max_runs}")
+        try:
+            check_changed_by(self.changed_by)
+        except InvalidTask as error:
+            raise InvalidSettings("DUEBELL_CHANGED_BY", error.reason) from None
 
     @property
     def head_start(self) -> timedelta:
@@ -81,6 +88,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             precision=_precision(environ, "DUEBELL_PRECISION"),
             function=environ.get("DUEBELL_FUNCTION") or None,
             max_runs=_whole_number(environ, "DUEBELL_MAX_RUNS", 4),
+            changed_by=environ.get("DUEBELL_CHANGED_BY") or None,
         )
 
 

@@ -58,6 +58,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failures     the failed attempts of the occurrence that was tried last, and of those that wait aside to be
                  retried; the last ten, the latest at the end. None of those before a move or a retry
     expires_at   when its history is deleted (by DynamoDB, within days of it)
+    changed_by   who added it or changed it last, by an editor; None if unknown. Runs leave it as it is
 
     spread         it is looked at up to so much after it is due, always the same for the same id
     expires_after  when it cannot be started within so much of its time, it expires instead of running late
@@ -88,6 +89,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     expires_after: timedelta | None = None
     recurrence: Recurrence | None = None
     occurrences: tuple[Occurrence, ...] = ()
+    changed_by: str | None = None
 
     @cached_property
     def payload(self) -> Any:

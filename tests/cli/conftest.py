@@ -1,6 +1,7 @@
 """Fixtures for the command line's tests: the program over the library on moto."""
 
 import io
+import logging
 import os
 import sys
 import time
@@ -32,7 +33,7 @@ def duebell(
     editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Duebell]:
     """The program `duebell`: arguments in; exit status, stdout and stderr out."""
-    monkeypatch.setattr(at, "editor", lambda: editor)
+    monkeypatch.setattr(at, "editor", lambda **_: editor)
     monkeypatch.setattr(at, "now", clock)
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
@@ -51,6 +52,10 @@ def duebell(
         assert isinstance(raised.value.code, int)
         return Outcome(raised.value.code, *capsys.readouterr())
 
+    loggers = [logging.getLogger(f"duebell.{name}") for name in ("http", "editor")]
+    before = [(logger.handlers, logger.level, logger.propagate) for logger in loggers]
     yield run_it
+    for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
+        logger.handlers, logger.level, logger.propagate = handlers, level, propagate
     monkeypatch.undo()
     time.tzset()

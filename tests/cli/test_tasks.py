@@ -277,8 +277,14 @@ def test_the_editor_is_served_on_a_port(duebell: Duebell, editor: Editor) -> Non
         serve.side_effect = lambda _, *, port, started, **__: started(f"http://127.0.0.1:{port}/")
         outcome = duebell("editor", "--port", "8200")
     assert serve.call_args.args == (editor,)
-    given = {name: serve.call_args.kwargs[name] for name in ("host", "token", "allowed_hosts")}
-    assert given == {"host": "127.0.0.1", "token": None, "allowed_hosts": ()}
+    given = {name: value for name, value in serve.call_args.kwargs.items() if name not in {"port", "started"}}
+    assert given == {
+        "host": "127.0.0.1",
+        "token": None,
+        "allowed_hosts": (),
+        "read_only": False,
+        "identity_header": None,
+    }
     assert outcome == (0, "duebell is at http://127.0.0.1:8200/ (Ctrl-C ends it)\n", "")
 
 

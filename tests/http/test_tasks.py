@@ -72,6 +72,7 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "expires_at": None,
         "lane": editor.get("a b/c").lane,
         "rev": 1,
+        "changed_by": "http",
     }
     assert editor.status().rings_at == datetime(2026, 12, 31, tzinfo=UTC)
 

@@ -52,6 +52,7 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.list(status=["done", "failed"])
     editor.move("a", due=HOUR / 2)
     editor.update("a", payload=1)
+    editor.acting_as("anna").update("a", payload=2)
     editor.pause("a")
     editor.resume("a")
     editor.run_now("r")

@@ -7,6 +7,7 @@ from .of_direct_calls import OF_DIRECT_CALLS
 from .of_precision import OF_PRECISION
 from .of_sharing import OF_SHARING
 from .of_the_guard import OF_THE_GUARD
+from .of_the_http_editor import OF_THE_HTTP_EDITOR
 from .of_the_queue import OF_THE_QUEUE
 from .of_the_record import OF_THE_RECORD
 from .of_time import OF_TIME
@@ -25,4 +26,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_THE_GUARD,
     *OF_VERIFYING,
     *OF_TIME,
+    *OF_THE_HTTP_EDITOR,
 )

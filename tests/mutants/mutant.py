@@ -45,6 +45,11 @@ class Killer(Enum):
     BUILT_IN = ("-m", "pytest", "tests/worker/test_built_in.py")
     ZONES = ("-m", "pytest", "tests/schedule/test_zones.py", "tests/worker/test_time_zones.py")
     BOUNDS = ("-m", "pytest", "tests/schedule/test_bounds.py", "tests/schedule/test_invalid_schedules.py")
+    CHANGED_BY = ("-m", "pytest", "tests/editor/test_changed_by.py")
+    CROWD = ("-m", "pytest", "tests/http/test_crowd.py")
+    DEADLINES = ("-m", "pytest", "tests/http/test_deadlines.py")
+    READ_ONLY = ("-m", "pytest", "tests/http/test_read_only.py")
+    STREAMS = ("-m", "pytest", "tests/http/test_shared_streams.py")
     SHAPES = ("-m", "pytest", "tests/shapes", "-k", "due_later or no_time or without_a_zone or years")
 
     @property

@@ -210,7 +210,7 @@ OF_ARMING = (
         file="editor/duebell_editor/relane.py",
         line="    backend.armer.change(mark)\n",
         broken="    me = backend.armer.read().relaner\n",
-        why="a task that is written when the queue was found empty is in a lane where nobody looks for its id",
+        why="a task written when the queue was found empty is in a lane where nobody looks for its id",
         killers=(Killer.REPEATING,),
     ),
     Mutant(
@@ -224,7 +224,7 @@ OF_ARMING = (
     Mutant(
         name="not armed for a change that was made and never answered",
         file=_EDITOR,
-        line="                self._arm([task])  # an earlier call may have made the change, and not been answered\n",
+        line="                self._arm([task])  # an earlier call may have made it, and not been answered\n",
         broken="",
         why="the change is refused when it is repeated, and the rule stays at the later time",
         killers=(Killer.CHANGED,),

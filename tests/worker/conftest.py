@@ -7,8 +7,8 @@ import pytest
 
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
+from duebell_shared.log_lines import _JsonLines
 from duebell_worker import Worker
-from duebell_worker.log import _JsonLines
 from tests.support import Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log

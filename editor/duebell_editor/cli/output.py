@@ -123,6 +123,7 @@ def show_task(task: Task, now: datetime) -> None:
         "next look": when(task.queued, now),
         "attempt": str(task.attempt),
         "created": when(task.created_at, now),
+        "changed by": Text(plain(task.changed_by or "-")),
         "started": when(task.started_at, now),
         "finished": when(task.finished_at, now),
         "lateness": "-" if task.lateness_ms is None else f"{task.lateness_ms / 1000:,.3f} s",

@@ -21,9 +21,19 @@ _LOG = logging.getLogger("duebell")
 
 def say_more() -> None:
     """Tell on stderr what is behind an error, and each call to AWS that is tried again."""
-    logging.basicConfig(format="%(name)s: %(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Said("%(name)s: %(message)s"))
+    logging.basicConfig(handlers=[handler])
     _LOG.setLevel(logging.DEBUG)
     logging.getLogger("botocore.retries").setLevel(logging.DEBUG)
+
+
+class _Said(logging.Formatter):
+    """What a logger said, and the fields of a structured line behind it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = getattr(record, "fields", {})
+        return " ".join([super().format(record), *(f"{name}={value}" for name, value in fields.items())])
 
 
 def run(app: typer.Typer) -> NoReturn:

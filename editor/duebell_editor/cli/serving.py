@@ -1,11 +1,13 @@
 """`duebell editor`: the HTTP editor, from the command line."""
 
+import logging
 from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from duebell_shared.errors import DuebellError
+from duebell_shared.log_lines import to_stdout
 
 from . import at
 
@@ -35,15 +37,42 @@ def editor(
         list[str] | None,
         typer.Option(metavar="NAME", help="Another name it answers to, such as a proxy's; may be repeated."),
     ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Show the queue only: whoever comes can change nothing.")
+    ] = False,
+    identity_header: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Header in which the proxy before it names the visitor, such as X-Forwarded-User: kept on "
+            "what they change. Only where nobody gets past the proxy.",
+        ),
+    ] = None,
+    access_log: Annotated[
+        bool | None,
+        typer.Option(help="A line of JSON for each request and each change. [on with a token]"),
+    ] = None,
 ) -> None:
     """Serve the HTTP editor and its page, until Ctrl-C; on this machine only, unless told otherwise."""
     serve = _http_serve()
+    is_logged = token is not None if access_log is None else access_log
+    if is_logged:
+        to_stdout(*map(logging.getLogger, ("duebell.http", "duebell.editor")), with_time=True)
 
     def started(url: str) -> None:
         asking = "" if token is None else ", and asks for the token"
         print(f"duebell is at {url}{asking} (Ctrl-C ends it)", flush=True)
 
-    serve(at.editor(), host=host, port=port, token=token, allowed_hosts=allowed_host or (), started=started)
+    serve(
+        at.editor(by="http" if token is None else None),  # without one only this machine's users come
+        host=host,
+        port=port,
+        token=token,
+        allowed_hosts=allowed_host or (),
+        read_only=read_only,
+        identity_header=identity_header,
+        started=started,
+    )
 
 
 def _http_serve() -> Callable[..., None]:

@@ -55,19 +55,23 @@ _MISSING = {"field": "action", "reason": "is missing"}
 
 _KNOWN = {
     400: _Known(
-        "The body is not JSON",
+        "The body is not JSON, or the visitor is named twice",
         "the body is not JSON as it is taken here: the name 'due' is twice in one object",
     ),
     401: _Known(
         "The token is missing or wrong", "this server wants its token: Authorization: Bearer <token>"
     ),
-    403: _Known("Another site's request, or another server's", "this request comes from another site"),
+    403: _Known(
+        "Another site's request, or another server's; or a change, where the server is read-only",
+        "this request comes from another site",
+    ),
     404: _Known(
         "There is no such task",
         "there is no task 'sale-42' (finished tasks are forgotten after the retention time)",
         "urn:duebell:task-not-found",
         {"id": "sale-42"},
     ),
+    408: _Known("The body did not come in time", "the body must come within 30 seconds"),
     409: _Known(
         "The task's status does not allow it, or the id is taken",
         "cannot pause task 'sale-42': it is done, and this needs it scheduled",
@@ -95,8 +99,8 @@ _KNOWN = {
     ),
     502: _Known("AWS refused", "DynamoDB, table 'duebell': AccessDenied", "urn:duebell:aws-refused"),
     503: _Known(
-        "AWS does not answer, or nothing is deployed, or the rule could not be confirmed; Retry-After says "
-        "when to ask again, where that may help",
+        "AWS does not answer, nothing is deployed, the rule could not be confirmed, or too many requests are "
+        "at work. Retry-After says when to ask again, where that may help",
         "the task is stored, but the rule could not be confirmed",
         "urn:duebell:not-armed",
         {"stored": True, "id": "sale-42"},
@@ -104,7 +108,7 @@ _KNOWN = {
 }
 
 #: What every request may come to: a body can be sent with any.
-_ALWAYS = (401, 403, 413, 415, 500)
+_ALWAYS = (400, 401, 403, 408, 413, 415, 500, 503)
 
 #: What comes of asking AWS.
 AWS = (502, 503)

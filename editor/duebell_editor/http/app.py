@@ -6,19 +6,24 @@ from importlib.metadata import version
 from pathlib import Path
 
 from fastapi import FastAPI
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
 from duebell_editor import Editor
 
+from .access_log import AccessLog
+from .callers import Callers, check_identity_header
+from .crowd import Crowd
 from .description import describe
 from .guard import Guard, check_access
 from .head import Head
 from .headers import Headers
 from .limits import Limits
 from .problems import handle_problems
+from .read_only import ReadOnly
 from .routes import api
+from .shared_readings import SharedReadings
 
 __all__ = ["create_app"]
 
@@ -28,24 +33,39 @@ _DESCRIPTION = (
     "HEAD is answered wherever GET is, but for the stream."
 )
 
+_READ_ONLY = " This server is read-only: requests that would change something are answered with 403."
+
 _PAGE = Path(__file__).parent / "page"
 
 
-def create_app(editor: Editor, *, allowed_hosts: Iterable[str] = (), token: str | None = None) -> FastAPI:
+def create_app(
+    editor: Editor,
+    *,
+    allowed_hosts: Iterable[str] = (),
+    token: str | None = None,
+    read_only: bool = False,
+    identity_header: str | None = None,
+) -> FastAPI:
     """The page at `/`, JSON under `/api`, the API's description at `/docs`, over this editor.
 
     Whoever reaches it, and has the token if there is one, may do what the editor may. So it answers only to
     requests that were addressed to 127.0.0.1, localhost, [::1] or one of `allowed_hosts` (names without a
     port; `*` for any, which takes a token).
 
-    In a server of your own, end open streams with it: uvicorn's `timeout_graceful_shutdown`. Raises
-    InvalidSettings.
+    read_only        show the queue only: what would change something is answered with 403
+    identity_header  header in which a proxy with a login names the visitor, such as X-Forwarded-User: it is
+                     kept on a task as `changed_by`. Only for a server that is reached through that proxy
+
+    Requests are logged to `duebell.http`, changes to `duebell.editor`, both at INFO.
+    In a server of your own, end open streams with it: uvicorn's `timeout_graceful_shutdown`; and have it, or
+    a proxy before it, cut off clients that are too slow with their headers. Raises InvalidSettings.
     """
     allowed_hosts = frozenset(allowed_hosts)
     check_access(allowed_hosts=allowed_hosts, token=token)
+    check_identity_header(identity_header)
     app = FastAPI(
         title="duebell",
-        description=_DESCRIPTION,
+        description=_DESCRIPTION + _READ_ONLY * read_only,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -54,18 +74,28 @@ def create_app(editor: Editor, *, allowed_hosts: Iterable[str] = (), token: str 
     )
     app.state.editor = editor
     app.state.ending = threading.Event()  # set when the server ends, so that streams do
-    app.add_middleware(Limits)
+    app.state.readings = SharedReadings()
+    app.add_middleware(Limits)  # the innermost: the others come before it
+    app.add_middleware(Crowd)
+    if read_only:
+        app.add_middleware(ReadOnly)
+    app.add_middleware(Callers, header=identity_header)
     app.add_middleware(Guard, allowed_hosts=allowed_hosts, token=token)
     app.add_middleware(Headers)
     app.add_middleware(Head)
+    app.add_middleware(AccessLog, token=token)
     handle_problems(app)
     app.include_router(api)
     describe(app, with_token=token is not None)
     app.mount("/static", StaticFiles(directory=_PAGE))
 
+    index = (_PAGE / "index.html").read_text(encoding="utf-8")
+    if read_only:
+        index = index.replace("<html ", "<html data-read-only ", 1)
+
     @app.get("/", include_in_schema=False)
-    def page() -> FileResponse:
-        return FileResponse(_PAGE / "index.html")
+    def page() -> HTMLResponse:
+        return HTMLResponse(index)
 
     @app.get("/docs", include_in_schema=False)
     def docs() -> FileResponse:

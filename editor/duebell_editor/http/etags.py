@@ -12,6 +12,7 @@ from duebell_editor import Editor, TaskChanged
 from duebell_editor.reading import Queue
 from duebell_shared.errors import InvalidQuery
 
+from .callers import acting_for
 from .views import TaskView
 
 __all__ = ["Expected", "ItsEditor", "ItsQueue", "Replaced", "is_known", "tagged"]
@@ -21,8 +22,7 @@ _ANY = "*"
 
 
 def _editor(request: Request) -> Editor:
-    editor: Editor = request.app.state.editor
-    return editor
+    return acting_for(request.scope, request.app.state.editor)
 
 
 ItsEditor = Annotated[Editor, Depends(_editor)]

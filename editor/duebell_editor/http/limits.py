@@ -1,4 +1,7 @@
-"""No body longer than any task can need is read."""
+"""No body longer than any task can need is read, and none that is too long in coming."""
+
+import asyncio
+from contextlib import AbstractAsyncContextManager, nullcontext
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
@@ -6,19 +9,25 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .problems import problem
 
-__all__ = ["MAX_BODY", "Limits"]
+__all__ = ["BODY_SECONDS", "MAX_BODY", "Limits"]
 
 #: A payload is 350 KB at most, and may be thrice that when written with `\u` escapes.
 MAX_BODY = 2 * 1024 * 1024
 
+#: Seconds in which all of a body must have come.
+BODY_SECONDS = 30.0
+
 _TOO_LONG = f"the body must be {MAX_BODY // 1024 // 1024} MB at most"
+
+_TOO_SLOW = f"the body must come within {BODY_SECONDS:.0f} seconds"
 
 
 class Limits:
-    """Refuses, as ASGI middleware, a body that is too long: by what it announces, or as it comes."""
+    """Refuses, as ASGI middleware, a body that announces to be too long, is so, or comes too slowly."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, seconds: float = BODY_SECONDS) -> None:
         self._app = app
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer it with a problem document."""
@@ -29,14 +38,41 @@ class Limits:
         if announced.isdecimal() and int(announced[:20]) > MAX_BODY:
             await problem(413, _TOO_LONG)(scope, receive, send)
             return
-        length = 0
+        body = _Body(receive, until=asyncio.get_running_loop().time() + self._seconds)
 
-        async def receive_some() -> Message:
-            nonlocal length
-            message = await receive()
-            length += len(message.get("body", b""))
-            if length > MAX_BODY:
-                raise HTTPException(413, _TOO_LONG)
-            return message
+        async def send_and_note(message: Message) -> None:
+            body.is_answered = True
+            await send(message)
 
-        await self._app(scope, receive_some, send)
+        await self._app(scope, body.receive, send_and_note)
+
+
+class _Body:
+    """The body of one request as it comes."""
+
+    def __init__(self, receive: Receive, *, until: float) -> None:
+        self._receive = receive
+        self._until = until
+        self._length = 0
+        self._is_whole = False
+        self.is_answered = False
+
+    async def receive(self) -> Message:
+        """What comes next; raises HTTPException for what is too much or too slow, unless it is answered."""
+        try:
+            async with self._deadline():
+                message = await self._receive()
+        except TimeoutError:
+            return self._refused(408, _TOO_SLOW)
+        self._is_whole = not message.get("more_body", False)
+        self._length += len(message.get("body", b""))
+        return self._refused(413, _TOO_LONG) if self._length > MAX_BODY else message
+
+    def _deadline(self) -> AbstractAsyncContextManager[object]:
+        """None when all has come: then it is waited for the client to go away."""
+        return nullcontext() if self._is_whole else asyncio.timeout_at(self._until)
+
+    def _refused(self, status: int, why: str) -> Message:
+        if not self.is_answered:
+            raise HTTPException(status, why)
+        return {"type": "http.disconnect"}

@@ -16,6 +16,7 @@ from duebell_editor import Editor
 from duebell_shared.errors import DuebellError, InvalidSettings
 
 from .app import create_app
+from .deadlines import Deadlines
 from .guard import ANY_HOST
 
 __all__ = ["serve"]
@@ -35,22 +36,29 @@ def serve(
     *,
     token: str | None = None,
     allowed_hosts: Iterable[str] = (),
+    read_only: bool = False,
+    identity_header: str | None = None,
     started: Callable[[str], None] = lambda url: None,
 ) -> None:
     """Serve the HTTP editor until the process is told to end; `started` is called with its URL.
 
-    host           an address of this machine. One that others can reach needs a token
-    port           0 takes any free one
-    token          what every request to the API must carry, 16 characters or more
-    allowed_hosts  other names that it answers to, such as a reverse proxy's
+    host             an address of this machine. One that others can reach needs a token
+    port             0 takes any free one
+    token            what every request to the API must carry, 16 characters or more
+    allowed_hosts    other names that it answers to, such as a reverse proxy's
+    read_only        show the queue only: what would change something is answered with 403
+    identity_header  header in which a proxy with a login names the visitor: see create_app
 
-    Raises InvalidSettings for what cannot be right, DuebellError when the port cannot be had.
+    Clients that are too slow are cut off. Raises InvalidSettings for what cannot be right, DuebellError when
+    the port cannot be had.
     """
     address = _address(host)
     _check_address(address, token)
     authority = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004
     names = [*allowed_hosts, ANY_HOST if address.is_unspecified else authority]
-    app = create_app(editor, allowed_hosts=names, token=token)
+    app = create_app(
+        editor, allowed_hosts=names, token=token, read_only=read_only, identity_header=identity_header
+    )
     with _listen(address, port) as listener:
         started(f"http://{authority}:{listener.getsockname()[1]}/")
         _Server(_config(app), app).run(sockets=[listener])
@@ -87,6 +95,8 @@ class _Server(uvicorn.Server):
 def _config(app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=Deadlines,
+        ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -105,6 +105,7 @@ _EXAMPLE: JsonDict = {
     "expires_at": None,
     "lane": 3,
     "rev": 1,
+    "changed_by": "anna@example.org",
     "spread": 0.0,
     "expires_after": None,
     "recurrence": None,
@@ -137,6 +138,7 @@ class TaskView(BaseModel):
     expires_at: Instant | None = Field(description="When its history is deleted")
     lane: int
     rev: int = Field(description="Counts the changes; the ETag")
+    changed_by: str | None = Field(description="Who added or changed it last; null if unknown. Never a run")
     spread: Seconds = Field(description="It is looked at up to so many seconds after it is due")
     expires_after: Seconds | None = Field(description="It is not run when it is that many seconds late")
     recurrence: RecurrenceView | None = Field(description="How it recurs; null if it runs once")

@@ -5,14 +5,16 @@ import json
 import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from functools import partial
 from typing import Annotated
 
-from anyio import to_thread
+import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
 from duebell_editor import Editor, SchedulerStatus
 from duebell_editor.changes import Look, Watched, look
+from duebell_editor.reading import Queue
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER, utc_now
 
@@ -21,6 +23,7 @@ from ..asks import Watching
 from ..bodies import JsonRoute
 from ..etags import ItsEditor
 from ..reports import StatusView
+from ..shared_readings import SharedReadings
 
 __all__ = ["router"]
 
@@ -68,41 +71,57 @@ async def stream_changes(
     begins with `ready` and `status`, and what was looked at before is to be read again; `Last-Event-ID` means
     nothing here.
     """
-    watched = Watched(after=watching.after, before=watching.before or NEVER, ids=tuple(watching.id))
-    stream = _Stream(editor, watched)
+    # What is before now is looked at anyway: viewers who look from now on look at the same.
+    after = watching.after if watching.after and watching.after > utc_now() else None
+    watched = Watched(after=after, before=watching.before or NEVER, ids=tuple(dict.fromkeys(watching.id)))
+    stream = _Stream(editor, watched, request.app.state.readings)
     return StreamingResponse(stream.events(request), media_type="text/event-stream")
 
 
 class _Stream:
-    """What one connection has been told."""
+    """What one connection has been told. What is read for it is shared with the others."""
 
-    def __init__(self, editor: Editor, watched: Watched) -> None:
+    def __init__(self, editor: Editor, watched: Watched, readings: SharedReadings) -> None:
         self._editor = editor
         self._watched = watched
+        self._readings = readings
         self._look: Look | None = None
+        self._looked_at = 0.0
         self._status: SchedulerStatus | None = None
         self._status_at = 0.0
 
     async def events(self, request: Request) -> AsyncIterator[str]:
         ending = request.app.state.ending
         while not ending.is_set():
+            self._looked_at = time.monotonic()
             try:
-                before, self._look = (
-                    self._look,
-                    await to_thread.run_sync(look, self._editor.queue, self._watched),
-                )
+                before, self._look = self._look, await self._look_again()
                 for event in self._seen(before, self._look):
                     yield event
                 if self._is_status_due(before, self._look):
-                    for event in await to_thread.run_sync(self._status_news):
+                    for event in await self._status_news(self._look):
                         yield event
             except DuebellError as error:
                 self._look = None  # what was told before it may be old: it begins anew
                 yield _event("problem", json.dumps({"detail": str(error)}))
             yield ": still here\n\n"
-            until = time.monotonic() + self._pause()
+            until = self._looked_at + self._pause()
             while time.monotonic() < until and not ending.is_set():
                 await asyncio.sleep(_STEP)
+
+    async def _look_again(self) -> Look:
+        """How things stand. At first as another stream has just seen them: what came since is told then."""
+        queue, max_age = self._editor.queue, self._pause()
+        stretch = msgspec.structs.replace(self._watched, ids=())
+        seen = await self._readings.get(
+            (stretch.after, stretch.before), lambda: look(queue, stretch), max_age=max_age
+        )
+        self._looked_at = seen.at
+        revs = [
+            (await self._readings.get(id, partial(_rev, queue, id), max_age=max_age)).value
+            for id in self._watched.ids
+        ]
+        return msgspec.structs.replace(seen.value, revs=tuple(revs))
 
     def _seen(self, before: Look | None, now: Look) -> list[str]:
         if before is None:
@@ -113,17 +132,25 @@ class _Stream:
         is_stale = time.monotonic() - self._status_at > _STATUS_EVERY
         return before is None or before.arming != now.arming or is_stale
 
-    def _status_news(self) -> list[str]:
-        before, self._status = self._status, self._editor.status()
-        self._status_at = time.monotonic()
-        is_new = self._status != before
-        return [_event("status", StatusView.of(self._status).model_dump_json())] if is_new else []
+    async def _status_news(self, now: Look) -> list[str]:
+        max_age = _STATUS_EVERY if self._status else _BUSY
+        before = self._status
+        status, self._status_at = await self._readings.get(
+            ("status", now.arming), self._editor.status, max_age=max_age
+        )
+        self._status = status
+        return [_event("status", StatusView.of(status).model_dump_json())] if status != before else []
 
     def _pause(self) -> float:
         if self._look is None or self._look.busy:
             return _BUSY
         next_due = self._status.next_due if self._status else None
         return _BUSY if next_due and next_due - utc_now() < _SOON else _QUIET
+
+
+def _rev(queue: Queue, id: str) -> int | None:
+    task = queue.get(id)
+    return task.rev if task else None
 
 
 def _event(name: str, data: str) -> str:

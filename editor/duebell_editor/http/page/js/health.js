@@ -2,6 +2,7 @@
 
 import { ask, get } from "./api.js";
 import { h, withCode } from "./dom.js";
+import { isReadOnly } from "./read_only.js";
 import { tell } from "./state.js";
 import { clock } from "./time.js";
 import { complain, toast } from "./toast.js";
@@ -50,7 +51,7 @@ const finding = (problem) =>
     h("span", {}, ...withCode(problem.way_out)),
     problem.kind === "failed_tasks" &&
       h("button.small", { "data-key": "show failed", onclick: showFailed }, "Show them"),
-    problem.mendable && button(".primary", "mend", "Mend it", "Mending…", mend),
+    problem.mendable && !isReadOnly && button(".primary", "mend", "Mend it", "Mending…", mend),
   );
 
 export function health(news) {

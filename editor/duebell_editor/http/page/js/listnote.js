@@ -1,6 +1,7 @@
 // What is said below the list: how many there are, what is under way, and what to do when there is none.
 
 import { h } from "./dom.js";
+import { isReadOnly } from "./read_only.js";
 import { ANY_FINISHED, clearFilters, filters, isHistory, setFilters, tell } from "./state.js";
 
 const tasks = (count) => `${count.toLocaleString("en")} ${count === 1 ? "task" : "tasks"}`;
@@ -17,6 +18,7 @@ function nothing() {
     ];
   }
   if (filters.status) return [h("p", {}, `No task is ${filters.status}.`)];
+  if (isReadOnly) return [h("p.big", {}, "The queue is empty.")];
   return [
     h("p.big", {}, "The queue is empty."),
     h(

@@ -5,6 +5,9 @@ import { debounce } from "./dom.js";
 import { filters, isHistory, on, stretch, tell } from "./state.js";
 import { BETWEEN } from "./when.js";
 
+// The server tells no more pages what changes: this one asks instead, from time to time.
+const BUSY = 503;
+
 let connection;
 let watched = ""; // the stretch of time that it tells of
 let open = null; // the id of the task that is being looked at
@@ -43,7 +46,7 @@ const connect = debounce(0, async () => {
     } catch (error) {
       if (mine.signal.aborted) return;
       failures += 1;
-      if (failures > 1) tell("disconnected", error.message);
+      if (failures > 1 && error.status !== BUSY) tell("disconnected", error.message);
     }
     await new Promise((resolve) => setTimeout(resolve, Math.min(1000 * 2 ** failures, 15000)));
     if (!mine.signal.aborted && failures) tell("refresh");

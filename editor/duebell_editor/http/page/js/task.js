@@ -6,6 +6,7 @@ import { busy, markBusy, onlySingleClicks } from "./busy.js";
 import { h, refill } from "./dom.js";
 import { openDialog } from "./dialog.js";
 import { topDialog } from "./focus.js";
+import { isReadOnly } from "./read_only.js";
 import { badge } from "./row.js";
 import { on, tell } from "./state.js";
 import { buttons } from "./task_buttons.js";
@@ -26,7 +27,7 @@ function show(task) {
   refill(
     body,
     h("p.lead", {}, badge(task.status), " ", h("span", {}, task.action)),
-    actions,
+    !isReadOnly && actions,
     failure(task),
     failures(task),
     when(task),

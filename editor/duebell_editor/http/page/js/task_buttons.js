@@ -4,11 +4,13 @@ import { canBeAddedAgain } from "./again.js";
 import { h } from "./dom.js";
 import { openForm } from "./form.js";
 import { openMove } from "./move.js";
+import { isReadOnly } from "./read_only.js";
 import { can } from "./verbs.js";
 
 // None stands where another was that a second click could be meant for, and none that runs something is first
 // where Retry was. `act` does one of the verbs.
 export function buttons(task, act) {
+  if (isReadOnly) return [];
   const button = (key, label, onclick, kind = "button") => h(kind, { "data-key": key, onclick }, label);
   const verb = (name, label, kind) => can(name, task) && button(name, label, () => act(name), kind);
   return [

@@ -1,0 +1,42 @@
+"""One log line for each change that an editor makes: event `changed`, logger `duebell.editor`, level INFO."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from duebell_shared.log_lines import log_event
+from duebell_shared.task import Task
+
+__all__ = ["log_change", "logged"]
+
+_LOG = logging.getLogger("duebell.editor")
+
+_T = TypeVar("_T")
+
+
+def log_change(what: str, before: Task | None, after: Task) -> None:
+    """Log what was done to a task, and by whom, once it is stored; `before` is None for one that is new."""
+    log_event(
+        _LOG,
+        "changed",
+        id=after.id,
+        what=what,
+        from_status=before and before.status,
+        from_rev=before and before.rev,
+        to_status=after.status,
+        to_rev=after.rev,
+        changed_by=after.changed_by,
+    )
+
+
+def logged(what: str, insert: Callable[[Sequence[Task]], list[bool | _T]]) -> Callable[..., list[bool | _T]]:
+    """`insert`, and a line for each task that it stored."""
+
+    def insert_and_log(tasks: Sequence[Task]) -> list[bool | _T]:
+        inserted = insert(tasks)
+        for task, is_made in zip(tasks, inserted, strict=True):
+            if is_made is True:
+                log_change(what, None, task)
+        return inserted
+
+    return insert_and_log

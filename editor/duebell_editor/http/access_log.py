@@ -1,0 +1,71 @@
+"""The access log: a line for each request, event `request`, logger `duebell.http`, level INFO.
+
+A line holds neither the query nor a header, but for who sent it: no token, and nothing of a payload.
+"""
+
+import logging
+import time
+from urllib.parse import unquote
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from duebell_shared.log_lines import log_event
+
+from .callers import caller_of
+
+__all__ = ["AccessLog"]
+
+_LOG = logging.getLogger("duebell.http")
+
+#: Characters of a path that are logged.
+_LONGEST = 500
+
+
+class AccessLog:
+    """Logs, as ASGI middleware, what was asked, what came of it, how long it took, and who asked."""
+
+    def __init__(self, app: ASGIApp, *, token: str | None = None) -> None:
+        self._app = app
+        self._token = token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and log it when it is over; a stream too, at its end."""
+        if scope["type"] != "http" or not _LOG.isEnabledFor(logging.INFO):
+            await self._app(scope, receive, send)
+            return
+        scope.setdefault("state", {})  # where it is noted who sends it
+        started = time.monotonic()
+        status: int | None = None
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_and_note)
+        except Exception:
+            status = status or 500  # the framework answers so, outside of all middleware
+            raise
+        finally:
+            client = scope.get("client")
+            log_event(
+                _LOG,
+                "request",
+                method=scope["method"],
+                path=self._path(scope),
+                status=status,
+                duration_ms=round((time.monotonic() - started) * 1000, 1),
+                who=caller_of(scope),
+                client=client[0] if client else None,
+            )
+
+    def _path(self, scope: Scope) -> str:
+        """The path as it was sent, percent-encoded: without the query, or a name and password before it."""
+        path = scope.get("raw_path", b"").partition(b"?")[0].decode("ascii", "backslashreplace")
+        if not path.startswith("/"):
+            path = "(none)"
+        if self._token and self._token in unquote(path):
+            path = "(held the token)"
+        return f"{path[:_LONGEST]}…" if len(path) > _LONGEST else path

@@ -1,0 +1,62 @@
+"""Who changed a task: the command line says who is at this machine, and shows what was said."""
+
+import getpass
+import os
+import socket
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_editor.caller import caller
+from duebell_editor.cli import at
+from tests.cli.program import Duebell, lines
+
+# The fixture `duebell` puts an editor of its own in the place of this one.
+real_editor = at.editor
+
+
+@pytest.fixture
+def anna(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGNAME", "anna")
+    monkeypatch.setattr(socket, "gethostname", lambda: "laptop")
+
+
+@pytest.mark.usefixtures("anna")
+def test_a_command_says_who_is_at_this_machine(
+    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert real_editor().changed_by == "anna@laptop via cli"
+    assert real_editor(by="http").changed_by == "anna@laptop via http"
+    assert real_editor(by=None).changed_by is None
+    # And what the environment says wins
+    monkeypatch.setenv("DUEBELL_CHANGED_BY", "night shift")
+    assert real_editor().changed_by == "night shift"
+    # And it is kept by what a command changes
+    monkeypatch.setattr(at, "editor", lambda: editor.acting_as("anna@laptop via cli"))
+    assert duebell("add", "x", "--in", "1h", "--id", "a").status == 0
+    assert duebell("pause", "a").status == 0
+    assert editor.get("a").changed_by == "anna@laptop via cli"
+
+
+def test_a_user_without_a_name_is_told_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_name() -> str:
+        raise KeyError("getpwuid(): uid not found: 4711")
+
+    monkeypatch.setattr(getpass, "getuser", no_name)
+    monkeypatch.setattr(os, "getuid", lambda: 4711)
+    monkeypatch.setattr(socket, "gethostname", lambda: "a\x1b" + "b" * 200)
+    said = caller("cli")
+    assert said is not None
+    assert said.startswith("uid 4711@a?bbb")
+    assert len(said) == 128
+
+
+def test_show_says_who_changed_a_task(duebell: Duebell, editor: Editor) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "a")
+    assert "changed by" in duebell("show", "a").out
+    assert lines(duebell("show", "a", "--json").out)[0]["changed_by"] is None
+    editor.acting_as("[red]anna[/red]").pause("a")
+    [row] = [row for row in duebell("show", "a").out.splitlines() if row.startswith("changed by")]
+    assert row.split(maxsplit=2)[2].strip() == "[red]anna[/red]"
+    assert lines(duebell("show", "a", "--json").out)[0]["changed_by"] == "[red]anna[/red]"
+    assert lines(duebell("list", "--status", "paused", "--json").out)[0]["changed_by"] == "[red]anna[/red]"

@@ -1,0 +1,132 @@
+"""`duebell editor`: what it serves, to whom, and what it writes of it."""
+
+import json
+import logging
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from duebell_editor import Editor, http
+from duebell_editor.cli import at
+from tests.cli.program import Duebell
+from tests.serving import serving
+
+TOKEN = "0123456789abcdef"
+
+
+@pytest.fixture
+def visit(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], object]], None]:
+    """Have `duebell editor` serve on any port, until the visit is over."""
+
+    def arrange(visitor: Callable[[str], object]) -> None:
+        def serve(editor: Editor, host: str, port: int, **given: Any) -> None:
+            given.pop("started")
+            with serving(editor, host, **given) as url:
+                visitor(url)
+
+        monkeypatch.setattr(http, "serve", serve)
+
+    return arrange
+
+
+def ask(url: str, path: str, *, id: str = "a", **headers: str) -> Any:
+    new = json.dumps({"action": "x", "due": "2026-12-31T00:00:00Z", "id": id}).encode()
+    headers = {"Content-Type": "application/json", **headers}
+    request = urllib.request.Request(f"{url}{path}", new, headers)
+    with urllib.request.urlopen(request, timeout=30) as response:
+        return json.load(response)
+
+
+def test_a_server_that_only_shows_changes_nothing(
+    duebell: Duebell, editor: Editor, visit: Callable[..., None]
+) -> None:
+    def visitor(url: str) -> None:
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            ask(url, "api/tasks")
+        with refused.value as answer:
+            assert answer.code == 403
+
+    visit(visitor)
+    assert duebell("editor", "--read-only").status == 0
+    assert editor.list().tasks == ()
+
+
+def test_on_this_machine_alone_nothing_is_logged_unless_asked_for(
+    duebell: Duebell, visit: Callable[..., None]
+) -> None:
+    visit(lambda url: ask(url, "api/tasks"))
+    assert duebell("editor").out == ""
+    visit(lambda url: ask(url, "api/tasks", id="b"))
+    lines = [json.loads(line) for line in duebell("editor", "--access-log").out.splitlines()]
+    assert [line["event"] for line in lines] == ["changed", "request"]
+
+
+def test_with_a_token_each_request_and_each_change_is_a_line(
+    duebell: Duebell, visit: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DUEBELL_EDITOR_TOKEN", TOKEN)
+    proof = {"Authorization": f"Bearer {TOKEN}", "X-Forwarded-User": "anna"}
+
+    def visitor(url: str) -> None:
+        assert ask(url, "api/tasks", **proof)["changed_by"] == "anna"
+
+    visit(visitor)
+    status, out, err = duebell("editor", "--identity-header", "X-Forwarded-User")
+    assert (status, err) == (0, "")
+    assert TOKEN not in out
+    changed, request = (json.loads(line) for line in out.splitlines())
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", changed.pop("time"))
+    assert changed == {
+        "event": "changed",
+        "level": "INFO",
+        "id": "a",
+        "what": "add",
+        "to_status": "scheduled",
+        "to_rev": 1,
+        "changed_by": "anna",
+    }
+    assert list(request)[:3] == ["time", "event", "level"]
+    assert (request["path"], request["status"], request["who"]) == ("/api/tasks", 201, "anna")
+    # And not if that is not wanted
+    visit(lambda _: None)
+    logging.getLogger("duebell.http").handlers = []
+    assert duebell("editor", "--no-access-log").out == ""
+
+
+@pytest.mark.parametrize(("token", "by"), [(None, "http"), (TOKEN, None)])
+def test_only_on_this_machine_alone_it_is_this_user_who_changes_things(
+    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch, token: str | None, by: str | None
+) -> None:
+    asked: list[str | None] = []
+
+    def editor_by(*, by: str | None) -> Editor:
+        asked.append(by)
+        return editor
+
+    monkeypatch.setattr(at, "editor", editor_by)
+    with mock.patch("duebell_editor.http.serve"):
+        assert duebell("editor", *(("--token", token) if token else ())).status == 0
+    assert asked == [by]
+
+
+def test_a_header_that_holds_a_secret_is_refused(duebell: Duebell) -> None:
+    status, out, err = duebell("editor", "--identity-header", "Authorization")
+    assert (status, out) == (2, "")
+    assert err.startswith("error: --identity-header: Authorization holds a secret")
+
+
+def test_verbose_tells_of_a_change_in_full(duebell: Duebell) -> None:
+    root, before = logging.getLogger(), logging.getLogger().handlers
+    root.handlers = []
+    level = logging.getLogger("duebell").level
+    try:
+        err = duebell("add", "x", "--in", "1h", "--id", "a", "--verbose").err
+    finally:
+        root.handlers = before
+        logging.getLogger("duebell").setLevel(level)
+    assert "duebell.editor: changed id=a what=add to_status=scheduled to_rev=1" in err

@@ -1,0 +1,262 @@
+"""Who changed a task last: kept on the task, and told in one log line for each change."""
+
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duebell_editor import (
+    Editor,
+    InvalidSettings,
+    InvalidTask,
+    NewTask,
+    NotArmed,
+    Settings,
+    Status,
+    TaskExists,
+)
+from duebell_shared.items import item_of, task_of
+from duebell_shared.log_lines import to_stdout
+from duebell_shared.table import _change
+from tests.editor.memory import Scheduler
+from tests.support import NOON
+
+HOUR = timedelta(hours=1)
+
+Told = list[dict[str, Any]]
+
+
+@pytest.fixture
+def told(caplog: pytest.LogCaptureFixture) -> Callable[[], Told]:
+    """What was logged of changes since it was asked for last."""
+    caplog.set_level(logging.INFO, "duebell.editor")
+
+    def since() -> Told:
+        found = [vars(record)["fields"] for record in caplog.records if record.getMessage() == "changed"]
+        caplog.clear()
+        return found
+
+    return since
+
+
+def changes(editor: Editor) -> dict[str, Callable[[], object]]:
+    """Each way to change the tasks of `a_queue`, by what the log calls it."""
+    return {
+        "add": lambda: editor.add("x", due=HOUR, id="new"),
+        "replace": lambda: editor.add("x", due=HOUR, id="a", if_exists="replace"),
+        "move": lambda: editor.move("a", due=2 * HOUR),
+        "update": lambda: editor.update("a", payload=1),
+        "cancel": lambda: editor.cancel("a"),
+        "pause": lambda: editor.pause("a"),
+        "resume": lambda: editor.resume("paused"),
+        "run_now": lambda: editor.run_now("a"),
+        "retry": lambda: editor.retry("failed"),
+    }
+
+
+CHANGES = list(changes(Scheduler.start().editor))
+
+
+def a_queue(scheduler: Scheduler) -> Editor:
+    """Tasks to change, added by nobody that is known."""
+    editor = scheduler.editor
+    editor.add("x", due=HOUR, id="a")
+    scheduler.become(editor.add("x", due=HOUR, id="paused"), Status.PAUSED)
+    scheduler.become(editor.add("x", due=timedelta(0), id="failed"), Status.FAILED)
+    return editor
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_every_change_says_by_whom(scheduler: Scheduler, told: Callable[[], Told], what: str) -> None:
+    # Given tasks of which nobody knows who changed them
+    editor = a_queue(scheduler)
+    before = {task.id: task for task in editor.list(status=list(Status)).tasks}
+    told()
+    # When somebody changes one
+    task: Any = changes(editor.acting_as("anna"))[what]()
+    # Then that is kept on it, and it is what was returned
+    assert task.changed_by == "anna"
+    assert editor.get(task.id) == task
+    # And it is one line
+    was = before.get(task.id)
+    start = {"from_status": was.status, "from_rev": was.rev} if was else {}
+    assert told() == [
+        {
+            "id": task.id,
+            "what": what,
+            **start,
+            "to_status": task.status,
+            "to_rev": task.rev,
+            "changed_by": "anna",
+        }
+    ]
+    # And the others are as they were
+    others = {one.id: one for one in editor.list(status=list(Status)).tasks if one.id != task.id}
+    assert others == {id: one for id, one in before.items() if id != task.id}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_by_nobody_known_takes_the_name_away(scheduler: Scheduler, what: str) -> None:
+    # Given tasks that anna changed last
+    a_queue(scheduler)
+    for key, there in scheduler.store.tasks.items():
+        scheduler.store.tasks[key] = task_of({**item_of(there), "changed_by": {"S": "anna"}})
+    # When somebody else changes one who does not say who it is, it is not said to be anna
+    task: Any = changes(scheduler.editor)[what]()
+    assert task.changed_by is None
+
+
+def test_what_changes_nothing_says_nothing(scheduler: Scheduler, told: Callable[[], Told]) -> None:
+    editor = a_queue(scheduler).acting_as("ben")
+    told()
+    assert editor.add("x", due=HOUR, id="a", if_exists="keep").changed_by is None
+    assert editor.add_many([NewTask(action="x", due=HOUR, id="a")], if_exists="keep").there_already == ("a",)
+    with pytest.raises(TaskExists):
+        editor.add("x", due=HOUR, id="a")
+    assert editor.get("a").changed_by is None
+    assert told() == []
+
+
+def test_many_at_once_are_a_line_each(scheduler: Scheduler, told: Callable[[], Told]) -> None:
+    editor = a_queue(scheduler).acting_as("ben")
+    told()
+    many = [NewTask(action="x", due=HOUR, id=id) for id in ("a", "b", "c")]
+    editor.add_many(many, if_exists="replace")
+    found = sorted(told(), key=lambda line: str(line["id"]))
+    assert [(line["id"], line["what"], line["changed_by"]) for line in found] == [
+        ("a", "replace", "ben"),
+        ("b", "add", "ben"),
+        ("c", "add", "ben"),
+    ]
+    assert {editor.get(id).changed_by for id in "abc"} == {"ben"}
+
+
+def test_a_change_is_told_when_it_is_stored_though_it_could_not_be_armed(
+    scheduler: Scheduler, told: Callable[[], Told], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_record: object) -> None:
+        raise NotArmed("the rule is away")
+
+    monkeypatch.setattr(scheduler.backend.armer, "ensure", refuse)
+    with pytest.raises(NotArmed):
+        scheduler.editor.acting_as("ben").add("x", due=HOUR, id="a")
+    assert [line["id"] for line in told()] == ["a"]
+
+
+def test_an_import_keeps_who_changed_what(scheduler: Scheduler, told: Callable[[], Told]) -> None:
+    # Given an export of tasks that anna changed, and that nobody known did
+    editor = a_queue(scheduler)
+    editor.acting_as("anna").pause("a")
+    exported = list(editor.export_tasks())
+    # When somebody else imports it elsewhere
+    other = Scheduler.start()
+    told()
+    other.editor.acting_as("ben").import_tasks(exported)
+    # Then each task is as it was
+    assert {id: other.editor.get(id).changed_by for id in ("a", "paused", "failed")} == {
+        "a": "anna",
+        "paused": None,
+        "failed": None,
+    }
+    assert {(line["what"], line["id"]) for line in told()} == {
+        ("import", "a"),
+        ("import", "paused"),
+        ("import", "failed"),
+    }
+
+
+def test_an_import_checks_who_changed_what(scheduler: Scheduler) -> None:
+    [line] = [line for line in a_queue(scheduler).export_tasks() if b'"id":"a"' in line]
+    for odd in (b'"x\\u0007"', b'"' + b"x" * 129 + b'"', b'""', b"5"):
+        with pytest.raises(InvalidTask, match="line 1"):
+            Scheduler.start().editor.import_tasks(
+                [line.replace(b'"changed_by":null', b'"changed_by":' + odd)]
+            )
+
+
+@pytest.mark.parametrize("odd", ["", "x" * 129, "a\nb", "a\x1b[2J", 5, b"x"])
+def test_who_changes_tasks_is_a_short_printable_text(scheduler: Scheduler, odd: Any) -> None:
+    with pytest.raises(InvalidTask, match="changed_by"):
+        scheduler.editor.acting_as(odd)
+    with pytest.raises(InvalidTask, match="changed_by"):
+        Editor(backend=scheduler.backend, changed_by=odd)
+    if isinstance(odd, str) and odd:
+        with pytest.raises(InvalidSettings, match="DUEBELL_CHANGED_BY"):
+            Settings.from_env({"DUEBELL_CHANGED_BY": odd})
+
+
+def test_an_editor_says_what_it_is_given_or_what_the_settings_say() -> None:
+    settings = Settings.from_env({"DUEBELL_CHANGED_BY": "shop"})
+    backend = Scheduler.start(settings).backend
+    assert Editor(backend=backend).changed_by == "shop"
+    assert Editor(backend=backend, changed_by="anna").changed_by == "anna"
+    assert Editor(backend=backend).acting_as(None).changed_by is None
+    assert Settings.from_env({"DUEBELL_CHANGED_BY": ""}).changed_by is None
+
+
+def test_acting_as_another_leaves_the_editor_alone_and_shares_all_else(scheduler: Scheduler) -> None:
+    editor = scheduler.editor
+    anna, ben = editor.acting_as("anna"), editor.acting_as("ben")
+    assert (editor.changed_by, anna.changed_by, ben.changed_by) == (None, "anna", "ben")
+    assert anna.queue is ben.queue is editor.queue
+    assert type(anna) is Editor
+
+
+def test_runs_leave_it_as_it_is(scheduler: Scheduler, told: Callable[[], Told]) -> None:
+    editor = scheduler.editor.acting_as("anna")
+    task = editor.add("x", due=timedelta(0), id="a")
+    told()
+    running = scheduler.become(task, Status.RUNNING)
+    done = running.done(now=NOON, retention=HOUR)
+    assert (running.changed_by, done.changed_by) == ("anna", "anna")
+    # And nothing of it is written: an outcome costs what it cost
+    update = _change(running, done)
+    assert "changed_by" not in {*update.sets, *update.removes}
+    assert told() == []
+
+
+def test_a_change_by_the_same_writes_it_once(scheduler: Scheduler) -> None:
+    editor = scheduler.editor.acting_as("anna")
+    added = editor.add("x", due=HOUR, id="a")
+    paused = editor.pause("a")
+    assert item_of(added)["changed_by"] == {"S": "anna"}
+    assert "changed_by" not in _change(added, paused).sets
+    assert "changed_by" not in item_of(scheduler.editor.add("x", due=HOUR, id="b"))
+
+
+@pytest.mark.parametrize(
+    ("stored", "read"),
+    [
+        ({"S": "anna"}, "anna"),
+        ({"S": ""}, None),
+        ({"S": "x" * 500}, "x" * 127 + "…"),
+        ({"S": "a\x1bb"}, "a?b"),
+        ({"N": "5"}, None),
+        ({"M": {}}, None),
+        ({"NULL": True}, None),
+    ],
+)
+def test_what_is_none_in_the_table_does_the_task_no_harm(
+    scheduler: Scheduler, stored: dict[str, Any], read: str | None
+) -> None:
+    item = item_of(scheduler.editor.add("x", due=HOUR, id="a"))
+    assert task_of(item).changed_by is None  # as written before there was such a thing
+    assert task_of({**item, "changed_by": stored}).changed_by == read
+
+
+def test_lines_are_json_with_the_product_s_keys(
+    scheduler: Scheduler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logger = logging.getLogger("duebell.editor")
+    before = logger.handlers, logger.level, logger.propagate
+    try:
+        to_stdout(logger)
+        scheduler.editor.acting_as('an"na').add("x", due=HOUR, id="a", payload="4111-1111")
+    finally:
+        logger.handlers, logger.level, logger.propagate = before
+    assert capsys.readouterr().out == (
+        '{"event": "changed", "level": "INFO", "id": "a", "what": "add", "to_status": "scheduled", '
+        '"to_rev": 1, "changed_by": "an\\"na"}\n'
+    )

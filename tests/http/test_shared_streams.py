@@ -1,0 +1,171 @@
+"""Many who follow the same thing cost one reader of the queue."""
+
+import asyncio
+import threading
+import urllib.request
+from collections import Counter
+from contextlib import ExitStack
+from http.client import HTTPResponse
+
+import pytest
+
+from duebell_editor import AwsUnavailable
+from duebell_editor.http.routes import changes
+from duebell_editor.http.shared_readings import SharedReadings
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.task import Task
+from tests.page.queue import SharedStore
+from tests.page.scene import Scene
+from tests.serving import serving
+
+
+def test_what_many_ask_for_at_once_is_read_once() -> None:
+    reads: list[int] = []
+    now = 100.0
+
+    def read() -> int:
+        reads.append(1)
+        return len(reads)
+
+    async def act() -> None:
+        nonlocal now
+        readings = SharedReadings(lambda: now)
+        many = [readings.get("a", read, max_age=6) for _ in range(20)]
+        assert {(one.value, one.at) for one in await asyncio.gather(*many)} == {(1, 100.0)}
+        # Until it is too old for somebody, it is what everybody gets
+        now += 5.9
+        assert (await readings.get("a", read, max_age=6)).value == 1
+        now += 0.1
+        assert await readings.get("a", read, max_age=6) == (2, 106.0)
+        assert (await readings.get("a", read, max_age=30)).value == 2
+        # And something else is another matter
+        assert (await readings.get("b", read, max_age=6)).value == 3
+
+    asyncio.run(act())
+
+
+def test_who_goes_away_first_takes_nothing_from_the_others() -> None:
+    may_end = threading.Event()
+
+    async def act() -> None:
+        readings = SharedReadings()
+        first = asyncio.create_task(readings.get("a", may_end.wait, max_age=6))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(readings.get("a", may_end.wait, max_age=6))
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        may_end.set()
+        assert (await second).value is True
+
+    asyncio.run(act())
+
+
+def test_an_error_is_shared_and_does_not_stay() -> None:
+    now = 0.0
+
+    def fail() -> int:
+        raise AwsUnavailable("throttled")
+
+    async def act() -> None:
+        nonlocal now
+        readings = SharedReadings(lambda: now)
+        for _ in range(2):
+            with pytest.raises(AwsUnavailable):
+                await readings.get("a", fail, max_age=2)
+        assert len(readings._readings) == 1
+        now += 2
+        assert (await readings.get("a", lambda: 7, max_age=2)).value == 7
+        # What nobody asks for any more is dropped
+        now += 1000
+        await readings.get("b", lambda: 8, max_age=2)
+        assert set(readings._readings) == {"b"}
+
+    asyncio.run(act())
+
+
+def test_a_reading_that_another_loop_has_left_behind_is_made_anew() -> None:
+    readings = SharedReadings()
+    may_end = threading.Event()
+
+    async def leave() -> None:
+        asyncio.get_running_loop().call_soon(may_end.set)
+        task = asyncio.create_task(readings.get("a", may_end.wait, max_age=60))
+        await asyncio.sleep(0)
+        task.cancel()
+
+    async def act() -> bool:
+        return (await readings.get("a", lambda: True, max_age=60)).value
+
+    asyncio.run(leave())
+    assert asyncio.run(act()) is True
+
+
+class Counting(SharedStore):
+    """Counts the readings of the record, and of each task."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: Counter[str] = Counter()
+
+    def read_record(self) -> ArmingRecord | None:
+        self.reads["record"] += 1
+        return super().read_record()
+
+    def get(self, lane: int, id: str) -> Task | None:
+        self.reads[id] += 1
+        return super().get(lane, id)
+
+
+def test_viewers_of_the_same_thing_cost_one_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given a server that looks at the queue at first, and then for a long time not
+    for name in ("_BUSY", "_QUIET"):
+        monkeypatch.setattr(changes, name, 1000.0)
+    scene = Scene(store=Counting())
+    scene.furnish()
+    store = scene.store
+    assert isinstance(store, Counting)
+
+    def until_all_is_told(stream: HTTPResponse) -> None:
+        while stream.readline() != b": still here\n":
+            pass
+
+    with serving(scene.editor) as url, ExitStack() as streams:
+        costs = []
+        for which in ("?id=sale-50",) * 10 + ("?id=sale-51",) + ("?after=2020-01-01T00:00:00Z",) * 3:
+            store.reads.clear()
+            before = store.keys_read
+            stream = streams.enter_context(urllib.request.urlopen(f"{url}api/changes{which}", timeout=30))
+            until_all_is_told(stream)
+            costs.append((store.reads.total(), store.keys_read > before))
+    # Then the first costs a look, and the others nothing
+    assert costs[0][0] > 0
+    assert costs[0][1]
+    assert costs[1:10] == [(0, False)] * 9
+    # But for a task that nobody has looked at yet
+    assert costs[10] == (1, False)
+    # And who looks from a moment that has passed looks at the same
+    assert costs[11:] == [(0, False)] * 3
+
+
+def test_each_viewer_is_told_of_what_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_BUSY", "_QUIET", "_STEP"):
+        monkeypatch.setattr(changes, name, 0.05)
+    scene = Scene()
+    scene.furnish()
+    with serving(scene.editor) as url, ExitStack() as streams:
+        all_streams = [
+            streams.enter_context(urllib.request.urlopen(f"{url}api/changes?id={id}", timeout=30))
+            for id in ("sale-50", "sale-50", "sale-51")
+        ]
+        for stream in all_streams:
+            assert stream.readline() == b"event: ready\n"
+        # When a task is changed that two look at, but not its place in the queue
+        scene.editor.update("sale-50", payload={"n": 1})
+        for stream in all_streams[:2]:
+            while stream.readline() != b"event: changed\n":
+                pass
+        # And when the queue is, all are told
+        scene.editor.move("sale-52", due=scene.editor.get("sale-52").due.replace(year=2030))
+        while all_streams[2].readline() != b"event: changed\n":
+            pass

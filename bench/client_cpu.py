@@ -23,7 +23,7 @@ _LATER = _HEAD + timedelta(days=1)
 def measure() -> Rounds:
     """Microseconds of processor time for one, against a server that answers at once."""
     with stub() as endpoint:
-        session = embedded_session(endpoint)
+        session = embedded_session(endpoint, "stub")
         editor = Editor(Settings(), session=session)
         editor.add("act", due=_HEAD)
         client = bare_client(session)

@@ -68,7 +68,7 @@ def _peak_of_this_process() -> float:
 
 
 def _drain(endpoint: str) -> None:
-    worker = Worker(Settings(), session=embedded_session(endpoint))
+    worker = Worker(Settings(), session=embedded_session(endpoint, "stub"))
     worker.action("act")(lambda: None)
     print(worker.run().done, _peak_of_this_process())
 

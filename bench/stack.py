@@ -22,7 +22,7 @@ def emulated_aws() -> Iterator[boto3.Session]:
         ministack = MiniStack(state, free_port())
         ministack.start()
         try:
-            session = embedded_session(ministack.endpoint_url)
+            session = embedded_session(ministack.endpoint_url, state.key)
             create_table(session)
             create_rule(session)
             yield session

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +11,11 @@ import typer
 
 from duebell_editor.cli.everywhere import everywhere
 from duebell_editor.cli.exits import Exit
+from duebell_editor.cli.options import AsJson
+from duebell_editor.cli.saying import is_watched
 from duebell_shared.backend import default_session
 from duebell_shared.errors import DuebellError
-from duebell_shared.settings import Precision
+from duebell_shared.settings import Precision, Settings
 
 from .bundle import build
 from .dependencies import IN_RUNTIME
@@ -21,11 +23,15 @@ from .deploy import Deployment
 from .deploy import deploy as deploy_stack
 from .destroy import Queue
 from .destroy import destroy as destroy_stack
+from .ending import ended_by_signal
 from .errors import InfraError
 from .given import pairs
 from .naming import check_scheduler_name
 from .stack import Stack
 from .target import Architecture, Target
+from .verify import When
+from .verify import verify as make_checks
+from .verify.cli import tell
 
 __all__ = ["app"]
 
@@ -52,6 +58,13 @@ Name = Annotated[
         help="Names the stack, the table, the rule and the worker: 3 to 30 letters, digits and hyphens.",
     ),
 ]
+
+_VERIFY = """\b
+In a pipe it is a line for each check, with a tab between the result, the check, what was found and what to
+do; with --json a document to a line, with what AWS answered.
+
+The exit status is 6 if a check failed, 5 if one could not be made for want of a permission.
+"""
 
 
 @app.command()
@@ -194,6 +207,42 @@ def deploy(
     )
     outputs = Stack(session.client("cloudformation"), name, progress=typer.echo).outputs()
     typer.echo(f"what their roles need: the policy {outputs['EditorPolicyArn']}")
+
+
+@app.command(epilog=_VERIFY)
+def verify(
+    *,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The scheduler's name. [what the environment says]")
+    ] = None,
+    probe: Annotated[
+        bool, typer.Option("--probe/--no-probe", help="Wait for the rule to ring, some minutes.")
+    ] = True,
+    dead_letter: Annotated[
+        bool, typer.Option("--dead-letter", help="Have a run fail on purpose; raises its alarms.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make every form of call that duebell makes once, in your account, and have the rule ring for a task.
+
+    Safe on a queue that is in use: it changes no task but its own, which are gone when it ends.
+    """
+    if name is not None:
+        with _said_of("--name"):
+            check_scheduler_name(name)
+    settings = Settings.from_env() if name is None else Settings(table=name, rule=name, function=name)
+    when = {When.ALWAYS, *([When.PROBING] if probe else []), *([When.DEAD_LETTER] if dead_letter else [])}
+
+    def progress(text: str) -> None:
+        if is_watched():
+            typer.echo(text, err=True)
+
+    with (
+        ended_by_signal(),
+        closing(make_checks(default_session(), settings, when=when, progress=progress)) as made,
+    ):
+        if status := tell(made, as_json=as_json):
+            raise typer.Exit(status)
 
 
 @app.command()

@@ -7,7 +7,8 @@ from types import FrameType
 
 __all__ = ["Ended", "ended_by_signal"]
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Windows has no SIGHUP.
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Ended(KeyboardInterrupt):

@@ -13,6 +13,7 @@ from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
 
 from .deploy import Deployment, deploy
+from .errors import EmbeddedStackFailed
 from .ministack import MiniStack, free_port
 from .session import embedded_environment, embedded_session
 from .state import StateFolder
@@ -71,7 +72,14 @@ class EmbeddedStack:
         self._exit = ExitStack()
         self._settings: Settings | None = None
         self.endpoint_url = self._ministack.endpoint_url
-        self.session: boto3.Session = embedded_session(self.endpoint_url)
+        self._session: boto3.Session | None = None
+
+    @property
+    def session(self) -> boto3.Session:
+        """A session with the stack's endpoint and access key, once it is started."""
+        if self._session is None:
+            raise EmbeddedStackFailed("the embedded stack is not started")
+        return self._session
 
     @property
     def settings(self) -> Settings:
@@ -92,7 +100,7 @@ class EmbeddedStack:
             "DUEBELL_RULE": settings.rule,
             "DUEBELL_FUNCTION": settings.function or "",
         }
-        return {**embedded_environment(self.endpoint_url), **named}
+        return {**embedded_environment(self.endpoint_url, self._state.key), **named}
 
     @property
     def is_running(self) -> bool:
@@ -102,6 +110,7 @@ class EmbeddedStack:
     def __enter__(self) -> Self:
         with ExitStack() as undo:
             undo.enter_context(self._state)
+            self._session = embedded_session(self.endpoint_url, self._state.key)
             self._ministack.start()
             undo.callback(self._ministack.stop)
             self._settings = deploy(self.session, self._deployment, say=self._say)

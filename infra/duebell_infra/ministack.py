@@ -1,4 +1,7 @@
-"""MiniStack as a child process: a local AWS that fires rules, runs functions and keeps its state."""
+"""MiniStack as a child process: a local AWS that fires rules, runs functions and keeps its state.
+
+Before it stands the guard, in its own process: it answers those who have the state folder's access key.
+"""
 
 import os
 import socket
@@ -8,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,6 +20,12 @@ from .session import embedded_environment
 from .state import StateFolder
 
 __all__ = ["HOST", "MiniStack", "free_port", "refuse_taken"]
+
+#: What runs in the child process.
+_CHILD = Path(__file__).with_name("ministack_child.py")
+
+#: The guard's answer to a request without the key.
+_REFUSED = 403
 
 #: Nothing of an embedded stack is ever reachable from another machine.
 HOST = "127.0.0.1"
@@ -54,17 +64,18 @@ class MiniStack:
         """Start it and wait till it answers. Raises EmbeddedStackFailed."""
         if find_spec("ministack") is None:
             raise EmbeddedStackFailed("the embedded stack needs MiniStack: pip install 'duebell[local]'")
-        refuse_taken(self._port, option="--port")
-        with self._state.log.open("wb") as log:
+        # The port is ours before the key goes there: nobody else can listen on it and be given the key.
+        with self._state.log.open("wb") as log, _bound(self._port, option="--port") as listener:
+            listener.listen()
             self._process = subprocess.Popen(  # noqa: S603
                 # -P: not with this folder on the path, where this file would be taken for MiniStack.
-                [sys.executable, "-P", str(Path(__file__).with_name("ministack_child.py"))],
+                [sys.executable, "-P", str(_CHILD), str(listener.fileno())],
                 cwd=self._state.path,
                 env=self._environment(),
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                pass_fds=[self._state.lock],
+                pass_fds=[self._state.lock, listener.fileno()],
                 # A Ctrl-C in the terminal is for us: we stop it when we are ready to.
                 start_new_session=True,
             )
@@ -95,8 +106,9 @@ class MiniStack:
             self._process = None
 
     def _wait_till_ready(self) -> None:
+        """Wait till it answers, and see that it refuses whoever does not have the key."""
         deadline = time.monotonic() + _START_LIMIT
-        while not self._answers():
+        while (status := self._status_without_the_key()) is None:
             if not self.is_running:
                 raise EmbeddedStackFailed(f"MiniStack ended at once: {self._last_words()}")
             if time.monotonic() > deadline:
@@ -104,15 +116,24 @@ class MiniStack:
                     f"MiniStack does not answer on {self.endpoint_url} (see {self._state.log})"
                 )
             time.sleep(0.05)
+        if status != _REFUSED:
+            raise EmbeddedStackFailed(
+                f"MiniStack answers without the stack's access key (status {status}) and was stopped: any "
+                f"web page could use it. Report this as a bug of duebell, with your version of ministack"
+            )
 
-    def _answers(self) -> bool:
+    def _status_without_the_key(self) -> int | None:
+        """The status that a stranger is answered with; None if there is no answer yet."""
         # Without a proxy, whatever the environment says: this goes nowhere but here.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
             with opener.open(f"{self.endpoint_url}/_ministack/ready", timeout=5) as answer:
-                return bool(answer.status == 200)  # noqa: PLR2004
-        except (OSError, urllib.error.URLError):
-            return False
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            error.close()
+            return error.code
+        except (OSError, HTTPException):
+            return None
 
     def _last_words(self) -> str:
         lines = self._state.log.read_text(errors="replace").strip().splitlines()
@@ -122,7 +143,6 @@ class MiniStack:
         ours = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         return {
             **ours,
-            **embedded_environment(self.endpoint_url),
             "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
             "AWS_EC2_METADATA_DISABLED": "true",
@@ -138,6 +158,8 @@ class MiniStack:
             "TMPDIR": str(self._state.temporary),
             "PYTHONUNBUFFERED": "1",
             **self._more,
+            # The guard and the functions have the key from here.
+            **embedded_environment(self.endpoint_url, self._state.key),
         }
 
 
@@ -150,11 +172,18 @@ def free_port() -> int:
 
 def refuse_taken(port: int, *, option: str) -> None:
     """Raise EmbeddedStackFailed if someone listens on this port; `option` is what chooses another."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError as error:
-            raise EmbeddedStackFailed(
-                f"port {port} cannot be used ({error.strerror}): choose another with {option}"
-            ) from None
+    _bound(port, option=option).close()
+
+
+def _bound(port: int, *, option: str) -> socket.socket:
+    """A socket that has this port. Raises EmbeddedStackFailed if somebody else has it."""
+    bound = socket.socket()
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((HOST, port))
+    except OSError as error:
+        bound.close()
+        raise EmbeddedStackFailed(
+            f"port {port} cannot be used ({error.strerror}): choose another with {option}"
+        ) from None
+    return bound

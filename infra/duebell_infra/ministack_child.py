@@ -1,13 +1,24 @@
-"""MiniStack, tied to the process that started it: runs as a script of its own, never imported.
+"""MiniStack behind its guard, tied to the process that started it: runs as a script, never imported.
+
+Its one argument is the descriptor of the socket that it listens on. The environment holds the rest, the
+access key included.
 
 Standard input is a pipe that the parent holds open and never writes to. When it ends, the parent is gone,
 whatever ended it, and MiniStack stops as it does on SIGTERM: it writes its state first.
 """
 
+import asyncio
 import os
+import resource
 import signal
 import sys
 import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+#: Seconds that a connection may be idle, as MiniStack's own command has it.
+_KEEP_ALIVE = 75
 
 
 def _stop_when_the_parent_is_gone() -> None:
@@ -23,12 +34,34 @@ def _end_what_still_runs() -> None:
         os.killpg(0, signal.SIGTERM)
 
 
-if __name__ == "__main__":
-    from ministack.app import main  # type: ignore[import-untyped]
+def _allow_many_connections() -> None:
+    """Raise the limit of open files as far as allowed: every connection is one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # macOS does not allow what it names as its limit
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
+
+def _serve(listener: int) -> None:
+    """Serve MiniStack's application behind the guard until SIGTERM."""
+    from hypercorn.asyncio import serve  # noqa: PLC0415 (the parent is watched while they are imported)
+    from hypercorn.config import Config  # noqa: PLC0415
+    from ministack.app import app  # type: ignore[import-untyped]  # noqa: PLC0415
+
+    # Behind the installed packages, for where this one is not installed but found by its parent's path.
+    sys.path.append(str(Path(__file__).parents[1]))
+    from duebell_infra.guard import Guard  # noqa: PLC0415
+
+    config = Config()
+    config.bind = [f"fd://{listener}"]
+    config.keep_alive_timeout = _KEEP_ALIVE
+    guarded: Any = Guard(app, key=os.environ["AWS_ACCESS_KEY_ID"], port=int(os.environ["GATEWAY_PORT"]))
+    asyncio.run(serve(guarded, config))
+
+
+if __name__ == "__main__":
     threading.Thread(target=_stop_when_the_parent_is_gone, daemon=True).start()
-    sys.argv = ["ministack"]
     try:
-        main()
+        _allow_many_connections()
+        _serve(int(sys.argv[1]))
     finally:
         _end_what_still_runs()

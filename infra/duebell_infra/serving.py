@@ -23,6 +23,9 @@ __all__ = ["LocalService", "serve"]
 #: The file of the state's folder that names the actions.
 _ACTIONS = "actions"
 
+#: Names the page's token, as for `duebell editor`. Without one, other users of this machine can use the page.
+_TOKEN = "DUEBELL_EDITOR_TOKEN"  # noqa: S105
+
 #: Seconds between looks at the worker's log.
 _LOOK_EVERY = 0.5
 
@@ -70,7 +73,11 @@ def serve(service: LocalService, *, say: Callable[[str], None]) -> None:
             if service.actions:
                 (service.state / _ACTIONS).write_text(service.actions, encoding="utf-8")
             serve_editor(
-                editor, HOST, service.editor_port, started=lambda url: _greet(service, stack, url, say)
+                editor,
+                HOST,
+                service.editor_port,
+                token=os.environ.get(_TOKEN),
+                started=lambda url: _greet(service, stack, url, say),
             )
     except Ended:
         pass

@@ -1,4 +1,8 @@
-"""An AWS session whose clients talk to one endpoint on this machine, whatever the environment says."""
+"""An AWS session whose clients talk to one endpoint on this machine, whatever the environment says.
+
+The stack's key is the access key, and the session token too: functions on the stack have it as their token,
+and MiniStack wants the same token from all.
+"""
 
 from typing import Any
 
@@ -12,8 +16,8 @@ __all__ = ["REGION", "embedded_environment", "embedded_session"]
 #: The embedded stack keeps its things apart by region, as AWS does; it uses this one.
 REGION = "us-east-1"
 
-#: Anything does, as long as everyone uses the same: the key names the account.
-_KEY = "test"
+#: What requests are signed with. It is the same for all: the access key tells who may use a stack.
+_SECRET = "not-secret"  # noqa: S105
 
 
 class _EndpointSession(botocore.session.Session):
@@ -23,14 +27,14 @@ class _EndpointSession(botocore.session.Session):
     two stacks, and so that a variable the user has set does not win.
     """
 
-    def __init__(self, endpoint_url: str) -> None:
+    def __init__(self, endpoint_url: str, key: str) -> None:
         # A profile that the environment names need not exist here, and must not matter.
         super().__init__(session_vars={"profile": (None, None, None, None)})
         self._endpoint_url = endpoint_url
         self.set_config_variable("region", REGION)
         self.set_config_variable("config_file", "")
         self.set_config_variable("credentials_file", "")
-        self.set_credentials(_KEY, _KEY)
+        self.set_credentials(key, _SECRET, key)
         self.set_default_client_config(Config(proxies={}))
 
     def create_client(self, *args: Any, **options: Any) -> BaseClient:
@@ -39,17 +43,18 @@ class _EndpointSession(botocore.session.Session):
         return super().create_client(*args, **options)
 
 
-def embedded_session(endpoint_url: str) -> boto3.Session:
-    """A session for the stack at this endpoint, with its region and credentials."""
-    return boto3.Session(botocore_session=_EndpointSession(endpoint_url))
+def embedded_session(endpoint_url: str, key: str) -> boto3.Session:
+    """A session for the stack at this endpoint, with its region and its access key."""
+    return boto3.Session(botocore_session=_EndpointSession(endpoint_url, key))
 
 
-def embedded_environment(endpoint_url: str) -> dict[str, str]:
+def embedded_environment(endpoint_url: str, key: str) -> dict[str, str]:
     """What another process must have in its environment to talk to the stack at this endpoint."""
     return {
         "AWS_ENDPOINT_URL": endpoint_url,
         "AWS_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
-        "AWS_ACCESS_KEY_ID": _KEY,
-        "AWS_SECRET_ACCESS_KEY": _KEY,
+        "AWS_ACCESS_KEY_ID": key,
+        "AWS_SECRET_ACCESS_KEY": _SECRET,
+        "AWS_SESSION_TOKEN": key,
     }

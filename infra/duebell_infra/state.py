@@ -3,9 +3,11 @@
 import fcntl
 import os
 import shutil
+import stat
 from pathlib import Path
 from typing import Self
 
+from .access_key import access_key
 from .errors import EmbeddedStackFailed
 
 __all__ = ["StateFolder"]
@@ -14,12 +16,22 @@ __all__ = ["StateFolder"]
 class StateFolder:
     """Everything the embedded stack writes is in here. Nobody but one stack uses it at a time.
 
+    Only its owner can look into it.
+
     The lock is on an open file, so it is gone with the last process that has it open, whatever ends that.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()
         self._lock: int | None = None
+        self._key: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The access key that the stack asks for."""
+        if self._key is None:
+            raise EmbeddedStackFailed(f"{self.path} is not locked")
+        return self._key
 
     @property
     def services(self) -> Path:
@@ -50,8 +62,9 @@ class StateFolder:
 
     def __enter__(self) -> Self:
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+            self.path.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
+            _make_private(self.path)
+            lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise EmbeddedStackFailed(f"the state folder {self.path} cannot be used: {error}") from error
         try:
@@ -63,7 +76,12 @@ class StateFolder:
                 f"a folder of its own"
             ) from None
         self._lock = lock
-        self._tidy()
+        try:
+            self._tidy()
+            self._key = access_key(self.path / "key")
+        except OSError as error:
+            self.__exit__()
+            raise EmbeddedStackFailed(f"the state folder {self.path} cannot be used: {error}") from error
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -77,3 +95,22 @@ class StateFolder:
         for folder in (self.services, self.objects, self.temporary):
             folder.mkdir(exist_ok=True)
         (self.path / ".gitignore").write_text("*\n")
+
+
+def _make_private(folder: Path) -> None:
+    """Take the folder from everybody but us. Raises EmbeddedStackFailed if it does not become ours alone."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            raise EmbeddedStackFailed(
+                f"the state folder {folder} belongs to another user, who could run code as you: choose "
+                f"another folder with --state"
+            )
+        os.fchmod(descriptor, stat.S_IRWXU)
+        if os.fstat(descriptor).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise EmbeddedStackFailed(
+                f"other users can read the state folder {folder}, and its file system cannot change that: "
+                f"choose a folder elsewhere with --state"
+            )
+    finally:
+        os.close(descriptor)

@@ -5,16 +5,17 @@ from urllib.parse import urlsplit
 
 from botocore.exceptions import BotoCoreError
 
-__all__ = ["way_out"]
+__all__ = ["is_here", "way_out"]
 
 
 def way_out(failure: object) -> str:
     """What to look at, to be put after an error of the SDK's: nothing, unless it had called this machine."""
     url = failure.kwargs.get("endpoint_url") if isinstance(failure, BotoCoreError) else None
-    return "; is `duebell local` running?" if url and _is_here(str(url)) else ""
+    return "; is `duebell local` running?" if url and is_here(str(url)) else ""
 
 
-def _is_here(url: str) -> bool:
+def is_here(url: str) -> bool:
+    """Whether this address is of this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
-__all__ = ["Function", "lanes_in"]
+__all__ = ["Function", "failing_event", "lanes_in", "token_in"]
 
 _LOG = logging.getLogger("duebell.function")
 
@@ -56,3 +56,15 @@ def lanes_in(event: object) -> tuple[int, ...] | None:
     if not isinstance(lanes, list) or not all(isinstance(lane, int) for lane in lanes):
         return None
     return tuple(lanes)
+
+
+def failing_event(token: str) -> dict[str, object]:
+    """An event at which the worker fails, for `duebell verify` to see what becomes of such a run."""
+    return {"duebell": {"fail": token}}
+
+
+def token_in(event: object) -> str | None:
+    """The token of a failing event; None if it is another."""
+    ours = event.get("duebell") if isinstance(event, dict) else None
+    token = ours.get("fail") if isinstance(ours, dict) else None
+    return token if isinstance(token, str) else None

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from duebell_infra.ministack import HOST, free_port
+import boto3
+
+from duebell_infra.ministack import free_port
 from duebell_infra.session import embedded_session
 
 T = TypeVar("T")
@@ -51,11 +53,23 @@ class LocalCommand:
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-        self.session = embedded_session(f"http://{HOST}:{self.port}")
 
     @property
     def printed(self) -> str:
         return self.output.read_text()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the line to copy sets."""
+        [line] = [line for line in self.printed.splitlines() if line.strip().startswith("export ")]
+        pairs = (one.partition("=") for one in line.split()[1:])
+        return {name: value for name, _, value in pairs}
+
+    @property
+    def session(self) -> boto3.Session:
+        """As somebody has it who copied that line."""
+        given = self.environment
+        return embedded_session(given["AWS_ENDPOINT_URL"], given["AWS_ACCESS_KEY_ID"])
 
     def wait_till_ready(self) -> None:
         wait_for(lambda: READY in self.printed or self.process.poll() is not None, patience=60)

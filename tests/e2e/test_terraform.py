@@ -11,7 +11,6 @@ import pytest
 from duebell_editor import Editor, Settings, Status
 from duebell_infra.bundle import build
 from duebell_infra.local import EmbeddedStack
-from duebell_infra.session import embedded_environment
 from duebell_infra.target import Target
 from duebell_shared.expression import SENTINEL, expression_at
 from tests.e2e.support import ACTIONS, HERE, wait_for
@@ -56,7 +55,7 @@ def terraform(tmp_path: Path, module: Path, stack: EmbeddedStack) -> Iterator[Te
     (tmp_path / "bundle.zip").write_bytes(build(ACTIONS, Target.this_machine(), folder=HERE).data)
     region = stack.session.region_name
     (tmp_path / "main.tf").write_text(ROOT.format(name=NAME, actions=ACTIONS, region=region))
-    terraform = Terraform(tmp_path, embedded_environment(stack.endpoint_url))
+    terraform = Terraform(tmp_path, stack.environment)
     yield terraform
     terraform.destroy()
     if NAME in stack.session.client("dynamodb").list_tables()["TableNames"]:

@@ -52,7 +52,8 @@ class Guarded:
         service = model.service_model.signing_name
         for action, resource in _wanted(service, model.name, params):
             if (action, resource) not in self._granted:
-                error = {"Error": {"Code": "AccessDeniedException", "Message": f"{action} on {resource}"}}
+                says = f"User: someone is not authorized to perform: {action} on resource: {resource}"
+                error = {"Error": {"Code": "AccessDeniedException", "Message": says}}
                 raise ClientError(error, model.name)  # type: ignore[arg-type]
             self.made.add((action, resource))
 
@@ -73,6 +74,9 @@ def _wanted(service: str, operation: str, params: dict[str, Any]) -> Iterator[tu
             yield action, f"{here}:table/{table}{index}"
     elif service == "lambda":
         yield action, f"{here}:function:{params.get('FunctionName')}"
+    elif service == "sqs":
+        name = params.get("QueueName") or params["QueueUrl"].rpartition("/")[2]
+        yield action, f"{here}:{name}"
     elif service == "events":
         yield action, f"{here}:rule/{params.get('Rule') or params.get('Name')}"
     else:

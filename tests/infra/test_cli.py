@@ -29,7 +29,7 @@ def test_it_has_the_commands_about_tasks_and_about_the_stack(tmp_path: Path) -> 
     done = duebell("--help", folder=tmp_path)
 
     commands = {line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")}
-    assert {"add", "list", "status", "local", "bundle", "deploy", "destroy"} <= commands
+    assert {"add", "list", "status", "local", "bundle", "deploy", "verify", "destroy"} <= commands
     assert done.returncode == 0
 
 

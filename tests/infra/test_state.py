@@ -1,5 +1,7 @@
 """The state folder: one stack at a time, and no trace of it in the user's repository."""
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -28,4 +30,78 @@ def test_git_does_not_see_it(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EmbeddedStackFailed, match="cannot be used"), StateFolder(tmp_path / "file"):
+        pass
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_new_folder_is_for_its_owner_only_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with StateFolder(tmp_path / "state") as state:
+            assert mode_of(state.path) == 0o700
+            assert mode_of(state.path / "key") == 0o600
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o775, 0o777, 0o1777, 0o711])
+def test_a_folder_that_was_open_to_others_is_closed(tmp_path: Path, mode: int) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir()
+    (folder / "key").write_text("test\n")
+    (folder / "key").chmod(0o666)
+    folder.chmod(mode)
+    with StateFolder(folder) as state:
+        assert mode_of(folder) == 0o700
+        assert mode_of(folder / "key") == 0o600
+        assert state.key != "test"
+
+
+def test_the_key_is_that_of_the_folder(tmp_path: Path) -> None:
+    with StateFolder(tmp_path / "one") as state:
+        key = state.key
+    with StateFolder(tmp_path / "one") as state:
+        assert state.key == key
+    with StateFolder(tmp_path / "another") as state:
+        assert state.key != key
+
+
+def test_there_is_no_key_before_the_folder_is_locked(tmp_path: Path) -> None:
+    with pytest.raises(EmbeddedStackFailed, match="not locked"):
+        _ = StateFolder(tmp_path).key
+
+
+def test_a_folder_of_another_user_is_refused_and_left_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir()
+    folder.chmod(0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)  # as another user sees it
+    with pytest.raises(EmbeddedStackFailed, match="belongs to another user"), StateFolder(folder):
+        pass
+    assert mode_of(folder) == 0o755
+    assert list(folder.iterdir()) == []
+
+
+def test_a_file_system_that_keeps_no_rights_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir()
+    folder.chmod(0o777)
+    monkeypatch.setattr(os, "fchmod", lambda *_: None)
+    with pytest.raises(EmbeddedStackFailed, match="its file system"), StateFolder(folder):
+        pass
+
+
+def test_a_folder_that_fails_to_open_is_free_again(tmp_path: Path) -> None:
+    (tmp_path / "key").mkdir()
+    with pytest.raises(EmbeddedStackFailed, match="cannot be used"), StateFolder(tmp_path):
+        pass
+    (tmp_path / "key").rmdir()
+    with StateFolder(tmp_path):
         pass

@@ -6,8 +6,10 @@ from .of_arming import OF_ARMING
 from .of_direct_calls import OF_DIRECT_CALLS
 from .of_precision import OF_PRECISION
 from .of_sharing import OF_SHARING
+from .of_the_guard import OF_THE_GUARD
 from .of_the_queue import OF_THE_QUEUE
 from .of_the_record import OF_THE_RECORD
+from .of_verifying import OF_VERIFYING
 
 __all__ = ["MUTANTS"]
 
@@ -19,4 +21,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_DIRECT_CALLS,
     *OF_SHARING,
     *OF_THE_QUEUE,
+    *OF_THE_GUARD,
+    *OF_VERIFYING,
 )

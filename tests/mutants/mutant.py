@@ -36,6 +36,10 @@ class Killer(Enum):
     SCENARIO = ("-m", "pytest", "tests/test_seed_scenario.py", "tests/test_call_counts.py")
     COSTS = ("-m", "pytest", "tests/test_call_counts.py")
     MEANWHILE = ("-m", "pytest", "tests/poison/test_meanwhile.py")
+    GUARD = ("-m", "pytest", "tests/infra/test_guard.py")
+    ACCESS_KEY = ("-m", "pytest", "tests/infra/test_access_key.py", "tests/infra/test_state.py")
+    VERIFYING = ("-m", "pytest", "tests/verify/test_broken_off.py", "tests/verify/test_faults.py")
+    BUILT_IN = ("-m", "pytest", "tests/worker/test_built_in.py")
     SHAPES = ("-m", "pytest", "tests/shapes", "-k", "due_later or no_time or without_a_zone or years")
 
     @property

@@ -11,7 +11,10 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.page.scene import Scene
 from tests.serving import serving
 
-__all__ = ["Open"]
+__all__ = ["FOREIGN_NAME", "Open"]
+
+#: A name of somebody else's that leads to this machine, in the tests' browser.
+FOREIGN_NAME = "evil.test"
 
 #: Opens a page at this address, in a context of its own; the options are Playwright's.
 Open = Callable[..., Page]
@@ -30,7 +33,14 @@ def browser() -> Iterator[Browser]:
     expect.set_options(timeout=_PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-background-networking"]
+            executable_path=chromium,
+            args=[
+                "--no-sandbox",
+                "--disable-background-networking",
+                f"--host-resolver-rules=MAP {FOREIGN_NAME} 127.0.0.1",
+                # Others do not keep pages from this machine: what we refuse must not depend on the browser.
+                "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests",
+            ],
         )
         yield browser
         browser.close()

@@ -5,10 +5,11 @@ promises, of what really happened.
 """
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
@@ -25,21 +26,35 @@ from duebell_shared.rule import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Retry, Worker
 
-from .services import Aws, EventsClient, Faults, LambdaClient, StoreOverNetwork
+from .services import Aws, EventsClient, Faults, LambdaClient, Outage, StoreOverNetwork
 from .wire import Network, backend_over
 from .world import Process, SimulatedPool, World
 
 __all__ = ["History", "Over"]
 
 #: How many attempts each action has.
-LIMITS = {"quick": 3, "slow": 3, "flaky": 4, "bad": 2, "killer": 2, "hangs": 2, "chains": 5, "asks": 3}
+LIMITS = {
+    "quick": 3,
+    "once": 1,
+    "slow": 3,
+    "flaky": 4,
+    "bad": 2,
+    "killer": 2,
+    "hangs": 2,
+    "chains": 5,
+    "asks": 3,
+}
 
 #: Lambda ends an invocation after this, and tries a failed one again twice.
 LAMBDA_LIMIT = 300.0
 LAMBDA_RETRIES = 2
 
-#: Long enough for all retries with their back-off, and for leases and watchdogs between.
-END = timedelta(hours=6)
+#: Long enough for an outage, all retries with their back-off, and leases, watchdogs and echoes between.
+END = timedelta(hours=8)
+
+#: Once nothing goes wrong any more, a task that has waited is started within so long: by an echo at the
+#: latest, which comes within an hour.
+HEALED = timedelta(minutes=75)
 
 
 class Over(StrEnum):
@@ -56,13 +71,17 @@ class Over(StrEnum):
 
 
 class Known(msgspec.Struct):
-    """What a user knows of a task: what was acknowledged, and when."""
+    """What a user knows of a task: what was asked for, and what was acknowledged, and when."""
 
     due: datetime
     action: str
+    asked_at: datetime
     acknowledged_at: datetime | None = None
     cancelled_at: datetime | None = None
-    is_uncertain: bool = False  # changed, or being changed, without an answer
+    pending: "tuple[str, datetime] | None" = (
+        None  # a change without an answer, and the due date that it asks for
+    )
+    may_be_out: bool = False  # paused or cancelled, perhaps without an answer
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -87,9 +106,13 @@ class History:
         actions: Collection[str] = tuple(LIMITS),
         settings: Settings | None = None,
         delivery: float = 20.0,
+        outage: Outage | None = None,
         over: Over = Over.TWIN,
     ) -> None:
-        """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds."""
+        """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds.
+
+        `outage` is what is out, if that is not left to chance.
+        """
         self.seed = seed
         self.faults = faults
         self.actions = tuple(actions)
@@ -97,7 +120,7 @@ class History:
         self.world = World(seed)
         self.random = Random(seed + 1)
         random.seed(seed + 2)  # the jitter of the code under test
-        self.aws = Aws(self.world, faults, self._invoked)
+        self.aws = Aws(self.world, faults, self._invoked, outage)
         self.settings = settings or Settings(
             lanes=self.random.choice([1, 2, 4]),
             precision=self.random.choice(list(Precision)),
@@ -136,7 +159,9 @@ class History:
         # What a service that died was about to do, it does again: that is what ids and "keep" are for.
         for id, known in list(self.known.items()):
             if id.startswith(f"{number}-") and known.acknowledged_at is None:
-                self._add(editor, id, known)
+                self._add(editor, process, id, known)
+            elif id.startswith(f"{number}-") and known.pending:
+                self._change(editor, process, known.pending[0], id, known.pending[1])
         for step in range(self.random.randint(1, 6)):
             process.sleep(self.random.choice([0.0, 0.1, 5.0, self.random.uniform(0, 200)]))
             self._step(editor, process, f"{number}-{life}.{step}")
@@ -146,48 +171,57 @@ class History:
         mine = [known for known in self.known if known.startswith(id.partition("-")[0] + "-")]
         what = self.random.choice(["add", "add", "add", "many", "move", "cancel", "pause"])
         if what == "add" or not mine:
-            self._add(editor, id, Known(due=self._due(now), action=self.random.choice(self.actions)))
+            self._add(editor, process, id, self._new(self._due(now), self.random.choice(self.actions)))
         elif what == "many":
             due = self._due(now)
             # More slow ones than a run has places for make their neighbours late, and have runs share them.
             action = self.random.choice(["quick", "slow"]) if self.faults.any else "quick"
             for each in range(self.random.randint(2, 16)):
                 # add_many writes in threads of its own; to everyone else it is the same one by one.
-                self._add(editor, f"{id}.{each}", Known(due=due, action=action))
+                self._add(editor, process, f"{id}.{each}", self._new(due, action))
         else:
             chosen = self.random.choice(mine)
-            self._change(editor, what, chosen, self._due(now))
+            self._change(editor, process, what, chosen, self._due(now))
 
-    def _add(self, editor: Editor, id: str, known: Known) -> None:
+    def _new(self, due: datetime, action: str) -> Known:
+        return Known(due=due, action=action, asked_at=self.world.now)
+
+    def _add(self, editor: Editor, process: Process, id: str, known: Known) -> None:
         self.known[id] = known
 
         def add() -> None:
             editor.add(known.action, due=known.due, id=id, if_exists="keep")
 
-        if self._insist(add):
+        if self._insist(process, add):
             known.acknowledged_at = self.world.now
 
-    def _change(self, editor: Editor, what: str, id: str, due: datetime) -> None:
+    def _change(self, editor: Editor, process: Process, what: str, id: str, due: datetime) -> None:
+        """Change a task, with the same call again until it is answered, by the next process if need be."""
         known = self.known[id]
         if known.acknowledged_at is None:
             return
-        known.is_uncertain = True
-        if what == "move" and self._insist(lambda: editor.move(id, due=due)):
-            known.due, known.acknowledged_at = due, self.world.now
-        elif what == "cancel" and self._insist(lambda: editor.cancel(id)):
-            known.cancelled_at = self.world.now
-        elif what == "pause" and self._insist(lambda: editor.pause(id)):
-            self._insist(lambda: editor.resume(id))
-        known.is_uncertain = False
+        known.pending, asked_at = (what, due), self.world.now
+        if what == "move" and self._insist(process, lambda: editor.move(id, due=due)):
+            known.due, known.asked_at, known.acknowledged_at = due, asked_at, self.world.now
+        elif what == "cancel":
+            known.may_be_out = True
+            if self._insist(process, lambda: editor.cancel(id)):
+                known.cancelled_at = self.world.now
+        elif what == "pause":
+            known.may_be_out = True
+            self._insist(process, lambda: editor.pause(id))
+            self._insist(process, lambda: editor.resume(id))
+        known.pending = None
 
-    def _insist(self, call: Callable[[], object]) -> bool:
+    def _insist(self, process: Process, call: Callable[[], object]) -> bool:
         """Do it again until it is answered, as a careful user would; False if the task does not allow it."""
-        for _ in range(40):
+        for pause in (0.0, 0.0, 1.0, 5.0, *[30.0] * 200):
             try:
                 call()
             except TaskConflict:
                 return False
             except (AwsUnavailable, NotArmed):
+                process.sleep(pause)
                 continue
             except DuebellError as error:
                 self.failures.append(f"{type(error).__name__}: {error}")
@@ -198,7 +232,7 @@ class History:
         return False
 
     def _due(self, now: datetime) -> datetime:
-        seconds = self.random.choice([-600, 0, 1, 30, 59, 60, 61, 90, 120, 300, 300, 301, 600, 3600])
+        seconds = self.random.choice([-600, 0, 1, 30, 59, 60, 61, 90, 120, 300, 300, 301, 600, 3600, 10_800])
         return (now + timedelta(seconds=seconds)).replace(microsecond=0)
 
     # The worker, as Lambda invokes it.
@@ -211,9 +245,7 @@ class History:
         self.invocations += 1
         if self.invocations > 400:
             raise AssertionError(f"seed {self.seed}: the rule rings and rings")
-        # What duebell promises, it promises if not all three of Lambda's tries are killed from outside.
-        is_last = tries == LAMBDA_RETRIES
-        process = Process(self.world, f"run-{self.invocations}", skew=self._skew(), is_charmed=is_last)
+        process = Process(self.world, f"run-{self.invocations}", skew=self._skew())
 
         def again() -> None:
             if tries < LAMBDA_RETRIES:
@@ -221,7 +253,8 @@ class History:
                     60 * (tries + 1) * self.random.uniform(1, 1.2), lambda: self._invoke(event, tries + 1)
                 )
 
-        if tries == 0 and self.random.random() < self.faults.drop:
+        is_dropped = tries == 0 and self.random.random() < self.faults.drop
+        if is_dropped or self.aws.outage.hits("lambda", self.world.now):
             again()
             return
 
@@ -269,8 +302,9 @@ class History:
                 case "asks":
                     raise Retry(after=chance.uniform(0, 100))
                 case "chains":
-                    known = Known(due=self._due(process.clock()), action="quick")
-                    self._add(Editor(backend=self._backend(process)), f"chained-{task.id}", known)
+                    id = f"chained-{task.id}"
+                    known = self.known.get(id) or self._new(self._due(process.clock()), "quick")
+                    self._add(Editor(backend=self._backend(process)), process, id, known)
                 case _:
                     process.sleep(chance.uniform(0, 0.5))
 
@@ -309,6 +343,7 @@ class History:
                 if id in tasks and _is_unfinished(tasks[id])
             ),
             *(f"{start.id} was started early, {start}" for start in self.starts if start.clock < start.due),
+            *self._late_ones(tasks, acknowledged),
             *self._beyond_limits(tasks),
             *(
                 f"{start.id} ran after it was cancelled"
@@ -336,13 +371,41 @@ class History:
                     first.setdefault(start.id, late)
         return list(first.values())
 
+    def _is_late(self, known: Known, task: Task | None) -> bool:
+        """Whether the task was not started within the bound, though nothing went wrong any more.
+
+        A task that failed without a start is visible: its process died just before its last attempt.
+        """
+        is_out = known.pending or known.may_be_out
+        if task is None or known.acknowledged_at is None or is_out or task.status is Status.FAILED:
+            return False
+        by = max(known.due, known.acknowledged_at, self.aws.calm_from) + HEALED
+        began = (start.at for start in self._starts_of[task.id])
+        return not any(known.asked_at <= at <= by for at in began)
+
+    @cached_property
+    def _starts_of(self) -> dict[str, list[Start]]:
+        starts: dict[str, list[Start]] = defaultdict(list)
+        for start in self.starts:
+            starts[start.id].append(start)
+        return starts
+
+    def _late_ones(self, tasks: dict[str, Task], acknowledged: dict[str, Known]) -> list[str]:
+        known_of = ((id, known, tasks.get(id)) for id, known in acknowledged.items())
+        return [self._late(id, known) for id, known, task in known_of if self._is_late(known, task)]
+
+    def _late(self, id: str, known: Known) -> str:
+        starts = ", ".join(f"{start.at:%H:%M:%S}" for start in self._starts_of[id]) or "never"
+        calm = f"calm since {self.aws.calm_from:%H:%M:%S}"
+        return f"{id} was due at {known.due:%H:%M:%S}, {calm}, started {starts}"
+
     def _unfinished(self, task: Task) -> str:
         return f"{task.id} is still {task.status}, queued for {task.queued}; the rule: {self.aws.expression}"
 
     def _was_cancelled(self, start: Start) -> bool:
         known = self.known.get(start.id)
         # A task that was claimed may be cancelled; its attempt is made all the same.
-        margin = timedelta(seconds=5)
+        margin = timedelta(seconds=5 + self.faults.skew)
         return bool(known and known.cancelled_at and known.cancelled_at < start.claimed_at - margin)
 
     def _beyond_limits(self, tasks: dict[str, Task]) -> list[str]:

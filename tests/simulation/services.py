@@ -13,18 +13,31 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
+from duebell_shared.cron import parse_aws
 from duebell_shared.errors import AwsUnavailable, DuebellError
-from duebell_shared.expression import SENTINEL, minute_of
+from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import NEVER
 from duebell_shared.task import QueueKey, Status, Task
 
 from .world import Process, World
 
-__all__ = ["Aws", "EventsClient", "Faults", "LambdaClient", "StoreOverNetwork"]
+__all__ = [
+    "SERVICES",
+    "Aws",
+    "EventsClient",
+    "Faults",
+    "LambdaClient",
+    "Outage",
+    "StoreOverNetwork",
+    "minutes_of",
+]
 
 _T = TypeVar("_T")
 
 _PAGE = 3
+
+#: Seconds until a call takes effect that was answered with a failure of the server, at most.
+_LATER = 5.0
 
 
 class Faults(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,43 +46,93 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
     crash: float = 0.0
     time_out: float = 0.0
     refuse: float = 0.0  # throttling, ConcurrentModificationException
+    fail: float = 0.0  # a status of 500 or above: without effect, with it, or with it some seconds later
     slow: float = 0.0
     pause: float = 0.0
     skew: float = 0.0  # seconds that a clock may be off, either way
     duplicate: float = 0.0  # of a ring
     drop: float = 0.0  # of an invocation's first try
+    lose: float = 0.0  # a ring that comes to nothing; as likely, a change of the rule takes minutes
+    outage: float = 0.0  # of a history: a service is out, for an hour at most
     seconds: float = 900.0
 
     @property
     def any(self) -> bool:
         """Whether anything goes wrong at all."""
-        return any((self.crash, self.time_out, self.refuse, self.slow, self.pause, self.skew, self.drop))
+        return self != Faults(seconds=self.seconds)
+
+
+#: What can be out.
+SERVICES = ("dynamodb", "events", "lambda")
+
+
+class Outage(msgspec.Struct, frozen=True, kw_only=True):
+    """Services that answer nothing from the one moment to the other."""
+
+    services: tuple[str, ...] = ()
+    begins: datetime = NEVER
+    ends: datetime = NEVER
+
+    def hits(self, service: str, now: datetime) -> bool:
+        """Whether this service is out."""
+        return service in self.services and self.begins <= now < self.ends
 
 
 class Aws:
     """The table, the rule, and what rings; one for all processes of a world."""
 
-    def __init__(self, world: World, faults: Faults, invoke: Callable[[object], None]) -> None:
+    def __init__(
+        self, world: World, faults: Faults, invoke: Callable[[object], None], outage: Outage | None = None
+    ) -> None:
         """`invoke` is called when the worker is to be invoked, with the event."""
         self.world = world
         self.faults = faults
         self.store = MemoryStore()
         self.expression = SENTINEL
         self.put_rules: list[tuple[datetime, str]] = []
+        self.rings = self.lost_rings = 0
         self.crashes = 0
         self.trace: list[str] = []
-        self._settings = 0
+        self.quiet_from = world.now + timedelta(seconds=faults.seconds)
+        self.outage = outage or self._draw_outage()
+        self._settings: list[datetime] = []  # when each setting of the rule takes effect
         self._invoke = invoke
-        self._quiet_from = world.now + timedelta(seconds=faults.seconds)
+
+    def _draw_outage(self) -> Outage:
+        random = self.world.random
+        if random.random() >= self.faults.outage:
+            return Outage()
+        begins = self.world.now + timedelta(seconds=random.uniform(0, 900))
+        out = random.choice([*((service,) for service in SERVICES), SERVICES])
+        return Outage(services=out, begins=begins, ends=begins + timedelta(seconds=random.uniform(60, 3600)))
+
+    @property
+    def calm_from(self) -> datetime:
+        """When nothing goes wrong any more."""
+        return max(self.quiet_from, self.outage.ends if self.outage.services else self.quiet_from)
 
     def call(
-        self, process: Process, what: str, effect: Callable[[], _T], *, time_out: float, refusal: Exception
+        self,
+        process: Process,
+        what: str,
+        effect: Callable[[], _T],
+        *,
+        time_out: float,
+        refusal: Exception,
+        service: str = "dynamodb",
+        failure: Exception | None = None,
     ) -> _T:
-        """One call over the network, with whatever happens on the way. Raises TimeoutError and `refusal`."""
+        """One call over the network, with whatever happens on the way.
+
+        Raises TimeoutError, `refusal` where there was no effect, and `failure` where there may be.
+        """
         random = self.world.random
         process.wake()
         fault = self.draw(process)
         self.trace.append(f"{self.world.now:%H:%M:%S.%f} {process.name}: {what} {fault}")
+        if self.outage.hits(service, self.world.now):
+            process.sleep(random.choice([0.01, time_out]))
+            raise failure or TimeoutError
         process.sleep(random.uniform(0.001, 0.01) if fault != "slow" else random.uniform(0.5, 4.0))
         if fault == "crash" and random.random() < 0.5:
             process.crash()
@@ -78,6 +141,9 @@ class Aws:
             raise TimeoutError
         if fault == "refuse":
             raise refusal
+        if fault == "fail":
+            self._have_effect_or_not(effect)
+            raise failure or TimeoutError
         result = effect()
         if fault == "crash":
             process.crash()
@@ -89,30 +155,52 @@ class Aws:
         process.sleep(random.uniform(0.001, 0.01))
         return result
 
+    def _have_effect_or_not(self, effect: Callable[[], object]) -> None:
+        match self.world.random.choice(["none", "now", "later"]):
+            case "now":
+                effect()
+            case "later":
+                self.world.after(self.world.random.uniform(0, _LATER), effect)
+            case _:
+                pass
+
     def refuses(self) -> bool:
         """Whether one of many statements is refused."""
-        return self.world.now < self._quiet_from and self.world.random.random() < self.faults.refuse
+        return self.world.now < self.quiet_from and self.world.random.random() < self.faults.refuse
 
     def put_rule(self, expression: str) -> None:
         """The rule set anew; it takes effect some time later, and a minute over by then never rings."""
         self.expression = expression
         self.put_rules.append((self.world.now, expression))
-        self._settings += 1
-        setting = self._settings
-        minute = minute_of(expression)
-        if minute is None:
-            return
-        in_effect = self.world.now + timedelta(seconds=self.world.random.uniform(0, 30))
-        early = [minute - timedelta(minutes=1)] if "," in expression else []
-        for each in (*early, minute):
-            rings_at = each + timedelta(seconds=self.world.random.uniform(0, 59))
-            if rings_at >= in_effect:
-                # Another setting takes as long to take effect, so a ring that is near may come nevertheless.
-                self.world.at(rings_at, lambda: self._ring_if(setting))
+        lag = self.world.random.uniform(0, 30)
+        if self._happens(self.faults.lose):
+            lag += self.world.random.uniform(0, 150)
+        self._settings.append(self.world.now + timedelta(seconds=lag))
+        if expression != SENTINEL:
+            self._ring_next(len(self._settings) - 1, minutes_of(expression, self.world.now))
 
-    def _ring_if(self, setting: int) -> None:
-        if setting == self._settings or self.world.random.random() < 0.1:
+    def _ring_next(self, setting: int, minutes: Iterator[datetime]) -> None:
+        """Have the rule ring in the next of these minutes that is not over when the setting takes effect."""
+        for minute in minutes:
+            rings_at = minute + timedelta(seconds=self.world.random.uniform(0, 59))
+            if rings_at >= max(self._settings[setting], self.world.now):
+                self.world.at(rings_at, partial(self._ring, setting, minutes))
+                return
+
+    def _ring(self, setting: int, minutes: Iterator[datetime]) -> None:
+        """Ring, unless a later setting has taken effect."""
+        if any(in_effect <= self.world.now for in_effect in self._settings[setting + 1 :]):
+            return
+        self.rings += 1
+        if self._happens(self.faults.lose) or self.outage.hits("events", self.world.now):
+            self.lost_rings += 1
+            self.trace.append(f"{self.world.now:%H:%M:%S.%f} the ring is lost")
+        else:
             self.invoke(None)
+        self._ring_next(setting, minutes)
+
+    def _happens(self, likelihood: float) -> bool:
+        return self.world.now < self.quiet_from and self.world.random.random() < likelihood
 
     def invoke(self, event: object) -> None:
         """An asynchronous invocation: it comes once, and sometimes twice."""
@@ -122,15 +210,25 @@ class Aws:
 
     def draw(self, process: Process) -> str:
         """What goes wrong with a call of this process; nothing, most of the time."""
-        if self.world.now >= self._quiet_from:
+        if self.world.now >= self.quiet_from:
             return ""
         chance = self.world.random.random()
-        for fault in ("crash", "time_out", "refuse", "slow", "pause"):
+        for fault in ("crash", "time_out", "refuse", "fail", "slow", "pause"):
             chance -= getattr(self.faults, fault)
             if chance < 0 and not (process.is_charmed and fault in {"crash", "pause"}):
                 self.crashes += fault == "crash"
                 return fault
         return ""
+
+
+def minutes_of(expression: str, after: datetime) -> Iterator[datetime]:
+    """The minutes of this day and the next in which the expression rings, after this moment."""
+    cron = parse_aws(expression.removeprefix("cron(").removesuffix(")"))
+    midnight = after.replace(hour=0, minute=0, second=0, microsecond=0)
+    for day in (midnight, midnight + timedelta(days=1)):
+        if day.day in cron.days_of(day.year, day.month):
+            minutes = (day + timedelta(minutes=minute) for minute in cron.minutes)
+            yield from (minute for minute in minutes if minute + timedelta(minutes=1) > after)
 
 
 class EventsClient:
@@ -158,8 +256,17 @@ class EventsClient:
 
     def _call(self, what: str, effect: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         busy = ClientError({"Error": {"Code": "ConcurrentModificationException"}}, "PutRule")
+        failed: Any = {"Error": {"Code": "503"}, "ResponseMetadata": {"HTTPStatusCode": 503}}
         try:
-            return self._aws.call(self._process, what, effect, time_out=4, refusal=busy)
+            return self._aws.call(
+                self._process,
+                what,
+                effect,
+                time_out=4,
+                refusal=busy,
+                service="events",
+                failure=ClientError(failed, "PutRule"),
+            )
         except TimeoutError:
             raise ReadTimeoutError(endpoint_url="simulated") from None
 
@@ -177,7 +284,12 @@ class LambdaClient:
         what = f"Invoke {Payload.decode()}"
         try:
             self._aws.call(
-                self._process, what, lambda: self._aws.invoke(event), time_out=3, refusal=throttled
+                self._process,
+                what,
+                lambda: self._aws.invoke(event),
+                time_out=3,
+                refusal=throttled,
+                service="lambda",
             )
         except TimeoutError:
             raise ReadTimeoutError(endpoint_url="simulated") from None

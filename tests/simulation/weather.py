@@ -6,14 +6,18 @@ __all__ = ["CALM", "ROUGH"]
 
 CALM = Faults()
 
-#: Six calls in a hundred fail, one invocation in ten is dropped once, clocks are seconds apart.
+#: Seven calls in a hundred fail, one invocation in ten is dropped once, one ring in thirty is lost, clocks
+#: are a minute apart, and in one history of four a service is out for up to an hour.
 ROUGH = Faults(
     crash=0.01,
     time_out=0.01,
     refuse=0.02,
+    fail=0.01,
     slow=0.02,
     pause=0.003,
-    skew=2.0,
+    skew=30.0,
     duplicate=0.1,
     drop=0.1,
+    lose=0.03,
+    outage=0.25,
 )

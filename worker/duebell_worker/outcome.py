@@ -9,6 +9,7 @@ from types import TracebackType
 
 from duebell_shared.failure import Failure
 from duebell_shared.instants import LATEST
+from duebell_shared.reserved import is_reserved
 from duebell_shared.task import Task
 
 from .action import Action, InvalidPayload
@@ -91,7 +92,7 @@ def after_attempt(
 
 
 def _unknown(name: str, actions: Mapping[str, Action]) -> Failure:
-    known = ", ".join(sorted(actions)) or "none at all"
+    known = ", ".join(sorted(known for known in actions if not is_reserved(known))) or "none at all"
     return Failure(
         type="UnknownAction",
         message=f"this worker has no action {name!r}; it has {known}. Deploy one that has it, then retry",

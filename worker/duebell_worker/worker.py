@@ -13,17 +13,18 @@ import msgspec
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, AwsUnavailable, NotArmed
-from duebell_shared.function import lanes_in
+from duebell_shared.function import lanes_in, token_in
+from duebell_shared.reserved import RESERVED, is_reserved
 from duebell_shared.settings import Settings
 
-from .action import Action
+from .action import BUILT_IN, Action
 from .log import emit
 from .metrics import Metrics
 from .pool import Pool, ThreadPool
 from .report import RunReport
 from .run import Run
 
-__all__ = ["LambdaContext", "Worker"]
+__all__ = ["FailedOnPurpose", "LambdaContext", "Worker"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -35,6 +36,10 @@ _RESERVE = timedelta(seconds=20)
 
 #: Tasks of a lane beyond these are not counted for the metrics: a count costs by what it counts.
 _MOST_COUNTED = 1_000
+
+
+class FailedOnPurpose(Exception):
+    """What an invocation ends with that `duebell verify --dead-letter` told to fail."""
 
 
 class LambdaContext(Protocol):
@@ -93,7 +98,8 @@ class Worker:
         It is called with the payload and the task, or the first of them, or nothing; it may be `async`. Tasks
         run at least once, so make it idempotent: `task.id` and `task.attempt` help. What it raises is a
         failed attempt, retried after a back-off until `attempts` are used up; `Retry` and `Abort` decide
-        otherwise. Raises ValueError or TypeError if it cannot be an action.
+        otherwise. Raises ValueError or TypeError if it cannot be an action. Names that start with
+        `duebell.` are reserved.
         """
 
         def register(function: _F) -> _F:
@@ -101,7 +107,10 @@ class Worker:
                 raise ValueError(
                     f"there is an action {name!r} already: {self._actions[name].function.__qualname__}"
                 )
-            self._actions[name] = Action.of(name, function, attempts=attempts)
+            action = Action.of(name, function, attempts=attempts)
+            if is_reserved(name):
+                raise ValueError(f"action {name!r}: names that start with {RESERVED!r} are duebell's own")
+            self._actions[name] = action
             return function
 
         return register
@@ -121,8 +130,11 @@ class Worker:
         """The Lambda handler: one run within the invocation's time, of the lanes that the event says, or all.
 
         What fails for want of AWS is tried again: the ring that started this does not come twice, and Lambda
-        invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end.
+        invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end, and FailedOnPurpose
+        when the event says so, before anything else.
         """
+        if token := token_in(event):
+            raise FailedOnPurpose(token)
         id = uuid.uuid4().hex
         for pause in _PAUSES:
             left = timedelta(milliseconds=context.get_remaining_time_in_millis())
@@ -153,7 +165,7 @@ class Worker:
             report = Run(
                 id,
                 backend,
-                self._actions,
+                {**BUILT_IN, **self._actions},
                 pool=pool,
                 places=self._concurrency,
                 random=Random(random()),

@@ -60,7 +60,7 @@ Exit status:
   3    there is no such task
   4    the task exists, its status does not allow it, or it changed meanwhile
   5    AWS does not answer or refuses, or nothing is deployed there
-  6    status, doctor: looked, and something is wrong
+  6    status, doctor, verify: looked, and something is wrong
   7    some of many failed; the others are done
   130  ended by Ctrl-C
 

@@ -1,0 +1,134 @@
+"""What AWS answers to the calls of a session, written down as they are made."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+
+from .finding import Answer
+
+__all__ = ["Answers", "Call", "permission_in"]
+
+_BEGAN, _PARAMS = "duebell_verify_began", "duebell_verify_params"
+
+#: How IAM says no. https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
+_DENIED = re.compile(r"not authorized to perform: ?([\w:]+)")
+
+#: Operations that are allowed by an action of another name.
+_ALLOWED_BY = {
+    "BatchExecuteStatement": "dynamodb:PartiQLInsert and dynamodb:PartiQLUpdate",
+    "Invoke": "lambda:InvokeFunction",
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: what it was given, what was answered."""
+
+    service: str
+    params: Mapping[str, Any]
+    parsed: Mapping[str, Any]
+    answer: Answer
+
+    @property
+    def lacks(self) -> str | None:
+        """The permission that was missing; None if it was not refused for that."""
+        refusals = [(self.answer.code, self.answer.message)]
+        refusals += [(error.get("Code"), error.get("Message")) for error in _errors(self.parsed) if error]
+        for code, message in refusals:
+            if code and "AccessDenied" in code:
+                operation = self.answer.operation
+                return permission_in(message or "") or _ALLOWED_BY.get(
+                    operation, f"{self.service}:{operation}"
+                )
+        return None
+
+
+class Answers:
+    """The calls that clients of this session make, if they are created after this."""
+
+    def __init__(self, session: boto3.Session) -> None:
+        self.calls: list[Call] = []
+        session.events.register("before-parameter-build", self._begin)
+        session.events.register("after-call", self._note)
+        session.events.register("after-call-error", self._note_error)
+
+    def clear(self) -> None:
+        """Forget the calls so far: what comes now is another check's."""
+        self.calls.clear()
+
+    def of(self, operation: str) -> list[Call]:
+        """The calls of this operation, in order."""
+        return [call for call in self.calls if call.answer.operation == operation]
+
+    def lacks(self) -> str | None:
+        """The first permission that was missing."""
+        return next((call.lacks for call in self.calls if call.lacks), None)
+
+    def __str__(self) -> str:
+        """The calls in short: `2 PutItem, PutItem: ConditionalCheckFailedException`."""
+        counted = Counter(_short(call.answer) for call in self.calls)
+        return ", ".join(f"{count} {what}" if count > 1 else what for what, count in counted.items())
+
+    def _begin(self, params: Mapping[str, Any], context: dict[str, Any], **_: Any) -> None:
+        context[_BEGAN], context[_PARAMS] = time.monotonic(), dict(params)
+
+    def _note(self, parsed: Mapping[str, Any], model: Any, context: Mapping[str, Any], **_: Any) -> None:
+        error: Mapping[str, Any] = parsed.get("Error", {})
+        statements = tuple(one.get("Code") if one else None for one in _errors(parsed))
+        self._add(
+            model.service_model.service_name,
+            model.name,
+            context,
+            parsed,
+            code=error.get("Code"),
+            message=error.get("Message"),
+            retries=parsed.get("ResponseMetadata", {}).get("RetryAttempts", 0),
+            statements=statements,
+        )
+
+    def _note_error(
+        self, exception: Exception, event_name: str, context: Mapping[str, Any], **_: Any
+    ) -> None:
+        """A call that nobody answered."""
+        service, operation = event_name.split(".")[1:]
+        self._add(service, operation, context, {}, code=type(exception).__name__, message=str(exception))
+
+    def _add(
+        self,
+        service: str,
+        operation: str,
+        context: Mapping[str, Any],
+        parsed: Mapping[str, Any],
+        **answered: Any,
+    ) -> None:
+        took = time.monotonic() - context.get(_BEGAN, time.monotonic())
+        answer = Answer(operation=operation, milliseconds=round(took * 1000, 1), **answered)
+        self.calls.append(Call(service, context.get(_PARAMS, {}), parsed, answer))
+
+
+def permission_in(message: str) -> str | None:
+    """The permission that AWS says is missing, if this is such a message."""
+    found = _DENIED.search(message)
+    return found[1] if found else None
+
+
+def _errors(parsed: Mapping[str, Any]) -> list[Mapping[str, Any] | None]:
+    """What came of each statement of a batch: its error, or None."""
+    responses = parsed.get("Responses")
+    return [each.get("Error") for each in responses] if isinstance(responses, list) else []
+
+
+def _short(answer: Answer) -> str:
+    if answer.code:
+        return f"{answer.operation}: {answer.code}"
+    if answer.statements:
+        refused = Counter(code for code in answer.statements if code)
+        made = len(answer.statements) - refused.total()
+        said = [f"{made} made", *(f"{count} {code}" for code, count in refused.items())]
+        return f"{answer.operation} ({', '.join(said)})"
+    return answer.operation

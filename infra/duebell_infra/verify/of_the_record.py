@@ -1,0 +1,97 @@
+"""Checks of the arming record and of the rule, by the ordinary protocol and by swaps that must lose."""
+
+from msgspec.structs import replace
+
+from duebell_shared.arming import LEAD, ArmingRecord
+from duebell_shared.rule import RuleState
+
+from .finding import Found, NotMade, Wrong
+from .scene import Scene
+
+__all__ = ["SOON", "rule", "status", "swaps_lost"]
+
+#: A rule that rings sooner than this is left alone: set anew, it could ring later than it does.
+SOON = 3 * LEAD
+
+#: Swaps are made again when somebody else's came first.
+_TRIES = 5
+
+#: No record's `rev` gets there.
+_FAR = 10**12
+
+
+def status(scene: Scene) -> Found:
+    """What `duebell status` says, for the rest to be told by."""
+    found = scene.editor.status()
+    if found.problems and scene.answers.lacks():
+        raise NotMade("it cannot be said whether all is well")
+    if found.problems:
+        raise Wrong("; ".join(one.what for one in found.problems), found.problems[0].way_out)
+    where = f"rings at {found.rings_at:%Y-%m-%d %H:%M} UTC" if found.rings_at else "is parked"
+    return Found(f"the rule {where}; {found.lanes} lanes; to the {found.precision}")
+
+
+def swaps_lost(scene: Scene) -> Found:
+    """The record under a wrong `rev`, as if there were none, as if it were damaged: each must be refused."""
+    _only_if_conditions_hold(scene)
+    store = scene.backend.store
+    record = scene.backend.armer.read()
+    scene.answers.clear()
+    for stale in (replace(record, rev=record.rev + _FAR), None, replace(record, rev=0)):
+        if store.swap_record(stale, record) is not None:
+            raise Wrong(
+                "the arming record was swapped though it was not as expected: tasks can be lost",
+                "`duebell doctor --fix` at once; then report it, with the output of --json",
+            )
+    return Found(str(scene.answers))
+
+
+def rule(scene: Scene) -> Found:
+    """The rule set anew to where it is, by the ordinary protocol: a swap that wins, PutRule, its echo."""
+    _only_if_conditions_hold(scene)
+    before, targets = scene.backend.rule.read(), scene.backend.rule.count_targets()
+    disputed = _disputed(scene)
+    scene.answers.clear()
+    record = scene.backend.armer.ensure(disputed)
+    after = echo(scene, record)
+    kept = (after.state, after.description, after.role)
+    if kept != (before.state, before.description, before.role):
+        raise Wrong(f"PutRule has changed the rule's state or description: {before}, then {after}")
+    if scene.backend.rule.count_targets() != targets:
+        raise Wrong("PutRule has changed the rule's targets", "`duebell deploy` gives it one")
+    return Found(f"set to {after.expression}, and read so")
+
+
+def echo(scene: Scene, record: ArmingRecord) -> RuleState:
+    """The rule as it is read after this set it.
+
+    Raises NotMade if somebody else set it too, Wrong if it is not as it was given.
+    """
+    puts = [call for call in scene.answers.of("PutRule") if not call.answer.code]
+    after = scene.backend.rule.read()
+    if not puts or scene.backend.armer.read().rev != record.rev:
+        raise NotMade("somebody else set the rule at the same time", "verify again")
+    given = puts[-1].params["ScheduleExpression"]
+    if after.expression != given or not after.is_at(record.rings_at):
+        raise Wrong(f"the rule was set to {given}, and is read as {after.expression}")
+    return after
+
+
+def _only_if_conditions_hold(scene: Scene) -> None:
+    """Keep away from the record where a swap that must lose could win."""
+    if not scene.conditions_hold:
+        raise NotMade("that conditions hold was not seen on tasks of its own, so the record is left alone")
+
+
+def _disputed(scene: Scene) -> ArmingRecord:
+    """The record with where the rule stands unknown, as when somebody else had changed the rule."""
+    for _ in range(_TRIES):
+        record = scene.backend.armer.read()
+        if scene.rings_within(SOON) or record.is_being_applied(scene.now()):
+            raise NotMade(
+                "the rule is to ring within minutes, and is not set meanwhile",
+                "verify again when less is due",
+            )
+        if swapped := scene.backend.store.swap_record(record, record.disputed()):
+            return swapped
+    raise NotMade("the arming record keeps changing", "verify again when less is due")

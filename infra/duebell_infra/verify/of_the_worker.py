@@ -1,0 +1,160 @@
+"""Checks of the worker: called directly, called for what is due at once, and rung for by the rule."""
+
+from datetime import datetime, timedelta
+
+from duebell_shared.arming import GRACE, LEAD, ArmingRecord
+from duebell_shared.function import Function
+from duebell_shared.instants import ceil_to_minute
+from duebell_shared.reserved import VERIFY
+from duebell_shared.task import Status, Task
+
+from .finding import Found, NotMade, Result, Wrong
+from .of_the_record import echo
+from .scene import Scene
+
+__all__ = ["at_once", "call", "probe"]
+
+#: What is due at once starts within this when the worker is called directly: a cold start's time.
+_AT_ONCE = timedelta(seconds=30)
+
+#: How long after its minute a ring may come that was lost at first, and is made up for.
+_LATEST = timedelta(minutes=8)
+
+#: How long a run may take to end that has nothing to do.
+_ENDING = timedelta(seconds=30)
+
+#: Between the moment at which a due date is chosen and the one at which the rule is set to it.
+_MARGIN = timedelta(seconds=10)
+
+_NOT_SET = "set DUEBELL_FUNCTION for the editors: without it, what is due at once waits for the rule"
+
+_LOOK = "look into the worker's log, and into the queue of failed runs"
+
+
+def call(scene: Scene) -> Found:
+    """The worker's function, called for no lanes: it sees to it that the rule is set, and no more."""
+    if scene.function is None:
+        raise NotMade("which function the worker is, is not known: the rule has no Lambda as its target")
+    function = scene.backend.function or Function(scene.function, lambda: scene.client("lambda"))
+    if not function.start(()):
+        if scene.answers.lacks():
+            raise NotMade("what is due at once waits for the rule")
+        raise Wrong(f"the function {scene.function!r} cannot be called: {scene.answers}", _NOT_SET)
+    if not scene.is_set:
+        return Found(f"{scene.answers}; but DUEBELL_FUNCTION is not set here", Result.SLOWER, _NOT_SET)
+    return Found(str(scene.answers))
+
+
+def at_once(scene: Scene) -> Found:
+    """A task that is due at once: by a direct call within seconds, else by the rule within two minutes."""
+    _is_enabled(scene)
+    id = scene.own.enter("at-once", lanes=len(scene.backend.armer.read().lanes))
+    scene.answers.clear()
+    added = scene.editor.add(VERIFY, due=timedelta(0), id=id)
+    is_called = any(not one.answer.code for one in scene.answers.of("Invoke"))
+    scene.progress("waiting for a task that is due at once")
+    task = _ended(scene, id, until=added.due + 2 * LEAD + GRACE)
+    figures = _figures(task)
+    said = f"done {_seconds(figures['started_after_seconds'])} after it was added"
+    _let_the_run_end(scene)
+    if is_called and figures["started_after_seconds"] <= _AT_ONCE.total_seconds():
+        return Found(f"{said}, by a direct call", figures=figures)
+    how = "a direct call was made, and took long" if is_called else "no direct call was made"
+    return Found(f"{said}; {how}", Result.SLOWER, _LOOK if is_called else _NOT_SET, figures)
+
+
+def probe(scene: Scene) -> Found:
+    """A task that the rule must ring for: how late, and by when a rule that was changed had taken effect."""
+    _is_enabled(scene)
+    record = scene.backend.armer.read()
+    id = scene.own.enter("probe", lanes=len(record.lanes))
+    # Too far away to be called for directly, and on a minute, so that the rule is to ring in it.
+    due = ceil_to_minute(scene.now() + record.head_start + LEAD + (LEAD if record.head_start else _MARGIN))
+    scene.answers.clear()
+    scene.editor.add(VERIFY, due=due, id=id)
+    after = scene.backend.armer.read()
+    set_at, note = _set_by_this(scene, after)
+    ring = after.rings_at
+    scene.progress(f"waiting for the rule to ring at {ring or due:%H:%M} UTC, for a task due at {due:%H:%M}")
+    scene.backend.sleep(max((due - scene.now()).total_seconds(), 0.0))  # nothing starts early
+    task = _ended(scene, id, until=due + _LATEST)
+    figures = _figures(task)
+    if task.run in {lane.owner for lane in (*record.lanes, *after.lanes)}:
+        raise NotMade(
+            "a run that was at work already started it, so the rule did not have to ring",
+            "verify again when less is due",
+        )
+    said = f"the rule rang, and the task started {_seconds(figures['lateness_seconds'])} after it was due"
+    if set_at and ring:
+        figures["set_before_its_minute_seconds"] = (ring - set_at).total_seconds()
+        figures["started_after_the_change_seconds"] = _since(set_at, task)
+        note = (
+            f"; the rule was changed {_seconds(figures['set_before_its_minute_seconds'])} before its minute, "
+            f"and the run came {_seconds(figures['started_after_the_change_seconds'])} after the change"
+        )
+    if figures["lateness_seconds"] > GRACE.total_seconds():
+        way_out = (
+            "the ring of its minute did not come, and a later one did: verify again, and look into the log"
+        )
+        return Found(f"{said}{note}", Result.SLOWER, way_out, figures)
+    return Found(f"{said}{note}", figures=figures)
+
+
+def _set_by_this(scene: Scene, record: ArmingRecord) -> tuple[datetime | None, str]:
+    """When the rule was set for the probe, as far as this did it; else a note why not."""
+    try:
+        echo(scene, record)
+    except NotMade:
+        is_earlier = not scene.answers.of("PutRule")
+        return None, "; the rule was to ring by then anyway" if is_earlier else ""
+    return scene.now(), ""
+
+
+def _ended(scene: Scene, id: str, *, until: datetime) -> Task:
+    """The task once it is done. Raises Wrong if it is not by then, or failed."""
+    task = scene.editor.get(id)
+
+    def is_over() -> bool:
+        nonlocal task
+        task = scene.editor.get(id)
+        return task.status.is_finished
+
+    if not scene.wait(is_over, until=until):
+        what = f"still {task.status} at {scene.now():%H:%M:%S} UTC, due at {task.due:%H:%M:%S}"
+        raise Wrong(f"no run has done the task: {what}", f"`duebell doctor --fix`; {_LOOK}")
+    if task.status is Status.DONE:
+        return task
+    if task.failure and task.failure.type == "UnknownAction":
+        raise Wrong(
+            "a run came, but the worker does not know verify's action: it is an older version", "deploy again"
+        )
+    raise Wrong(f"the task ended as {task.status}: {task.failure}", _LOOK)
+
+
+def _let_the_run_end(scene: Scene) -> None:
+    """Wait until no run is at work, so that the rule stands where it will, but not for long."""
+    armer = scene.backend.armer
+    scene.wait(
+        lambda: not any(lane.owner for lane in armer.read().lanes), until=scene.now() + _ENDING, every=0.5
+    )
+
+
+def _is_enabled(scene: Scene) -> None:
+    if not scene.backend.rule.read().is_enabled:
+        raise NotMade("the rule is disabled, so nothing runs", "enable the rule, then verify again")
+
+
+def _figures(task: Task) -> dict[str, float]:
+    """In seconds: after it was due, and after it was added."""
+    return {
+        "lateness_seconds": _since(task.due, task),
+        "started_after_seconds": _since(task.created_at, task),
+    }
+
+
+def _since(moment: datetime, task: Task) -> float:
+    return round(((task.started_at or moment) - moment).total_seconds(), 3)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s"

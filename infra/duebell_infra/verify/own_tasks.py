@@ -1,0 +1,175 @@
+"""The tasks that a verify stores: recognisable, never a user's, and gone afterwards.
+
+Those that no run is to see are in a lane of their own, which no queue has: no run, listing, export or count
+reads it. All of them expire. The others, which a run starts, are ordinary tasks of the built-in action; each
+has an entry of the same id in that lane, written before it, so that they are found again without reading
+anything of the queue's. So what a verify leaves that is broken off, the next one finds and removes.
+"""
+
+import uuid
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from botocore.exceptions import ClientError
+from msgspec.structs import replace
+
+from duebell_shared.backend import Backend
+from duebell_shared.lanes import lane_of
+from duebell_shared.reserved import VERIFY
+from duebell_shared.task import Status, Task
+
+from ..aws import code_of
+from .finding import Wrong
+
+__all__ = ["LANE", "PREFIX", "OwnTasks"]
+
+#: How their ids start.
+PREFIX = "duebell-verify-"
+
+#: A lane that no queue has: theirs are numbers from 0.
+LANE = -1
+
+#: When DynamoDB may delete the items in that lane, should nobody else have done it.
+_KEPT = timedelta(days=1)
+
+#: No verify takes so long: what is older was left by one that was broken off.
+_LONGEST = timedelta(minutes=30)
+
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """The payload of a task in LANE: the lane of the queue that its namesake is in, if it has one."""
+
+    lane: int | None = None
+
+
+class OwnTasks:
+    """The tasks of one verify."""
+
+    def __init__(self, backend: Backend, client: Any) -> None:
+        """`client` is DynamoDB's; it deletes, which a store cannot."""
+        self.run = f"{PREFIX}{uuid.uuid4().hex[:12]}"
+        self._backend = backend
+        self._store = backend.store
+        self._client = client
+        self._keys: dict[tuple[int, str], None] = {}
+
+    @property
+    def now(self) -> datetime:
+        """The time in whole seconds, for DynamoDB's time to live counts those."""
+        return self._backend.clock().replace(microsecond=0)
+
+    def make(self, name: str, **fields: Any) -> Task:
+        """A task in LANE that is not stored yet; it is removed in the end, in case somebody stores it."""
+        now = self.now
+        id = f"{self.run}-{name}"
+        self._keys[LANE, id] = None
+        made = Task(
+            id=id,
+            lane=LANE,
+            action=VERIFY,
+            due=now + _KEPT,
+            queued=now + _KEPT,
+            created_at=now,
+            expires_at=now + _KEPT,
+            payload_json=msgspec.json.encode(_Entry()).decode(),
+        )
+        return replace(made, **fields)
+
+    def stored(self, name: str, count: int = 1, **fields: Any) -> list[Task]:
+        """So many tasks in LANE, stored, each queued a second after the one before."""
+        first = self.make(f"{name}-0", **fields)
+        tasks = [first]
+        for number in range(1, count):
+            later = first.queued and first.queued + number * timedelta(seconds=1)
+            tasks.append(self.make(f"{name}-{number}", **{**fields, "queued": later}))
+        for task in tasks:
+            if not self._store.insert(task):
+                raise Wrong(f"the id {task.id!r} is new, and DynamoDB says that it is taken")
+        return tasks
+
+    def enter(self, name: str, *, lanes: int) -> str:
+        """The id for an ordinary task of this name in a queue of so many lanes, its entry stored."""
+        entry = self.make(name, queued=None)
+        lane = lane_of(entry.id, lanes)
+        text = msgspec.json.encode(_Entry(lane=lane)).decode()
+        if not self._store.insert(replace(entry, payload_json=text)):
+            raise Wrong(f"the id {entry.id!r} is new, and DynamoDB says that it is taken")
+        self._keys[lane, entry.id] = None
+        return entry.id
+
+    def remove(self) -> bool:
+        """Remove all tasks of this verify; whether they are deleted now, and not only marked as expired.
+
+        Raises DuebellError and what botocore raises.
+        """
+        return self._remove_all(self._keys)
+
+    def remove_left_overs(self) -> int:
+        """Remove what earlier ones have left that were broken off; how many tasks that was."""
+        keys: dict[tuple[int, str], None] = {}
+        for task in self._in_own_lane():
+            if task.created_at < self._backend.clock() - _LONGEST:
+                lane = _lane_in(task)
+                keys.update({(LANE, task.id): None, **({} if lane is None else {(lane, task.id): None})})
+        self._remove_all(keys)
+        return len(keys)
+
+    def left(self) -> list[str]:
+        """The ids of this verify's tasks that are still there."""
+        there = {task.id for task in self._in_own_lane()}
+        now = self._backend.clock()
+        for lane, id in self._keys:
+            task = None if lane == LANE else self._store.get(lane, id)
+            if task and not (task.expires_at and task.expires_at <= now):
+                there.add(id)
+        return sorted(id for id in there if id.startswith(self.run))
+
+    def _in_own_lane(self) -> Iterator[Task]:
+        return self._store.unqueued(LANE, list(Status), now=_FIRST)
+
+    def _remove_all(self, keys: Iterable[tuple[int, str]]) -> bool:
+        """An ordinary task before its entry: when this is broken off, the entry is still there."""
+        may_delete = True
+        for lane, id in sorted(keys, key=lambda key: key[0], reverse=True):
+            may_delete = may_delete and self._delete(lane, id)
+            if not may_delete and lane != LANE:
+                self._let_expire(lane, id)
+        return may_delete
+
+    def _delete(self, lane: int, id: str) -> bool:
+        """Delete the task if it is one of a verify's; False if this may not delete."""
+        try:
+            self._client.delete_item(
+                TableName=self._backend.settings.table,
+                Key={"lane": {"S": str(lane)}, "id": {"S": id}},
+                ConditionExpression="#action = :verify",
+                ExpressionAttributeNames={"#action": "action"},
+                ExpressionAttributeValues={":verify": {"S": VERIFY}},
+            )
+        except ClientError as error:
+            if "AccessDenied" in code_of(error):
+                return False
+            if code_of(error) != "ConditionalCheckFailedException":  # it is not there, or none of ours
+                raise
+        return True
+
+    def _let_expire(self, lane: int, id: str) -> None:
+        """Out of the queue, and history that has expired: DynamoDB deletes that."""
+        task = self._store.get(lane, id)
+        if task is None or task.action != VERIFY:
+            return
+        if task.status.is_finished:
+            self._store.save(task, replace(task, expires_at=self.now, rev=task.rev + 1))
+        else:
+            self._store.save(task, task.cancelled(now=self.now, retention=timedelta(0)))
+
+
+def _lane_in(task: Task) -> int | None:
+    try:
+        return msgspec.json.decode(task.payload_json, type=_Entry).lane
+    except msgspec.MsgspecError:
+        return None

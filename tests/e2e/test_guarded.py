@@ -1,0 +1,241 @@
+"""The embedded stack as strangers find it: other users of the machine, and whoever has no key."""
+
+import http.client
+import os
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import textwrap
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from botocore.session import Session
+
+from duebell_editor import Editor
+from duebell_infra import ministack
+from duebell_infra.errors import EmbeddedStackFailed
+from duebell_infra.local import EmbeddedStack
+from duebell_infra.ministack import HOST, MiniStack, free_port, refuse_taken
+from duebell_infra.state import StateFolder
+from tests.e2e.support import COMMAND
+
+pytestmark = pytest.mark.e2e
+
+#: A user of nearly every machine, who may do nothing.
+NOBODY = 65534
+
+
+def stranger(stack: EmbeddedStack, service: str, key: str) -> Any:
+    """A client of somebody who knows the port, and the keys that such stacks often have."""
+    session = Session()
+    session.set_credentials(key, "test")
+    return session.create_client(service, region_name="us-east-1", endpoint_url=stack.endpoint_url)
+
+
+@pytest.mark.parametrize("key", ["test", "000000000000"])
+def test_without_the_key_no_service_does_anything(stack: EmbeddedStack, key: str) -> None:
+    for service, call, arguments in [
+        ("dynamodb", "list_tables", {}),
+        ("dynamodb", "delete_table", {"TableName": "duebell"}),
+        ("events", "list_rules", {}),
+        ("lambda", "list_functions", {}),
+        ("lambda", "invoke", {"FunctionName": "duebell"}),
+        ("s3", "list_buckets", {}),
+        ("sqs", "list_queues", {}),
+        ("sts", "get_caller_identity", {}),
+        ("cloudformation", "describe_stacks", {}),
+    ]:
+        with pytest.raises(ClientError, match="the access key is not this stack's") as refused:
+            getattr(stranger(stack, service, key), call)(**arguments)
+        assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 403
+    assert Editor(stack.settings, session=stack.session).status().healthy
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/_ministack/reset"),
+        ("POST", "/_ministack/config"),
+        ("GET", "/_ministack/ready"),
+        ("GET", "/_ministack/health"),
+        ("GET", "/_localstack/health"),
+        ("GET", "/health"),
+        ("GET", "/_ministack/lambda-code/000000000000/us-east-1/duebell"),
+        ("PUT", "/_ministack/cfn-response/x"),
+        ("GET", "/duebell-000000000000-us-east-1"),
+        ("OPTIONS", "/"),
+    ],
+)
+def test_without_the_key_no_path_is_answered(stack: EmbeddedStack, method: str, path: str) -> None:
+    connection = http.client.HTTPConnection(urlsplit(stack.endpoint_url).netloc, timeout=60)
+    connection.request(method, path, body=b"{}")
+    answer = connection.getresponse()
+    assert answer.status == 403
+    assert answer.getheader("Access-Control-Allow-Origin") is None
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "request_text",
+    [
+        "GET /_ministack/health HTTP/1.0\r\n\r\n",
+        "GET http://127.0.0.1/_ministack/health HTTP/1.1\r\nHost: evil.test\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{signed}\r\n",
+        "GET / HTTP/1.1\r\nHost: {host}\r\nHost: {host}\r\n{signed}\r\n",
+        "GET /_ministack/health HTTP/1.1\r\nHost: {host}\r\nOrigin: http://evil.test\r\n{signed}\r\n",
+    ],
+)
+def test_what_no_client_of_ours_sends_is_refused(stack: EmbeddedStack, request_text: str) -> None:
+    key = stack.environment["AWS_ACCESS_KEY_ID"]
+    signed = f"Authorization: AWS4-HMAC-SHA256 Credential={key}/20260101/us-east-1/s3/aws4_request\r\n"
+    address = urlsplit(stack.endpoint_url)
+    with socket.create_connection((HOST, address.port or 0), timeout=60) as connection:
+        connection.sendall(request_text.format(host=address.netloc, signed=signed).encode())
+        status_line = connection.makefile("rb").readline()
+    assert status_line.split()[1] in {b"400", b"403"}
+
+
+def test_a_presigned_url_is_answered(stack: EmbeddedStack) -> None:
+    for version in ("s3v4", "s3"):
+        config = Config(signature_version=version, s3={"addressing_style": "path"})
+        s3 = stack.session.client("s3", config=config)
+        s3.create_bucket(Bucket="presigned")
+        s3.put_object(Bucket="presigned", Key="key", Body=b"hello")
+        url = s3.generate_presigned_url("get_object", Params={"Bucket": "presigned", "Key": "key"})
+        with urllib.request.urlopen(url) as answer:
+            assert answer.read() == b"hello"
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(url.replace("DUEBELL", "DUEBELL0"))
+
+
+class OpenFolder:
+    """A state folder that anybody could write to, in a folder that anybody can reach."""
+
+    def __init__(self, path: Path) -> None:
+        self.state = path / "state"
+        self.state.mkdir()
+        self.state.chmod(0o777)
+        path.chmod(0o755)
+
+    def as_nobody(self, command: str) -> subprocess.CompletedProcess[str]:
+        """This command of the shell's, run by another user."""
+        return subprocess.run(
+            ["bash", "-c", command],
+            user=NOBODY,
+            group=NOBODY,
+            extra_groups=[],
+            cwd="/",
+            env={"PATH": os.environ["PATH"], "STATE": str(self.state)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+
+@pytest.fixture
+def open_folder() -> Iterator[OpenFolder]:
+    folder = tempfile.mkdtemp(prefix="duebell-test-")  # pytest's own can be reached by nobody else
+    yield OpenFolder(Path(folder))
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
+def test_another_user_of_the_machine_is_kept_out(open_folder: OpenFolder) -> None:
+    # Given a state folder that another user can write to, with a key that they put there
+    planted = open_folder.as_nobody('cd "$STATE" && umask 077 && echo test > key && id -u')
+    assert planted.stdout.strip() == str(NOBODY), planted.stderr
+
+    with StateFolder(open_folder.state) as state:
+        stack = MiniStack(state, free_port())
+        stack.start()
+        try:
+            # When a stack runs in it
+            address = urlsplit(stack.endpoint_url)
+            assert stack._process
+            process = stack._process.pid
+
+            # Then they find the key nowhere: not in the folder, nor in what they see of the process
+            assert stat.S_IMODE(open_folder.state.stat().st_mode) == 0o700
+            for command in (
+                'cat "$STATE/key"',
+                'ls "$STATE"',
+                'echo test > "$STATE/key"',
+                f"cat /proc/{process}/environ",
+                f"ls /proc/{process}/fd",
+            ):
+                refused = open_folder.as_nobody(command)
+                assert "Permission denied" in refused.stderr, command
+                assert state.key not in refused.stdout
+            assert state.key not in open_folder.as_nobody(f"cat /proc/{process}/cmdline").stdout
+
+            # And the stack does not answer them
+            talk = textwrap.dedent(f"""
+                exec 3<>/dev/tcp/{address.hostname}/{address.port}
+                printf 'POST /_ministack/reset HTTP/1.0\\r\\nHost: {address.netloc}\\r\\n' >&3
+                printf 'Authorization: AWS4-HMAC-SHA256 Credential=test/x\\r\\n\\r\\n' >&3
+                head -n 1 <&3
+            """)
+            answered = open_folder.as_nobody(talk)
+            assert " 403 " in answered.stdout, answered.stderr
+        finally:
+            stack.stop()
+
+
+def test_a_stack_that_answers_without_the_key_is_stopped_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a MiniStack that has no guard before it
+    child = tmp_path / "unguarded.py"
+    child.write_text(
+        textwrap.dedent("""
+            import asyncio, sys
+            from hypercorn.asyncio import serve
+            from hypercorn.config import Config
+            from ministack.app import app
+            config = Config()
+            config.bind = [f"fd://{sys.argv[1]}"]
+            asyncio.run(serve(app, config))
+        """)
+    )
+    monkeypatch.setattr(ministack, "_CHILD", child)
+    port = free_port()
+
+    # When it is started, then that fails, and it does not go on
+    with StateFolder(tmp_path / "state") as state:
+        stack = MiniStack(state, port)
+        with pytest.raises(EmbeddedStackFailed, match="answers without the stack's access key"):
+            stack.start()
+        assert not stack.is_running
+    refuse_taken(port, option="")
+
+
+def test_the_command_line_says_what_to_do_without_the_key(stack: EmbeddedStack) -> None:
+    def list_tasks(**more: str) -> subprocess.CompletedProcess[str]:
+        ours = {**os.environ, **stack.environment, "PYTHONPATH": os.pathsep.join(sys.path)}
+        return subprocess.run(
+            [*COMMAND, "list"],
+            env={**ours, **more},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    # With what the stack prints all is well
+    assert list_tasks().returncode == 0
+    # Without its key it is refused, with the way out
+    refused = list_tasks(AWS_ACCESS_KEY_ID="test", AWS_SESSION_TOKEN="")
+    assert refused.returncode == 5
+    assert "the access key is not this stack's: paste the line `duebell local` prints" in refused.stderr

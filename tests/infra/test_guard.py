@@ -1,0 +1,272 @@
+"""The embedded stack's guard: what it refuses, what it lets pass, and how it says so."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import botocore.auth
+import pytest
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from botocore.parsers import create_parser
+from botocore.session import Session
+
+from duebell_infra.guard import Guard, Message, Receive, Scope, Send
+
+KEY = "DUEBELL0123456789ABCDEF0123456789ABCDEF"
+PORT = 4566
+HERE = f"127.0.0.1:{PORT}"
+Headers = list[tuple[str, str]]
+
+
+def signed_by(key: str, *, service: str = "dynamodb") -> tuple[str, str]:
+    """An Authorization header as the SDKs make it."""
+    scope = f"{key}/20260101/us-east-1/{service}/aws4_request"
+    return "Authorization", f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=ab"
+
+
+SIGNED = [("Host", HERE), signed_by(KEY)]
+
+
+@dataclass
+class Application:
+    """What is guarded: notes what comes through."""
+
+    seen: list[str] = field(default_factory=list)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.seen.append(scope["type"])
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+
+class Answer:
+    """What the guard, or the application behind it, has answered."""
+
+    def __init__(self, sent: Iterable[Message]) -> None:
+        start, body = sent
+        self.status: int = start["status"]
+        self.headers = {name.decode(): value.decode() for name, value in start["headers"]}
+        self.body: bytes = body["body"]
+
+
+class Client:
+    """Sends requests to a guard."""
+
+    def __init__(self, *, port: int = PORT) -> None:
+        self.application = Application()
+        self._guard = Guard(self.application, key=KEY, port=port)
+
+    def send(self, headers: Headers, *, path: str = "/", query: str = "", method: str = "POST") -> Answer:
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "query_string": query.encode(),
+            "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in headers],
+        }
+        answer = Answer(self.give(scope))
+        assert (answer.status == 200) == (self.application.seen == ["http"])
+        self.application.seen.clear()
+        return answer
+
+    def give(self, scope: dict[str, Any], *received: Message) -> list[Message]:
+        """What is sent for this scope."""
+        sent: list[Message] = []
+        events = iter(received)
+
+        async def receive() -> Message:
+            return next(events)
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        asyncio.run(self._guard(scope, receive, send))
+        return sent
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+@pytest.mark.parametrize("host", [HERE, f"localhost:{PORT}", f"LocalHost:{PORT}"])
+def test_what_has_the_key_and_is_addressed_to_the_stack_passes(client: Client, host: str) -> None:
+    assert client.send([("Host", host), signed_by(KEY)]).status == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.test",
+        f"evil.test:{PORT}",
+        f"127.0.0.1.evil.test:{PORT}",
+        f"localhost.evil.test:{PORT}",
+        f"bucket.localhost:{PORT}",
+        "127.0.0.1",
+        "localhost",
+        "127.0.0.1:4567",
+        f"127.0.0.1:{PORT}0",
+        f"127.0.0.1:0{PORT}",
+        f"127.0.0.2:{PORT}",
+        f"2130706433:{PORT}",
+        f"localhost.:{PORT}",
+        f"[::1]:{PORT}",
+        f"user@127.0.0.1:{PORT}",
+        f"127.0.0.1:{PORT}, evil.test",
+        "",
+    ],
+)
+def test_another_host_is_refused(client: Client, host: str) -> None:
+    assert client.send([("Host", host), signed_by(KEY)]).status == 403
+
+
+def test_a_request_with_no_host_or_several_is_refused(client: Client) -> None:
+    assert client.send([signed_by(KEY)]).status == 403
+    assert client.send([*SIGNED, ("Host", HERE)]).status == 403
+    assert client.send([*SIGNED, ("Host", "evil.test")]).status == 403
+
+
+def test_on_the_port_of_http_a_host_need_not_name_it() -> None:
+    client = Client(port=80)
+    for host in ("127.0.0.1", "localhost", "127.0.0.1:80"):
+        assert client.send([("Host", host), signed_by(KEY)]).status == 200
+    assert client.send([("Host", "evil.test"), signed_by(KEY)]).status == 403
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.test", "null", f"http://{HERE}", f"http://localhost:{PORT}", "file://", ""]
+)
+def test_a_request_with_an_origin_is_refused_even_with_the_key(client: Client, origin: str) -> None:
+    for method in ("GET", "POST", "OPTIONS"):
+        answer = client.send([*SIGNED, ("Origin", origin)], method=method)
+        assert answer.status == 403
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "same-origin", "", "None", "none, cross-site"])
+def test_what_a_browser_says_a_page_sent_is_refused_even_with_the_key(client: Client, site: str) -> None:
+    assert client.send([*SIGNED, ("Sec-Fetch-Site", site)], method="GET").status == 403
+    both = [*SIGNED, ("Sec-Fetch-Site", "none"), ("Sec-Fetch-Site", site)]
+    assert client.send(both, method="GET").status == 403
+
+
+def test_what_a_user_typed_into_a_browser_passes_with_the_key(client: Client) -> None:
+    assert client.send([*SIGNED, ("Sec-Fetch-Site", "none")], method="GET").status == 200
+    assert client.send([("Host", HERE), ("Sec-Fetch-Site", "none")], method="GET").status == 403
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [],
+        [("Authorization", "")],
+        [("Authorization", KEY)],
+        [("Authorization", f"Bearer {KEY}")],
+        [("Authorization", f"AWS4-HMAC-SHA256 Credential={KEY}")],
+        [("Authorization", f"AWS4-HMAC-SHA256 XCredential={KEY}/x")],
+        [("Authorization", "AWS4-HMAC-SHA256 Credential=/20260101/us-east-1/s3/aws4_request")],
+        [signed_by("test")],
+        [signed_by("000000000000")],
+        [signed_by(KEY[:-1])],
+        [signed_by(f"{KEY}0")],
+        [signed_by(f"0{KEY}")],
+        [signed_by(KEY.lower())],
+        [signed_by("ÿ" * len(KEY))],
+        [("X-Amz-Security-Token", "")],
+        [("X-Amz-Security-Token", "another")],
+    ],
+)
+def test_without_the_key_nothing_is_answered(client: Client, given: Headers) -> None:
+    for method, path in [
+        ("POST", "/"),
+        ("GET", "/_ministack/ready"),
+        ("GET", "/_ministack/health"),
+        ("POST", "/_ministack/reset"),
+        ("POST", "/_ministack/config"),
+        ("POST", "/2015-03-31/functions"),
+        ("OPTIONS", "/"),
+    ]:
+        assert client.send([("Host", HERE), *given], method=method, path=path).status == 403
+
+
+def test_functions_pass_with_the_key_as_their_session_token(client: Client) -> None:
+    # MiniStack gives a function the account's number as its access key.
+    function = [("Host", HERE), signed_by("000000000000"), ("X-Amz-Security-Token", KEY)]
+    assert client.send(function).status == 200
+
+
+@pytest.mark.parametrize("service", ["dynamodb", "events", "s3"])
+def test_what_the_sdk_signs_passes(client: Client, service: str) -> None:
+    request = AWSRequest("GET", f"http://{HERE}/bucket/key", data=b"")
+    credentials = Credentials(KEY, "not-secret")
+    botocore.auth.SigV4Auth(credentials, service, "us-east-1").add_auth(request)
+    headers = [("Host", HERE), *((name, str(value)) for name, value in request.headers.items())]
+    assert client.send(headers, method="GET").status == 200
+
+
+@pytest.mark.parametrize("version", ["s3v4", "s3"])
+@pytest.mark.parametrize(("key", "token"), [(KEY, None), (KEY, KEY), ("000000000000", KEY), ("test", None)])
+def test_presigned_urls_pass_with_the_key(client: Client, version: str, key: str, token: str | None) -> None:
+    session = Session()
+    session.set_credentials(key, "not-secret", token)
+    session.set_default_client_config(botocore.config.Config(signature_version=version))
+    s3: Any = session.create_client("s3", region_name="us-east-1", endpoint_url=f"http://{HERE}")
+    url = s3.generate_presigned_url("get_object", Params={"Bucket": "bucket", "Key": "key"})
+    answer = client.send([("Host", HERE)], method="GET", query=url.partition("?")[2])
+    assert answer.status == (200 if KEY in {key, token} else 403)
+
+
+def test_a_presigned_url_needs_the_key_where_urls_name_it(client: Client) -> None:
+    for query in (
+        f"X-Amz-Credential={quote(f'x/{KEY}', safe='')}",
+        f"X-Amz-Credential={KEY}x%2F20260101",
+        f"X-Amz-Signature={KEY}",
+        f"Credential={KEY}",
+        KEY,
+        "X-Amz-Credential=",
+        "%ff=%ff&&=&X-Amz-Credential=%C3%BF",
+    ):
+        assert client.send([("Host", HERE)], query=query).status == 403
+
+
+def test_websockets_are_refused_even_with_the_key(client: Client) -> None:
+    headers = [(name.lower().encode(), value.encode()) for name, value in SIGNED]
+    scope = {"type": "websocket", "path": "/", "query_string": b"", "headers": headers}
+    sent = client.give(scope, {"type": "websocket.connect"})
+    assert [message["type"] for message in sent] == ["websocket.close"]
+    assert client.application.seen == []
+
+
+def test_the_server_may_start_and_stop_the_application(client: Client) -> None:
+    client.give({"type": "lifespan"})
+    assert client.application.seen == ["lifespan"]
+
+
+def test_there_is_no_guard_without_a_key() -> None:
+    with pytest.raises(ValueError, match="needs a key"):
+        Guard(Application(), key="", port=PORT)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "content_type"),
+    [
+        ("json", "application/x-amz-json-1.0"),
+        ("rest-json", "application/json"),
+        ("rest-json", ""),
+        ("query", "application/x-www-form-urlencoded"),
+        ("rest-xml", ""),
+    ],
+)
+def test_every_sdk_can_tell_why_it_is_refused(client: Client, protocol: str, content_type: str) -> None:
+    kind = [("Content-Type", content_type)] if content_type else []
+    answer = client.send([("Host", HERE), *kind])
+    assert int(answer.headers["content-length"]) == len(answer.body)
+    parser: Any = create_parser(protocol)
+    response = {"status_code": answer.status, "headers": answer.headers, "body": answer.body}
+    error = parser.parse(response, None)["Error"]
+    assert error["Code"] == "UnrecognizedClientException"
+    assert "the access key is not this stack's" in error["Message"]

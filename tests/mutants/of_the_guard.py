@@ -1,0 +1,170 @@
+"""Mutants of the embedded stack's guard, its access key and its folder."""
+
+from .mutant import Killer, Mutant
+
+__all__ = ["OF_THE_GUARD"]
+
+_GUARD = "infra/duebell_infra/guard.py"
+_KEY = "infra/duebell_infra/access_key.py"
+_STATE = "infra/duebell_infra/state.py"
+
+OF_THE_GUARD = (
+    Mutant(
+        name="any Host is answered",
+        file=_GUARD,
+        line="if len(hosts) != 1 or hosts[0] not in self._hosts:",
+        broken="if len(hosts) != 1:",
+        why="a page whose own name leads to this machine is taken for the stack's own",
+        killers=(Killer.GUARD,),
+        is_fast=True,
+    ),
+    Mutant(
+        name="of several Hosts the first counts",
+        file=_GUARD,
+        line="if len(hosts) != 1 or hosts[0] not in self._hosts:",
+        broken="if not hosts or hosts[0] not in self._hosts:",
+        why="what is behind the guard may go by the other one",
+        killers=(Killer.GUARD,),
+    ),
+    Mutant(
+        name="only the names in the Host count",
+        file=_GUARD,
+        line="""{b"%s:%d" % (name, port) for name in names}""",
+        broken="""{b"%s:%d" % (name, each) for name in names for each in (port, 4567)}""",
+        why="a request that was meant for another server of this machine is answered",
+        killers=(Killer.GUARD,),
+    ),
+    Mutant(
+        name="an Origin is answered",
+        file=_GUARD,
+        line='if _values(scope, b"origin"):',
+        broken="if False:",
+        why="a page that knows a key, such as that of another stack's, reads and changes this one",
+        killers=(Killer.GUARD,),
+        is_fast=True,
+    ),
+    Mutant(
+        name="an empty Origin is answered",
+        file=_GUARD,
+        line='if _values(scope, b"origin"):',
+        broken='if any(_values(scope, b"origin")):',
+        why="it was a browser all the same",
+        killers=(Killer.GUARD,),
+    ),
+    Mutant(
+        name="what a page sends to its own site is answered",
+        file=_GUARD,
+        line='if any(site != b"none" for site in _values(scope, b"sec-fetch-site")):',
+        broken='if any(site == b"cross-site" for site in _values(scope, b"sec-fetch-site")):',
+        why="a page of another port of this machine is of the same site",
+        killers=(Killer.GUARD,),
+    ),
+    Mutant(
+        name="every key is right",
+        file=_GUARD,
+        line="if not any(hmac.compare_digest(given, self._key) for given in _given_keys(scope)):",
+        broken="if not any(_given_keys(scope)):",
+        why="every other user of the machine can run code as the one who started the stack",
+        killers=(Killer.GUARD,),
+        is_fast=True,
+    ),
+    Mutant(
+        name="a request without a key is answered",
+        file=_GUARD,
+        line="if not any(hmac.compare_digest(given, self._key) for given in _given_keys(scope)):",
+        broken="if not all(hmac.compare_digest(given, self._key) for given in _given_keys(scope)):",
+        why="simple requests of web pages have none",
+        killers=(Killer.GUARD,),
+    ),
+    Mutant(
+        name="functions have no key",
+        file=_GUARD,
+        line='    yield from _values(scope, b"x-amz-security-token")\n',
+        broken="",
+        why="the worker cannot read the queue",
+        killers=(Killer.GUARD,),
+    ),
+    Mutant(
+        name="presigned URLs are not read",
+        file=_GUARD,
+        line="if name.lower() in _IN_QUERY:",
+        broken="if False:",
+        why="they are refused, though they have the key",
+        killers=(Killer.GUARD,),
+    ),
+    Mutant(
+        name="the key may stand anywhere in a URL",
+        file=_GUARD,
+        line="if name.lower() in _IN_QUERY:",
+        broken="if name:",
+        why="what is not the key is taken for it",
+        killers=(Killer.GUARD,),
+    ),
+    Mutant(
+        name="WebSockets are passed on",
+        file=_GUARD,
+        line='if scope["type"] == "websocket":',
+        broken="if False:",
+        why="browsers let any page open one",
+        killers=(Killer.GUARD,),
+        is_fast=True,
+    ),
+    Mutant(
+        name="a guard without a key",
+        file=_GUARD,
+        line='        if not key:\n            raise ValueError("the guard needs a key")\n',
+        broken="",
+        why="an empty session token opens it",
+        killers=(Killer.GUARD,),
+    ),
+    # The key.
+    Mutant(
+        name="a key that others could read is kept",
+        file=_KEY,
+        line="if not is_ours or status.st_mode & _FOR_OTHERS:",
+        broken="if not is_ours:",
+        why="who read it while the folder was open still has it",
+        killers=(Killer.ACCESS_KEY,),
+    ),
+    Mutant(
+        name="a key that another user made is kept",
+        file=_KEY,
+        line="is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()",
+        broken="is_ours = stat.S_ISREG(status.st_mode)",
+        why="they know it",
+        killers=(Killer.ACCESS_KEY,),
+    ),
+    Mutant(
+        name="a link to a key is followed",
+        file=_KEY,
+        line=" | os.O_NOFOLLOW",
+        broken="",
+        why="who made it has the stack use another one's key, and knows that",
+        killers=(Killer.ACCESS_KEY,),
+    ),
+    Mutant(
+        name="a key of any form is kept",
+        file=_KEY,
+        line="return text if _FORM.fullmatch(text) else None",
+        broken="return text",
+        why="what was cut off by a full disk, or was put there by hand, can be guessed",
+        killers=(Killer.ACCESS_KEY,),
+    ),
+    # The folder.
+    Mutant(
+        name="a state folder stays open",
+        file=_STATE,
+        line="        os.fchmod(descriptor, stat.S_IRWXU)\n",
+        broken="",
+        why="other users read the queue, and write what the next start runs",
+        killers=(Killer.ACCESS_KEY,),
+    ),
+    Mutant(
+        name="the state folder of another user is taken",
+        file=_STATE,
+        line="if os.fstat(descriptor).st_uid != os.geteuid():",
+        broken="if False:",
+        why="they read the key, and write what the next start runs",
+        killers=(Killer.ACCESS_KEY,),
+    ),
+)

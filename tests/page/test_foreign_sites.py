@@ -1,0 +1,236 @@
+"""Pages of other sites in a real browser, beside the embedded stack: whatever they try, nothing happens."""
+
+import base64
+import io
+import threading
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, Response, Route
+
+from duebell_editor import Editor
+from duebell_infra.local import EmbeddedStack
+from tests.e2e.deployer import LATER
+from tests.page.conftest import FOREIGN_NAME
+
+pytestmark = pytest.mark.e2e
+
+_EMPTY = "<!doctype html><title>another site</title>"
+
+#: What any page may send without asking the other side first: requests, forms, pictures, a WebSocket.
+_ATTACK = """
+async ({stack, create, invoke, dynamodb}) => {
+  const said = [];
+  const post = (path, body, more = {}) => fetch(stack + path, {method: "POST", body, ...more})
+    .then(async answer => said.push(`${path} ${answer.status} ${await answer.text()}`))
+    .catch(error => said.push(`${path} ${error.name}`));
+  const unseen = {mode: "no-cors"};
+  await post("/2015-03-31/functions", create, unseen);
+  await post("/2015-03-31/functions", create, {...unseen, headers: {"Content-Type": "text/plain"}});
+  await post("/2015-03-31/functions/planted/invocations", invoke, unseen);
+  await post("/2015-03-31/functions/planted/invocations", invoke, {...unseen, credentials: "include"});
+  await post("/?Action=CreateQueue&QueueName=planted", undefined, unseen);
+  await post("/_ministack/reset", undefined, unseen);
+  await post("/2015-03-31/functions", create);
+  await post("/", dynamodb, {headers: {
+    "X-Amz-Target": "DynamoDB_20120810.DeleteTable", "Content-Type": "application/x-amz-json-1.0"}});
+  navigator.sendBeacon(stack + "/2015-03-31/functions", create);
+  navigator.sendBeacon(stack + "/_ministack/reset");
+  for (const tag of ["img", "script", "iframe"]) {
+    const element = document.createElement(tag);
+    const ended = new Promise(resolve => { element.onload = element.onerror = resolve; });
+    element.src = stack + "/?Action=CreateQueue&QueueName=planted";
+    document.body.append(element);
+    await ended;
+  }
+  for (const [path, body] of [["/_ministack/reset", ""], ["/2015-03-31/functions", create]]) {
+    const frame = document.createElement("iframe");
+    frame.name = "frame" + path;
+    document.body.append(frame);
+    const form = document.createElement("form");
+    Object.assign(form, {method: "post", enctype: "text/plain", action: stack + path, target: frame.name});
+    const field = document.createElement("input");
+    // As text/plain the body is `name=value`: JSON all the same, when the `=` is in a string of it.
+    Object.assign(field, {name: body.slice(0, -1) + ', "Description": "', value: '"}'});
+    form.append(field);
+    document.body.append(form);
+    const ended = new Promise(resolve => { frame.onload = resolve; });
+    form.submit();
+    await ended;
+  }
+  for (const path of ["/_aws/execute-api/00000000/live", "/"]) {
+    await new Promise(resolve => {
+      const socket = new WebSocket(stack.replace("http", "ws") + path);
+      socket.onopen = () => { said.push("the WebSocket is open"); socket.close(); resolve(); };
+      socket.onerror = () => { said.push("no WebSocket"); resolve(); };
+    });
+  }
+  return said;
+}
+"""
+
+#: What a page may send where it takes the stack for its own site: any header, and it reads the answers.
+_REBOUND = """
+async ({keys, create}) => {
+  const said = [];
+  for (const [method, path, body] of [
+    ["GET", "/_ministack/health"], ["GET", "/2015-03-31/functions"], ["POST", "/_ministack/reset"],
+    ["POST", "/2015-03-31/functions", create], ["GET", "/?Action=CreateQueue&QueueName=planted"],
+  ]) {
+    for (const key of ["", ...keys]) {
+      const credential = `AWS4-HMAC-SHA256 Credential=${key}/20260101/us-east-1/lambda/aws4_request`;
+      const headers = key ? {Authorization: `${credential}, SignedHeaders=host, Signature=0`} : {};
+      const answer = await fetch(path, {method, headers, body});
+      said.push(answer.status);
+    }
+  }
+  return said;
+}
+"""
+
+
+class Site(BaseHTTPRequestHandler):
+    """An empty page, whatever is asked for."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(_EMPTY.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Nothing to standard error."""
+
+
+@contextmanager
+def foreign_site() -> Iterator[int]:
+    """A web site on a port of this machine that is not the stack's."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
+
+
+class Watched:
+    """What an attack is after: the queue, the worker, and traces of what it plants."""
+
+    def __init__(self, stack: EmbeddedStack, id: str, trace: Path) -> None:
+        self._stack = stack
+        self._trace = trace
+        self._editor = Editor(stack.settings, session=stack.session)
+        self._task = self._editor.add("succeed", due=LATER, id=id)
+        self._before = self._seen()
+
+    def assert_untouched(self) -> None:
+        assert not self._trace.exists()
+        assert self._seen() == self._before
+        assert self._editor.get(self._task.id) == self._task
+
+    def _seen(self) -> dict[str, Any]:
+        session = self._stack.session
+        functions = session.client("lambda").list_functions()["Functions"]
+        return {
+            "functions": sorted(one["FunctionName"] for one in functions),
+            "tables": session.client("dynamodb").list_tables()["TableNames"],
+            "queues": sorted(session.client("sqs").list_queues().get("QueueUrls", [])),
+            "rule": self._editor.status().expression,
+        }
+
+
+def planting(trace: Path) -> dict[str, str]:
+    """What the attacks send: a function that leaves a trace when it runs, its call, a table's deletion."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("evil.py", f"def handler(event, context):\n    open({str(trace)!r}, 'w').close()\n")
+    code = base64.b64encode(file.getvalue()).decode()
+    role = "arn:aws:iam::000000000000:role/planted"
+    return {
+        "create": f'{{"FunctionName": "planted", "Runtime": "python3.11", "Handler": "evil.handler", '
+        f'"Role": "{role}", "Code": {{"ZipFile": "{code}"}}}}',
+        "invoke": "{}",
+        "dynamodb": '{"TableName": "duebell"}',
+    }
+
+
+def port_of(stack: EmbeddedStack) -> int:
+    port = urlsplit(stack.endpoint_url).port
+    assert port
+    return port
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+@pytest.mark.parametrize("site", [FOREIGN_NAME, "127.0.0.1", "localhost"])
+def test_a_page_of_another_site_does_nothing_to_the_stack(
+    stack: EmbeddedStack, page: Page, tmp_path: Path, name: str, site: str
+) -> None:
+    # Given a page of another site: by its name, or only by its port
+    port = port_of(stack)
+    trace = tmp_path / "trace"
+    watched = Watched(stack, f"foreign-{name}-{site}", trace)
+    answers: list[tuple[str, int]] = []
+
+    def note(response: Response) -> None:
+        if urlsplit(response.url).port == port:
+            answers.append((f"{response.request.method} {response.url}", response.status))
+
+    page.on("response", note)
+    with foreign_site() as foreign_port:
+        page.goto(f"http://{site}:{foreign_port}/")
+
+        # When it sends all that a page can send without being let
+        said = page.evaluate(_ATTACK, {"stack": f"http://{name}:{port}", **planting(trace)})
+
+    # Then every request that came through was refused, and nothing happened
+    assert answers
+    assert [answer for answer in answers if answer[1] != 403] == []
+    assert said.count("no WebSocket") == 2
+    assert not [one for one in said if " 200 " in one]
+    watched.assert_untouched()
+
+
+def test_a_name_that_is_made_to_lead_to_the_stack_is_not_answered(
+    stack: EmbeddedStack, page: Page, tmp_path: Path
+) -> None:
+    # Given a page of another site whose name leads to this machine from now on: the browser takes the stack
+    # for that site, and the page may send what it likes, and read what is answered
+    trace = tmp_path / "trace"
+    watched = Watched(stack, "rebound", trace)
+    address = f"http://{FOREIGN_NAME}:{port_of(stack)}/"
+    opened = page.goto(address)
+    assert opened
+    assert opened.status == 403
+
+    def answer_as_before(route: Route) -> None:
+        route.fulfill(body=_EMPTY, content_type="text/html")
+
+    page.route(address, answer_as_before, times=1)
+    page.goto(address)
+
+    # When it does, even with keys: those that anybody knows, and the stack's own
+    credentials = stack.session.get_credentials()
+    assert credentials
+    keys = ["test", "000000000000", credentials.access_key]
+    said = page.evaluate(_REBOUND, {"keys": keys, "create": planting(trace)["create"]})
+
+    # Then it is refused each time
+    assert len(said) == 20
+    assert set(said) == {403}
+    watched.assert_untouched()

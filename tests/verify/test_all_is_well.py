@@ -1,0 +1,103 @@
+"""A verify of a scheduler that is as it should be."""
+
+from datetime import timedelta
+
+import msgspec
+
+from duebell_editor import Editor
+from duebell_infra.testing import InlinePool
+from duebell_infra.verify import Result, When
+from duebell_infra.verify.checks import CHECKS
+from duebell_shared.backend import Backend
+from duebell_shared.settings import Precision
+from tests.verify.account import ALL, Account, all_ok
+
+HOUR = timedelta(hours=1)
+
+
+def test_every_check_is_ok_and_nothing_is_left(account: Account) -> None:
+    found = account.verify()
+
+    assert list(found) == ["left-overs", *(check.name for check in CHECKS), "nothing-left"]
+    assert all_ok(found, "dead-letter"), found
+    assert (found["dead-letter"].result, found["dead-letter"].way_out) == (
+        Result.SKIPPED,
+        "--dead-letter does it",
+    )
+    assert account.items() == []
+    assert Editor(backend=account.backend).status().healthy
+
+
+def test_the_rule_rings_for_the_probe_and_it_is_said_how_late(account: Account) -> None:
+    found = account.verify()["probe"]
+
+    assert found.figures["lateness_seconds"] == 4
+    assert 60 <= found.figures["set_before_its_minute_seconds"] <= 130
+    assert "PutRule" in [answer.operation for answer in found.answers]
+    assert "the rule rang, and the task started 4.0 s after it was due" in found.found
+    assert any("for the rule to ring at" in said for said in account.waited)
+
+
+def test_a_worker_that_is_precise_to_the_second_is_rung_for_in_time(account: Account) -> None:
+    account.settings = msgspec.structs.replace(account.settings, precision=Precision.SECOND)
+    precise = Backend.connect(
+        account.settings, account.others, clock=account.clock, sleep=account.clock.sleep
+    )
+    account.worker = account.worker.over(precise, pool=lambda _: InlinePool())
+    account.worker.run()  # the first that says so in the record
+
+    found = account.verify()["probe"]
+
+    assert (found.result, found.figures["lateness_seconds"]) == (Result.OK, 0)
+
+
+def test_what_is_due_at_once_is_called_for_directly(account: Account) -> None:
+    found = account.verify()["at-once"]
+
+    assert found.found.endswith("by a direct call")
+    assert {} in [event["duebell"] for event in account.invoked]
+
+
+def test_without_the_probe_nothing_is_waited_for(account: Account) -> None:
+    before = account.clock()
+    found = account.verify(when=(When.ALWAYS,))
+
+    assert all_ok(found, "dead-letter", "at-once", "probe")
+    assert {found[name].result for name in ("at-once", "probe")} == {Result.SKIPPED}
+    assert account.clock() == before
+    assert account.items() == []
+
+
+def test_a_queue_in_use_is_left_as_it_is(account: Account) -> None:
+    # Given tasks of a user, waiting, recurring, done and paused
+    editor = Editor(backend=account.backend)
+    editor.add("act", due=HOUR, id="later")
+    editor.add("act", schedule="rate(2 hours)", id="recurring")
+    editor.add("act", due=2 * HOUR, id="cancelled")
+    editor.cancel("cancelled")
+    editor.pause(editor.add("act", due=HOUR).id)
+    before, expression = account.items(), editor.status().expression
+    # When all is verified
+    assert all_ok(account.verify(when=ALL))
+    # Then they are as they were, and the rule is where it was
+    assert account.items() == before
+    assert editor.status().healthy
+    assert editor.status().expression == expression
+
+
+def test_a_verify_beside_another_disturbs_neither(account: Account) -> None:
+    first = account.findings()
+    found = {finding.check: finding for finding, _ in zip(first, range(12), strict=False)}
+    found |= {f"second {name}": finding for name, finding in account.verify().items()}
+    found |= {finding.check: finding for finding in first}
+
+    assert all_ok(found, "dead-letter", "second dead-letter"), found
+    assert account.items() == []
+
+
+def test_a_dead_letter_is_made_if_it_is_asked_for_and_taken_away(account: Account) -> None:
+    found = account.verify(when=ALL)
+
+    assert found["dead-letter"].result is Result.OK
+    assert account.messages("failed-runs") == 0
+    assert account.items() == []

@@ -1,0 +1,147 @@
+"""`duebell verify`: what it says to people and to programs, and its exit status."""
+
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from duebell_editor.cli import run
+from duebell_infra import commands
+from duebell_infra.verify import Finding, Result, When, cli
+from duebell_shared.settings import Settings
+from tests.cli.program import Outcome, lines
+from tests.verify.account import Account
+
+FINE = Finding(check="insert", result=Result.OK, found="2 PutItem")
+SLOW = Finding(check="claim-many", result=Result.SLOWER, found="one by one", way_out="look")
+WRONG = Finding(
+    check="probe", result=Result.FAILED, found="no run\tcame of it\n", way_out="look into the log"
+)
+LACKS = Finding(check="expiry", result=Result.SKIPPED, found="not allowed", lacks="dynamodb:DescribeTable")
+NOT_ASKED = Finding(check="dead-letter", result=Result.SKIPPED, found="takes minutes")
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the command was told to do."""
+    return {}
+
+
+@pytest.fixture
+def verify(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], given: dict[str, Any]
+) -> Callable[..., Outcome]:
+    """`duebell verify`, which finds these."""
+
+    def run_it(*arguments: str, findings: Iterator[Finding] = iter(())) -> Outcome:  # noqa: B008
+        def made(_session: object, settings: Settings, **options: Any) -> Any:
+            given.update(options, settings=settings)
+            return (finding for finding in findings)
+
+        monkeypatch.setattr(commands, "make_checks", made)
+        monkeypatch.setattr(sys, "argv", ["duebell", "verify", *arguments])
+        with pytest.raises(SystemExit) as raised:
+            run(commands.app)
+        assert isinstance(raised.value.code, int)
+        return Outcome(raised.value.code, *capsys.readouterr())
+
+    return run_it
+
+
+@pytest.mark.parametrize(
+    ("findings", "status"),
+    [
+        ([FINE], 0),
+        ([FINE, SLOW, NOT_ASKED], 0),
+        ([FINE, LACKS], 5),
+        ([LACKS, WRONG, FINE], 6),
+    ],
+)
+def test_the_exit_status_is_that_of_the_worst(
+    verify: Callable[..., Outcome], findings: list[Finding], status: int
+) -> None:
+    assert verify(findings=iter(findings)).status == status
+
+
+def test_in_a_pipe_it_is_a_line_with_tabs(verify: Callable[..., Outcome]) -> None:
+    _, out, err = verify(findings=iter([FINE, WRONG]))
+    assert out.splitlines() == [
+        "ok\tinsert\t2 PutItem\t",
+        "failed\tprobe\tno run came of it\tlook into the log",
+    ]
+    assert err == ""
+
+
+def test_for_programs_it_is_a_document_to_a_line(verify: Callable[..., Outcome]) -> None:
+    fine, wrong = lines(verify("--json", findings=iter([FINE, WRONG])).out)
+    assert (fine["check"], fine["result"], fine["way_out"]) == ("insert", "ok", None)
+    assert (wrong["result"], wrong["way_out"], wrong["answers"]) == ("failed", "look into the log", [])
+
+
+def test_what_is_to_be_made_follows_from_the_options(
+    verify: Callable[..., Outcome], given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DUEBELL_TABLE", "mine")
+    monkeypatch.delenv("DUEBELL_FUNCTION", raising=False)
+    verify()
+    assert given["when"] == {When.ALWAYS, When.PROBING}
+    assert (given["settings"].table, given["settings"].function) == ("mine", None)
+
+    verify("--name", "other", "--no-probe", "--dead-letter")
+    assert given["when"] == {When.ALWAYS, When.DEAD_LETTER}
+    assert given["settings"] == Settings(table="other", rule="other", function="other")
+
+    wrong = verify("--name", "no_such")
+    assert (wrong.status, wrong.out) == (2, "")
+
+
+def test_nothing_is_wider_than_a_terminal_of_60_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=60, force_terminal=True, no_color=True)
+    monkeypatch.setattr(cli, "console", lambda: console)
+    long = Finding(
+        check="insert-many", result=Result.SLOWER, found="BatchExecuteStatement " * 9, way_out="look " * 30
+    )
+    cli.tell([FINE, long, WRONG], as_json=False)
+    shown = [line.rstrip() for line in out.getvalue().splitlines()]
+    assert max(map(len, shown)) <= 60
+    assert any(line.lstrip().startswith("to do: look") for line in shown)
+    assert shown[-1] == "1 ok, 1 slower path, 1 failed"
+
+
+def test_ctrl_c_tidies_up_and_is_told_by_the_exit_status(
+    account: Account, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Given a verify that has stored something when Ctrl-C comes
+    seen: list[Finding] = []
+
+    def tell(findings: Iterator[Finding], **_: object) -> None:
+        for finding in findings:
+            seen.append(finding)
+            if finding.check == "claim":
+                assert account.items()
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "make_checks", lambda *_, **given: account.findings())
+    monkeypatch.setattr(commands, "tell", tell)
+    monkeypatch.setattr(sys, "argv", ["duebell", "verify"])
+    with pytest.raises(SystemExit) as raised:
+        run(commands.app)
+    assert raised.value.code == 130
+    assert account.items() == []
+
+
+def test_where_nothing_is_deployed_it_is_an_error_in_one_line(
+    account: Account, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["duebell", "verify", "--name", "elsewhere", "--json"])
+    with pytest.raises(SystemExit) as raised:
+        run(commands.app)
+    assert raised.value.code == 5
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert json.loads(err)["error"]["type"] == "not-deployed"

@@ -1,0 +1,106 @@
+"""What a verify says of the queues for rings that were lost and runs that failed."""
+
+import boto3
+import pytest
+
+from duebell_infra.verify import Result, When
+from tests.support import REGION
+from tests.verify.account import ALL, Account
+
+QUICK = (When.ALWAYS,)
+
+
+def test_messages_are_counted_and_left_there(account: Account) -> None:
+    sqs = boto3.client("sqs", region_name=REGION)
+    url = sqs.get_queue_url(QueueName="duebell-failed-runs")["QueueUrl"]
+    for text in ("one", "two"):
+        sqs.send_message(QueueUrl=url, MessageBody=text)
+
+    found = account.verify(when=ALL)
+
+    assert (found["failed-runs"].result, found["failed-runs"].found) == (
+        Result.OK,
+        "duebell-failed-runs: 2 messages",
+    )
+    assert "purge the queue when the cause is gone" in str(found["failed-runs"].way_out)
+    assert found["dead-letter"].result is Result.OK
+    assert account.messages("failed-runs") == 2
+
+
+def test_a_target_without_a_dead_letter_queue_is_told(account: Account) -> None:
+    function = f"arn:aws:lambda:{REGION}:123456789012:function:duebell"
+    boto3.client("events", region_name=REGION).put_targets(
+        Rule="duebell", Targets=[{"Id": "worker", "Arn": function}]
+    )
+
+    found = account.verify(when=QUICK)["lost-rings"]
+
+    assert found.result is Result.FAILED
+    assert "has no dead-letter queue" in found.found
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "",
+        '{"Statement": {"Effect": "Deny", "Principal": "*", "Action": "sqs:SendMessage"}}',
+        '{"Statement": [{"Effect": "Allow", "Principal": {"Service": ["sns.amazonaws.com"]}, '
+        '"Action": "sqs:SendMessage"}]}',
+        '{"Statement": [{"Effect": "Allow", "Principal": {"Service": "events.amazonaws.com"}, '
+        '"Action": ["sqs:ReceiveMessage"]}]}',
+    ],
+)
+def test_a_queue_that_eventbridge_may_not_send_to_is_told(account: Account, policy: str) -> None:
+    attributes = {"ApproximateNumberOfMessages": "0", **({"Policy": policy} if policy else {})}
+    account.answer("GetQueueAttributes", {"Attributes": attributes})
+
+    found = account.verify(when=QUICK)["lost-rings"]
+
+    assert found.result is Result.FAILED
+    assert "does not let events.amazonaws.com send" in found.found
+
+
+def test_a_queue_that_is_gone_is_told(account: Account) -> None:
+    sqs = boto3.client("sqs", region_name=REGION)
+    sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName="duebell-lost-rings")["QueueUrl"])
+
+    found = account.verify(when=QUICK)["lost-rings"]
+
+    assert (found.result, found.found) == (Result.FAILED, "there is no queue duebell-lost-rings")
+
+
+@pytest.mark.parametrize("has_config", [True, False])
+def test_a_function_without_a_destination_is_told(account: Account, has_config: bool) -> None:
+    if has_config:
+        account.answer("GetFunctionEventInvokeConfig", {"DestinationConfig": {"OnFailure": {}}})
+    else:
+        account.refuse("GetFunctionEventInvokeConfig", "ResourceNotFoundException")
+
+    found = account.verify(when=QUICK)["failed-runs"]
+
+    assert found.result is Result.FAILED
+    assert "no destination" in found.found
+
+
+def test_a_destination_of_another_kind_is_not_looked_into(account: Account) -> None:
+    topic = f"arn:aws:sns:{REGION}:123456789012:failures"
+    account.answer(
+        "GetFunctionEventInvokeConfig", {"DestinationConfig": {"OnFailure": {"Destination": topic}}}
+    )
+
+    found = account.verify(when=QUICK)["failed-runs"]
+
+    assert (found.result, topic in found.found) == (Result.SKIPPED, True)
+
+
+def test_a_failed_run_that_leaves_no_message_is_told(account: Account) -> None:
+    invoke = account._hooks["Invoke"]
+    account.on(
+        "Invoke",
+        lambda params: (202, {"StatusCode": 202}) if b'"fail"' in params["body"] else invoke(params),
+    )
+
+    found = account.verify(when=ALL)["dead-letter"]
+
+    assert found.result is Result.FAILED
+    assert "left no message" in found.found

@@ -1,0 +1,90 @@
+"""A verify by somebody who may not do all of it: each check says what is missing, and the others are made."""
+
+from datetime import timedelta
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_infra.verify import Result, When
+from tests.verify.account import ALL, Account, all_ok, denied
+
+QUICK = (When.ALWAYS,)
+
+#: The operation that is refused, the permission, and the checks that cannot be made.
+REFUSED = {
+    "dynamodb:DescribeTimeToLive": ("DescribeTimeToLive", {"expiry"}),
+    "dynamodb:BatchGetItem": ("BatchGetItem", {"read", "insert-many"}),
+    "events:ListTargetsByRule": ("ListTargetsByRule", {"status", "rule", "lost-rings"}),
+    "events:PutRule": ("PutRule", {"rule"}),
+    "lambda:InvokeFunction": ("Invoke", {"call"}),
+    "lambda:GetFunctionEventInvokeConfig": ("GetFunctionEventInvokeConfig", {"failed-runs"}),
+    "sqs:GetQueueUrl": ("GetQueueUrl", {"lost-rings", "failed-runs"}),
+    "sqs:GetQueueAttributes": ("GetQueueAttributes", {"lost-rings", "failed-runs"}),
+    "kms:Decrypt": ("GetQueueAttributes", {"lost-rings", "failed-runs"}),
+}
+
+
+@pytest.mark.parametrize("permission", REFUSED)
+def test_a_check_that_is_not_allowed_says_so_and_the_others_are_made(
+    account: Account, permission: str
+) -> None:
+    operation, checks = REFUSED[permission]
+    account.refuse(operation, "AccessDeniedException", denied(permission))
+
+    found = account.verify(when=QUICK)
+
+    for name in checks:
+        assert (found[name].result, found[name].lacks) == (Result.SKIPPED, permission), found[name]
+        assert permission in found[name].found
+        assert "docs/security.md" in str(found[name].way_out)
+    assert all_ok(found, *checks, "at-once", "probe", "dead-letter"), found
+    assert account.items() == []
+
+
+@pytest.mark.parametrize("permission", ["dynamodb:PartiQLUpdate", "dynamodb:PartiQLInsert"])
+def test_statements_that_are_not_allowed_are_no_slower_path_of_the_worker(
+    account: Account, permission: str
+) -> None:
+    refusal = {"Error": {"Code": "AccessDenied", "Message": denied(permission)}}
+    verb = b"UPDATE" if permission.endswith("Update") else b"INSERT"
+    account.on(
+        "BatchExecuteStatement",
+        lambda params: (200, {"Responses": [refusal] * 4}) if verb in params["body"] else None,
+    )
+
+    found = account.verify(when=QUICK)
+
+    checks = {"claim-many"} if verb == b"UPDATE" else {"insert-many"}
+    for name in checks:
+        assert (found[name].result, found[name].lacks) == (Result.SKIPPED, permission)
+
+
+def test_what_aws_says_without_words_is_told_by_the_operation(account: Account) -> None:
+    account.refuse("DescribeTimeToLive", "AccessDeniedException")
+    account.refuse("Invoke", "AccessDeniedException")
+
+    found = account.verify(when=QUICK)
+
+    assert found["expiry"].lacks == "dynamodb:DescribeTimeToLive"
+    assert found["call"].lacks == "lambda:InvokeFunction"
+
+
+def test_who_may_not_delete_lets_dynamodb_do_it(account: Account) -> None:
+    account.refuse("DeleteItem", "AccessDeniedException", denied("dynamodb:DeleteItem"))
+    editor = Editor(backend=account.backend)
+
+    found = account.verify(when=ALL[:2])
+
+    assert found["nothing-left"].lacks == "dynamodb:DeleteItem"
+    assert "DynamoDB deletes them within days" in found["nothing-left"].found
+    # Everything that is left expires, and nothing of it is seen in the queue or its history
+    day = account.clock() + timedelta(days=1)
+    assert all(int(item["expires_at"]["N"]) <= day.timestamp() for item in account.items())
+    assert {item["lane"]["S"] for item in account.items() if "-probe" not in item["id"]["S"]} > {"-1"}
+    assert list(editor.export_tasks()) == []
+    assert editor.status(thorough=True).healthy
+    # And whoever may delete them does so with the next verify, though not while they may be of one at work
+    del account._hooks["DeleteItem"]
+    account.clock.advance(timedelta(hours=1))
+    assert "of an earlier verify" in account.verify(when=QUICK)["left-overs"].found
+    assert account.items() == []

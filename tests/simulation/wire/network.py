@@ -60,6 +60,7 @@ _LANDS_WITHIN = {"dynamodb": 60.0, "events": 6.0, "lambda": 60.0}
 _SILENCES = {
     "time_out": ("no connection", "time-out", "time-out", "reset", "failure", "failure", "no JSON"),
     "fail": ("failure", "no JSON"),
+    "outage": ("no connection", "time-out", "failure", "no JSON"),
 }
 
 
@@ -120,8 +121,9 @@ class Network:
             process.crash()
         if fault == "refuse":
             return _refusal(Refused(random.choice(_REFUSALS[sent.service])))
-        if fault in {"time_out", "fail"}:
-            return self._unanswered(process, sent, random.choice(_SILENCES[fault]))
+        if fault in _SILENCES:
+            may_take_effect = ("never", "now", "later") if fault != "outage" else ("never",)
+            return self._unanswered(process, sent, random.choice(_SILENCES[fault]), may_take_effect)
         answer = self._take(sent)
         if fault == "crash":
             process.crash()
@@ -146,11 +148,11 @@ class Network:
             return _refusal(refused)
         return Answer(202 if sent.service == "lambda" else 200, content)
 
-    def _unanswered(self, process: Process, sent: Try, what: str) -> Answer:
+    def _unanswered(self, process: Process, sent: Try, what: str, may_take_effect: tuple[str, ...]) -> Answer:
         """A try that tells nothing: a time-out, a broken connection, a status of 500 or above."""
         random = self._random
         self.faults += 1
-        takes_effect = "never" if what == "no connection" else random.choice(["never", "now", "later"])
+        takes_effect = "never" if what == "no connection" else random.choice(may_take_effect)
         self._aws.trace.append(f"    {what}, takes effect {takes_effect}")
         if takes_effect == "now":
             self._take(sent)
@@ -202,12 +204,14 @@ class Network:
 
     def _draw(self, process: Process, service: str) -> str:
         """What goes wrong with this try; what went wrong with the one before may go on."""
+        if self._aws.outage.hits(service, self._aws.world.now):
+            return "outage"
         fault = self._spells.pop((process, service), "")
         if not fault or self._random.random() > _GOES_ON:
             fault = self._aws.draw(process)
         if not fault and service == "events":
             more = (self._aws.draw(process) for _ in range(_DRAWS_OF_EVENTS))
-            fault = next((each for each in more if each in _SILENCES), "")
+            fault = next((each for each in more if each in {"time_out", "fail"}), "")
         if fault in {"refuse", "time_out", "fail"}:
             self._spells[process, service] = fault
         return fault

@@ -94,6 +94,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
                    for one
     called_at      when a run was called directly that has not come yet
     last_run       what came of the run that ended last
+    taker          the run that takes over the lanes of other runs, as long as it holds lanes itself
     rev            counts the changes
     """
 
@@ -105,6 +106,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     head_start: timedelta = _NOTHING
     called_at: _Instant | None = None
     last_run: LastRun | None = None
+    taker: str | None = None
     rev: int = 0
 
     @property
@@ -152,6 +154,14 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def lanes_of(self, owner: str) -> tuple[int, ...]:
         """The lanes that this run holds, its lease run out or not."""
         return tuple(number for number, lane in enumerate(self.lanes) if lane.owner == owner)
+
+    def owners(self, now: datetime) -> set[str]:
+        """The runs that hold lanes, and whose leases have not run out."""
+        return {lane.owner for lane in self.lanes if lane.owner and not lane.is_free(now)}
+
+    def taker_for(self, owner: str, now: datetime) -> str | None:
+        """The run that `owner` can give its lanes to; None if there is none."""
+        return self.taker if self.taker in self.owners(now) - {owner} else None
 
     # What an editor does.
 
@@ -223,6 +233,35 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def handed_over(self, owner: str, heads: Mapping[int, datetime], *, now: datetime) -> Self:
         """These lanes given back for runs that are started for them now: nobody is to call another one."""
         return replace(self.released(owner, heads), called_at=now)
+
+    # What runs do that wait at the same time, so that one of them is enough.
+
+    def taking(self, owner: str, *, now: datetime) -> Self:
+        """`owner` takes over the lanes of other runs from now on, unless another run does."""
+        return self if self.taker_for(owner, now) else replace(self, taker=owner)
+
+    def not_taking(self, owner: str) -> Self:
+        """`owner` takes over no lanes from now on."""
+        return replace(self, taker=None) if self.taker == owner else self
+
+    def given(
+        self, owner: str, heads: Mapping[int, datetime], *, now: datetime, run: LastRun | None = None
+    ) -> Self:
+        """The lanes of `heads` held by the run that takes lanes over, due as in `released`; unchanged if none does.
+
+        They are never free in between. The taker's lease is their watchdog from now on, which the rule rings
+        for no later than needed: a lease less only moves the target to a later date. The taker finds the
+        lanes when it looks at the record next, and clears them before it reads their heads.
+        """
+        taker = self.taker_for(owner, now)
+        if taker is None:
+            return self
+        until = min(self.lanes[number].until for number in self.lanes_of(taker))
+        released = self.released(owner, heads, run=run)
+        given = [number for number in self.lanes_of(owner) if number in heads]
+        return released._with(
+            {number: replace(released.lanes[number], owner=taker, until=until) for number in given}
+        )
 
     # What whoever wants a run at once does.
 

@@ -247,21 +247,22 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def given(
         self, owner: str, heads: Mapping[int, datetime], *, now: datetime, run: LastRun | None = None
     ) -> Self:
-        """The lanes of `heads` held by the run that takes lanes over, due as in `released`; unchanged if none does.
+        """The lanes of `heads` that `owner` holds given to the run that takes lanes over, if one does.
 
-        They are never free in between. The taker's lease is their watchdog from now on, which the rule rings
-        for no later than needed: a lease less only moves the target to a later date. The taker finds the
-        lanes when it looks at the record next, and clears them before it reads their heads.
+        They are due as in `released`, and never free in between. Their watchdog from now on is the taker's
+        lease, and the rule rings soon enough for it: with one lease less the target can only be later. The
+        taker finds the lanes when it looks at the record next, and clears them before it reads their heads.
         """
         taker = self.taker_for(owner, now)
         if taker is None:
             return self
         until = min(self.lanes[number].until for number in self.lanes_of(taker))
-        released = self.released(owner, heads, run=run)
-        given = [number for number in self.lanes_of(owner) if number in heads]
-        return released._with(
-            {number: replace(released.lanes[number], owner=taker, until=until) for number in given}
-        )
+        given = {
+            number: Lane(due=min(self.lanes[number].due, heads[number]), owner=taker, until=until)
+            for number in self.lanes_of(owner)
+            if number in heads
+        }
+        return replace(self._with(given), last_run=run or self.last_run)
 
     # What whoever wants a run at once does.
 

@@ -13,7 +13,7 @@ from duebell_shared.instants import NEVER
 from .model import Model
 from .world import Case, Edit, Proc, State, instant
 
-__all__ = ["CASES", "DEEP", "GivenForEver", "GivingModel"]
+__all__ = ["CASES", "DEEP", "TO_A_DEAD_RUN", "GivenForEver", "GivingModel"]
 
 _ADDS = (Edit(0, due=1), Edit(1, due=2))
 
@@ -24,7 +24,11 @@ CASES = (
     Case("two lanes, an add in each, shared and given, a crash", (0, 1), _ADDS, 2, _SHARE),
 )
 
+#: Long enough for the watchdog of a run that died to ring, and for what the next run does.
+TO_A_DEAD_RUN = Case("two tasks there, shared and given, a crash", (0, 1), (), 2, _SHARE, {0: 1, 1: 2}, end=3)
+
 DEEP = (
+    TO_A_DEAD_RUN,
     Case("deep: one task there, an add, shared and given, a crash", (0, 1), _ADDS[:1], 2, _SHARE, {1: 1}),
     Case("deep: shared and given, a stall", (0, 1), _ADDS, 2, frozenset({"share", "stall"})),
 )
@@ -47,7 +51,7 @@ class GivingModel(Model):
         super()._release_if(s, p, even_if_due=even_if_due)
         heads = tuple(zip(p.lanes, p.heads, strict=True))
         for other in sorted(self.records[s.record].owners(instant(s.now)) - {p.name}):
-            given = self.records.changed(s.record, _given, p.name, other, heads, s.now, even_if_due)
+            given = self.records.changed(s.record, _given, (p.name, other), heads, s.now, even_if_due)
             if given != s.record:
                 self._look(f"gives its lanes to {other}", s, Proc(p.name, "", "leave"), record=given)
 
@@ -68,13 +72,13 @@ class GivenForEver(ArmingRecord, frozen=True, kw_only=True):
 
 def _given(
     record: ArmingRecord,
-    owner: str,
-    taker: str,
+    runs: tuple[str, str],
     heads: tuple[tuple[int, int], ...],
     now: int,
     even_if_due: bool,
 ) -> ArmingRecord:
-    """`Lease.release` to the run that takes lanes over; unchanged if one of them is due."""
+    """`Lease.release` of one run's lanes to another run; unchanged if one of them is due."""
+    owner, taker = runs
     dues = {lane: instant(head) for lane, head in heads}
     given = replace(record, taker=taker).given(owner, dues, now=instant(now))
     is_due = any(given.lanes[lane].due <= instant(now) for lane in dues)

@@ -1,12 +1,13 @@
 """Hours after a burst that several runs shared: one task after the other comes due, to the second.
 
-The editor and the worker are the real code over the simulated AWS, in which nothing goes wrong. What counts
-is how many runs there are at a time, for each is paid for, and how late tasks start.
+The editor and the worker are the real code over the simulated AWS, in which nothing goes wrong. It measures
+how many runs there are at a time, since each of them is paid for, and how late tasks start.
 """
 
 import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -26,8 +27,8 @@ __all__ = ["Trickle"]
 #: Seconds until an invocation runs, and for how long it may.
 _START, _LIMIT = 0.5, 300.0
 
-#: When the burst is due, and how many seconds each of its tasks takes.
-_BURST_DUE, _BURST_TASK = timedelta(minutes=5), 2.0
+#: How long before a burst is due it is added, and how many seconds each of its tasks takes.
+_ADDED, _BURST_TASK = timedelta(minutes=5), 2.0
 
 #: How long before it is due a task of the trickle is added.
 _AHEAD = (0.0, 30.0, 100.0, 400.0)
@@ -50,12 +51,18 @@ class Trickle:
         self.added: dict[str, datetime] = {}
         self.alive: list[tuple[datetime, datetime]] = []
         self.most_at_once = self._at_once = 0
+        self._bursts = [self.began + _ADDED]
         self._burst, self._every, self._takes = burst, every, takes
         self._end = self.began + timedelta(hours=hours)
 
+    def burst_again_after(self, moment: timedelta) -> None:
+        """As many tasks again due at once, so long after the beginning."""
+        self._bursts.append(self.began + moment)
+
     def run(self) -> "Trickle":
         """Play it to the end."""
-        self._process("burst", self._add_burst)
+        for due in self._bursts:
+            self.world.at(due - _ADDED, partial(self._process, "burst", partial(self._add_burst, due)))
         self._process("trickle", self._add_trickle)
         self.world.run_until(self._end + timedelta(minutes=20))
         return self
@@ -66,10 +73,10 @@ class Trickle:
         spans = (min(ended, last) - max(started, first) for started, ended in self.alive)
         return sum((max(span, timedelta(0)) for span in spans), timedelta(0)) / (last - first)
 
-    def _add_burst(self, process: Process) -> None:
+    def _add_burst(self, due: datetime, process: Process) -> None:
         editor = Editor(backend=self._backend(process))
         for number in range(self._burst):
-            editor.add("burst", due=self.began + _BURST_DUE, id=f"burst-{number}")
+            editor.add("burst", due=due, id=f"burst-{due:%H-%M}-{number}")
 
     def _add_trickle(self, process: Process) -> None:
         editor = Editor(backend=self._backend(process))
@@ -113,7 +120,12 @@ class Trickle:
         return Backend.over(
             self.settings,
             StoreOverNetwork(self.aws, process),
-            Rule("duebell", cast("Any", EventsClient(self.aws, process)), clock=process.clock, sleep=process.sleep),
+            Rule(
+                "duebell",
+                cast("Any", EventsClient(self.aws, process)),
+                clock=process.clock,
+                sleep=process.sleep,
+            ),
             clock=process.clock,
             sleep=process.sleep,
             function=Function("worker", lambda: cast("Any", LambdaClient(self.aws, process))),

@@ -29,7 +29,7 @@ LOOK = timedelta(seconds=0.25)
 
 
 class WatchedStore(MemoryStore):
-    """A queue in memory in which something happens when the record or a head is read, or the record written."""
+    """A queue in memory; something can happen when the record or a head is read, or the record written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -324,11 +324,13 @@ def test_a_run_with_more_to_do_than_it_has_places_takes_no_lanes_over(
     # Given a run that takes lanes over while it waits
     Other(backend, 1)
     takers: list[str | None] = []
+    afterwards: list[str | None] = []
 
     @worker.action("act")
     def act() -> None:
         takers.append(store.record.taker if store.record else "")
         stage.sleep(1)
+        afterwards.append(store.record.taker if store.record else "")
 
     before: list[str | None] = []
     note = once(clock, NOON + 20 * SECOND, lambda: before.append(store.record and store.record.taker))
@@ -338,9 +340,10 @@ def test_a_run_with_more_to_do_than_it_has_places_takes_no_lanes_over(
     editor.add("act", due=NOON + 60 * SECOND, id=in_lane(editor, 0, name="last"))
     # When more is due than it has places for
     report = worker.run(time_left=5 * MINUTE)
-    # Then it does not, until it waits again
+    # Then it does not, until it has a free place again
     assert before == [report.run]
     assert takers == [None] * 6 + [report.run]
+    assert afterwards[:5] == [None] * 5
 
 
 def test_when_its_time_is_over_a_run_gives_its_lanes_to_one_that_waits(

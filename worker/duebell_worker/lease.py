@@ -84,7 +84,10 @@ class Lease:
         return self._seen.taker_for(self._owner, self._clock()) is not None
 
     def take_over(self) -> None:
-        """Take over the lanes of other runs from now on, if there are any, and none of them does. Raises NotArmed."""
+        """Take over the lanes of other runs from now on, if there are others and none of them does.
+
+        Raises NotArmed.
+        """
         now = self._clock()
         if self._seen.taker != self._owner and self._seen.owners(now) - {self._owner}:
             self._seen = self._armer.change(lambda record: record.taking(self._owner, now=now))

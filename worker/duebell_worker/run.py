@@ -266,8 +266,8 @@ class Run:
     def _release(self) -> bool:
         """Give the lanes back, unless more is due before the rule could ring, and there is time for it.
 
-        A run that waits gives them to another one that does, if there is one. So it does when its time is over,
-        unless it had more to do than it has places for: that is for a successor.
+        With precision "second" another run that waits gets them, if there is one. When the time is over it
+        does too, unless there was more to do than this run has places for: that is for a successor.
         """
         self._lease.clear()
         heads = {lane: self._head(lane) for lane in self._lease.lanes}
@@ -311,8 +311,8 @@ class Run:
         """Wait until at most this many tasks are under way; False if that is not so by `until`.
 
         Keeps the lease meanwhile, and gives up on what still runs when it is time to leave. A run that waits
-        for due dates also ends its waiting when one was added, there is no time left, or another run waits for
-        it: see `Watch`. Raises LeaseLost.
+        for due dates also ends its waiting when one was added, when another run can do that, or when there is
+        no time left. Raises LeaseLost.
         """
         watches = self._waits and until != NEVER
         until = min(until, self._stop_at) if self._stop_at and most < 0 else until
@@ -328,7 +328,7 @@ class Run:
                 self._stopped_early = True
                 self._attempts.leave()
                 return True
-            has_room = len(self._attempts) < self._places and not self._shares
+            has_room = len(self._attempts) < self._places
             if now >= until or (watches and self._watch.finds(until, is_idle=most < 0, has_room=has_room)):
                 return False
             moments = (self._renew_at, self._leave_at, until, self._watch.at if watches else None)

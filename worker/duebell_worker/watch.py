@@ -1,8 +1,9 @@
 """What a run watches while it waits: tasks that are added, and other runs that wait as well.
 
-Several runs that shared a burst would each wait for what is due soon in its own lanes, and each is paid for.
-So the first of them that has time says in the arming record that it takes lanes over; each of the others gives
-it its lanes as soon as it has nothing to do but wait.
+Problem: several runs that shared a burst would each wait for what is due soon in its own lanes, as long as
+anything comes, and each of them is paid for. Solution: the first of them that has room says in the arming
+record that it takes lanes over. Each of the others gives it its lanes when it has nothing to do but wait, or
+when its time is over.
 """
 
 import logging

@@ -126,6 +126,38 @@ def starts(worker: Worker, clock: Clock) -> list[datetime]:
     return starts
 
 
+def test_a_run_that_was_given_lanes_renews_them_too(backend: Backend, clock: Clock) -> None:
+    # Given a run that was given lanes it has not seen yet
+    run = Lease(backend.armer, "run", clock, only=[0])
+    run.arm()
+    other = Other(backend, 2)
+    run.next_due()
+    run.take_over()
+    other.gives()
+    # When it renews its lease, then it holds these for longer as well, and knows them
+    clock.advance(MINUTE)
+    run.renew()
+    assert run.lanes == (0, 2)
+    record = backend.armer.read()
+    assert [record.lanes[lane].until for lane in (0, 2)] == [clock.now + LEASE] * 2
+    assert record.is_settled(clock.now)
+
+
+def test_a_run_that_was_given_lanes_hands_over_only_its_own(backend: Backend, clock: Clock) -> None:
+    # Given a run with two lanes that was given another one it has not seen yet
+    run = Lease(backend.armer, "run", clock, only=[0, 1])
+    run.arm()
+    other = Other(backend, 2)
+    run.next_due()
+    run.take_over()
+    run.clear()
+    other.gives()
+    # When it hands a lane over, then it holds what is left and what it was given
+    run.hand_over({1: NEVER})
+    assert run.lanes == (0, 2)
+    assert backend.armer.read().lanes_of("run") == (0, 2)
+
+
 def test_a_run_that_only_waits_gives_its_lanes_to_one_that_takes_them_over(
     editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, called: Called
 ) -> None:
@@ -421,35 +453,3 @@ def test_a_table_that_does_not_answer_for_a_moment_does_not_end_the_waiting(
     worker.run(time_left=5 * MINUTE)
     assert len(refused) > 2
     assert starts == [NOON + 30 * SECOND] * 3
-
-
-def test_a_run_that_was_given_lanes_renews_them_too(backend: Backend, clock: Clock) -> None:
-    # Given a run that was given lanes it has not seen yet
-    run = Lease(backend.armer, "run", clock, only=[0])
-    run.arm()
-    other = Other(backend, 2)
-    run.next_due()
-    run.take_over()
-    other.gives()
-    # When it renews its lease, then it holds these for longer as well, and knows them
-    clock.advance(MINUTE)
-    run.renew()
-    assert run.lanes == (0, 2)
-    record = backend.armer.read()
-    assert [record.lanes[lane].until for lane in (0, 2)] == [clock.now + LEASE] * 2
-    assert record.is_settled(clock.now)
-
-
-def test_a_run_that_was_given_lanes_hands_over_only_its_own(backend: Backend, clock: Clock) -> None:
-    # Given a run with two lanes that was given another one it has not seen yet
-    run = Lease(backend.armer, "run", clock, only=[0, 1])
-    run.arm()
-    other = Other(backend, 2)
-    run.next_due()
-    run.take_over()
-    run.clear()
-    other.gives()
-    # When it hands a lane over, then it holds what is left and what it was given
-    run.hand_over({1: NEVER})
-    assert run.lanes == (0, 2)
-    assert backend.armer.read().lanes_of("run") == (0, 2)

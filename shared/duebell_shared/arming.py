@@ -254,13 +254,13 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         taker finds the lanes when it looks at the record next, and clears them before it reads their heads.
         """
         taker = self.taker_for(owner, now)
-        if taker is None:
+        mine = [number for number in self.lanes_of(owner) if number in heads]
+        if taker is None or not mine:
             return self
         until = min(self.lanes[number].until for number in self.lanes_of(taker))
         given = {
             number: Lane(due=min(self.lanes[number].due, heads[number]), owner=taker, until=until)
-            for number in self.lanes_of(owner)
-            if number in heads
+            for number in mine
         }
         return replace(self._with(given), last_run=run or self.last_run)
 

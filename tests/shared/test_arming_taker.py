@@ -87,6 +87,12 @@ def test_nothing_is_given_to_a_run_whose_lease_has_run_out() -> None:
     assert record.given("a", {0: LATER, 2: LATER}, now=NOON + MINUTE) == record
 
 
+def test_a_run_that_has_lost_all_its_lanes_changes_nothing() -> None:
+    record = SHARED.taking("b", now=NOON)
+    run = LastRun(run="c", finished_at=NOON)
+    assert record.given("c", {0: LATER}, now=NOON, run=run) == record
+
+
 def test_lanes_that_another_run_has_claimed_meanwhile_are_not_given() -> None:
     record = SHARED.taking("b", now=NOON)
     lanes = (*record.lanes[:2], held("c"), *record.lanes[3:])

@@ -365,7 +365,7 @@ def test_a_run_with_more_to_do_than_it_has_places_takes_no_lanes_over(
         afterwards.append(store.record.taker if store.record else "")
 
     before: list[str | None] = []
-    note = once(clock, NOON + 20 * SECOND, lambda: before.append(store.record and store.record.taker))
+    note = once(clock, NOON + 20 * SECOND, lambda: before.append(store.record.taker if store.record else ""))
     store.on_read = note
     ids = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") != 1][:6]
     editor.add_many({"action": "act", "due": NOON + 30 * SECOND, "id": id} for id in ids)

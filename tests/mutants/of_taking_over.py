@@ -139,8 +139,8 @@ OF_TAKING_OVER = (
         file=_RUN,
         line="        self._is_full = was_full\n",
         broken="",
-        why="no run that shared a burst gives its lanes away",
-        killers=(Killer.TRICKLE,),
+        why="a run that shared a burst waits until its time is over",
+        killers=(Killer.TAKING_OVER,),
     ),
     Mutant(
         name="a run with all that it can do takes lanes over",

@@ -378,6 +378,23 @@ def test_a_run_with_more_to_do_than_it_has_places_takes_no_lanes_over(
     assert afterwards[:5] == [None] * 5
 
 
+def test_a_run_that_had_more_to_do_than_it_has_places_gives_its_lanes_once_that_is_done(
+    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, stage: Stage
+) -> None:
+    # Given a run that has done more than it had places for, and waits
+    other = Other(backend, 0, 1)
+    worker.action("act")(lambda: stage.sleep(1))
+    ids = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") == 2][:6]
+    editor.add_many({"action": "act", "due": NOON, "id": id} for id in ids)
+    editor.add("act", due=NOON + 100 * SECOND, id=in_lane(editor, 3))
+    # When another run takes over, then it gives its lanes
+    store.on_read = once(clock, NOON + 20 * SECOND, other.takes_over)
+    report = worker.run(time_left=5 * MINUTE)
+    assert report.done == 6
+    assert clock.now <= NOON + 20 * SECOND + 2 * LOOK
+    assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
+
+
 def test_when_its_time_is_over_a_run_gives_its_lanes_to_one_that_waits(
     editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, called: Called
 ) -> None:

@@ -20,6 +20,8 @@ from bench import (
     memory,
     schedules,
     simulated,
+    telemetry,
+    waiting,
 )
 from bench.document import PAGE, render
 from bench.figures import load, save, where
@@ -30,6 +32,8 @@ from bench.stack import emulated_aws
 #: What needs nobody else, and what runs on an emulated AWS of its own.
 _ALONE: dict[str, Callable[[], object]] = {
     "capacity": capacity.measure,
+    "telemetry": telemetry.measure,
+    "waiting": waiting.measure,
     "schedules": schedules.measure,
     "cold_start": cold_start.measure,
     "client_cpu": client_cpu.measure,

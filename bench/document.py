@@ -6,13 +6,27 @@ from itertools import groupby
 from pathlib import Path
 from statistics import median
 
-from bench import adding, capacity, client_cpu, cold_start, costs, draining, lateness, many, memory, schedules
+from bench import (
+    adding,
+    capacity,
+    client_cpu,
+    cold_start,
+    costs,
+    draining,
+    lateness,
+    many,
+    memory,
+    monthly,
+    schedules,
+    waiting,
+)
 from bench.figures import Figures
 from bench.words import (
     ADDING,
     CALLS,
     CLIENT,
     COLD_START,
+    CONFIG,
     COSTS,
     DRAINING,
     FASTER,
@@ -22,6 +36,8 @@ from bench.words import (
     MEMORY,
     SCHEDULES,
     SIMULATED,
+    WAITING,
+    WATCHING,
 )
 
 __all__ = ["PAGE", "capacity_table", "render"]
@@ -36,7 +52,11 @@ def render(figures: Figures) -> str:
         (figures.many, _many),
         (figures.draining, _draining),
         (figures.capacity, _capacity),
-        (figures.capacity, _costs),
+        (figures.capacity and figures.telemetry, _costs),
+        (figures.telemetry, _watching),
+        (figures.waiting, _waiting),
+        (figures.capacity and figures.waiting, _config),
+        (figures.capacity and figures.telemetry, _prices),
         (figures.simulated, _lateness),
         (figures.client_cpu, _client_cpu),
         (figures.memory, _memory),
@@ -130,15 +150,60 @@ def _capacity(figures: Figures) -> Iterator[str]:
 
 
 def _costs(figures: Figures) -> Iterator[str]:
-    wait = costs.waiting()
-    yield COSTS.format(
-        seconds=f"{wait.seconds:.0f}", thousand=f"{wait.thousand_runs:.2f}", month=f"{wait.month:.0f}"
+    if not (figures.capacity and figures.telemetry):
+        return
+    yield COSTS
+    yield "| a million of | DynamoDB | log | the rest | in all |"
+    yield "|---|---|---|---|---|"
+    for cost in costs.compute(figures.capacity, figures.telemetry):
+        parts = (cost.dynamodb, cost.log, cost.others, cost.dollars)
+        yield f"| {cost.what} | {' | '.join(f'${part:.2f}' for part in parts)} |"
+    yield ""
+
+
+def _watching(figures: Figures) -> Iterator[str]:
+    if not figures.telemetry:
+        return
+    yield WATCHING.format(
+        fixed=figures.telemetry.fixed_metrics,
+        each=figures.telemetry.action_metrics,
+        run=figures.telemetry.run_bytes,
+        task=figures.telemetry.task_bytes,
     )
-    yield "| a million of | DynamoDB | the rest | in all |"
-    yield "|---|---|---|---|"
-    for cost in costs.compute(figures.capacity or []):
-        yield f"| {cost.what} | ${cost.dynamodb:.2f} | ${cost.others:.2f} | ${cost.dollars:.2f} |"
-    yield "\n| price | for a million | found at | of |"
+    yield "| actions | metrics | for them | alarms | dashboard | in all, a month |"
+    yield "|---|---|---|---|---|---|"
+    for row in monthly.watched(figures.telemetry):
+        parts = (row.metrics_dollars, row.alarms, row.dashboard, row.dollars)
+        yield f"| {row.actions} | {row.metrics} | {' | '.join(f'${part:.2f}' for part in parts)} |"
+    yield ""
+
+
+def _waiting(figures: Figures) -> Iterator[str]:
+    if not figures.waiting:
+        return
+    yield WAITING.format(every=f"{waiting.EVERY:.0f}", runs=f"{figures.waiting.runs:.2f}")
+    yield "| tasks come due alone | the worker waits | Lambda | DynamoDB | in all, a month |"
+    yield "|---|---|---|---|---|"
+    for row in monthly.waits(figures.waiting):
+        share = f"{row.share:.0%}".replace("%", " % of the time")
+        yield f"| {row.what} | {share} | ${row.function:.2f} | ${row.dynamodb:.2f} | ${row.dollars:.2f} |"
+    yield ""
+
+
+def _config(figures: Figures) -> Iterator[str]:
+    if not (figures.capacity and figures.waiting):
+        return
+    yield CONFIG.format(daily=f"{30 * costs.PRICES['day'].dollars:.2f}")
+    yield "| | changes of the rule, a month | recorded continuously |"
+    yield "|---|---|---|"
+    for row in monthly.recorded(figures.capacity, figures.waiting):
+        yield f"| {row.what} | {row.changes:,.0f} | ${row.dollars:,.2f} |"
+    yield ""
+
+
+def _prices(_: Figures) -> Iterator[str]:
+    yield "What these are computed from:\n"
+    yield "| price of | dollars | found at | of |"
     yield "|---|---|---|---|"
     for price in costs.PRICES.values():
         yield f"| {price.of} | ${price.dollars:g} | {price.source} | {price.dated} |"

@@ -16,7 +16,9 @@ from bench.draining import Draining
 from bench.lateness import Lateness
 from bench.many import Many
 from bench.memory import Memory
+from bench.telemetry import Telemetry
 from bench.timing import Rounds
+from bench.waiting import Waiting
 
 __all__ = ["FOLDER", "Figures", "load", "save", "where"]
 
@@ -36,6 +38,8 @@ class Figures(msgspec.Struct, kw_only=True):
     cold_start: Rounds | None = None
     client_cpu: Rounds | None = None
     capacity: list[CapacityPath] | None = None
+    telemetry: Telemetry | None = None
+    waiting: Waiting | None = None
     bundle: BundleSize | None = None
     adding: list[Adding] | None = None
     many: Many | None = None

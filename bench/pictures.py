@@ -114,7 +114,9 @@ def _lateness(figures: Figures) -> None:
 
 
 def _costs(figures: Figures) -> None:
-    rows = costs.compute(figures.capacity or [])
+    if not (figures.capacity and figures.telemetry):
+        return
+    rows = costs.compute(figures.capacity, figures.telemetry)
     places = range(len(rows))
     with _picture("costs") as axes:
         axes.barh(places, [row.dynamodb for row in rows], color=_OURS, label="DynamoDB")
@@ -124,6 +126,13 @@ def _costs(figures: Figures) -> None:
             left=[row.dynamodb for row in rows],
             color=_SCHEDULER,
             label="Lambda, Scheduler, Step Functions",
+        )
+        axes.barh(
+            places,
+            [row.log for row in rows],
+            left=[row.dynamodb + row.others for row in rows],
+            color="#9aa7ad",
+            label="log",
         )
         for row in places:
             axes.text(rows[row].dollars + 0.5, row, f"${rows[row].dollars:.2f}", va="center", fontsize=9)

@@ -61,21 +61,44 @@ comes next. It is the same for one task and for ten thousand, but for a query mo
 COSTS = """## Dollars
 
 Computed from the units above and the price lists below, for us-east-1, without free tiers. Not in it: what your actions
-cost, storage ($0.25 for a GB and month beyond 25 GB, by an older copy of AWS's list), backups, logs. Ringing the rule is
-free; we found no page of AWS that says so in as many words. Assumed, not measured: a run is billed for a second besides its
-tasks and for 10 ms for each, at 512 MB; an invocation for a single task, 5 ms.
+cost, storage ($0.25 for a GB and month beyond 25 GB, by an older copy of AWS's list), backups, and what is paid by the month
+whatever runs, which stands in the next section. Ringing the rule is free; we found no page of AWS that says so in as many
+words. Assumed, not measured: a run is billed for a second besides its tasks and for 10 ms for each, at 512 MB; an invocation
+for a single task, 5 ms; and Lambda's own lines in the log are 300 bytes for each invocation.
 
 **Where duebell costs more:** per task it is dearer than EventBridge Scheduler, which is free for 14 million a month besides.
 What it gives for that is a queue that can be listed, searched and changed, in one place, and tasks of one moment run
 together. It is cheaper than a state machine that waits. When tasks come due alone, the run is what costs; but there are at
 most 43,200 minutes to ring in a month, half a dollar's worth.
 
-With precision "second" a run waits for what it rings ahead of, {seconds} s on average when tasks come due alone: ${thousand}
-for a thousand such tasks. A worker that never stops waiting costs ${month} a month.
-
 A recurring task carries its last twenty occurrences, which makes its item larger than 1 KB, and each of its writes dearer.
 
 ![Dollars for a million](performance/costs.svg)
+"""
+
+WATCHING = """### Watching, a month
+
+What the templates make in CloudWatch: {fixed} metrics of the scheduler and {each} more for each action, since each name with each
+value of its dimensions is one that is charged for; the alarms; the dashboard. `--parameter Metrics=off` and
+`--parameter Alarms=no` leave them out; the alarms on lateness and on failed tasks need the metrics. A run writes {run} bytes of
+log besides its tasks, metrics included, and {task} for each of them; that is in the table above.
+"""
+
+WAITING = """### Waiting to the second, a month
+
+With precision "second" a run waits for what it rings ahead of, 70 s on average when tasks come due alone. While it waits it
+reads the arming record four times a second, and holds its lanes. A burst may be shared by several runs; afterwards all but
+one give their lanes to it. Simulated with the real code: a burst that four runs share, then a task every {every} s: in the second
+and third hour {runs} runs wait at a time. Logs and AWS Config are extra.
+"""
+
+CONFIG = """### AWS Config
+
+Where AWS Config records all types of resources continuously, as its default is, each change of the rule is a configuration
+item that is paid for, and each of Config's rules that looks at EventBridge rules is evaluated for it ($0.001). A run changes the
+rule twice; one that works or waits for long, once a minute, to keep its watchdog. That can be the dearest part of all. The ways
+out: [exclude](https://docs.aws.amazon.com/config/latest/developerguide/select-resources-excluding.html) `AWS::Events::Rule` from the
+recorder, or have that type recorded daily, for ${daily} a month at most: [how](operations.md#aws-config).
 """
 
 SIMULATED = """## Lateness

@@ -123,6 +123,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     last_run       what came of the run that ended last
     late_ring      the last ring that brought no run in time
     relaner        who is about to give the queue more lanes, until `relaner_until`; adds wait meanwhile
+    taker          the run that takes over the lanes of other runs, as long as it holds lanes itself
     rev            counts the changes
     """
 
@@ -137,6 +138,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     late_ring: LateRing | None = None
     relaner: str | None = None
     relaner_until: _Instant = NEVER
+    taker: str | None = None
     rev: int = 0
 
     @property
@@ -184,6 +186,14 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def lanes_of(self, owner: str) -> tuple[int, ...]:
         """The lanes that this run holds, its lease run out or not."""
         return tuple(number for number, lane in enumerate(self.lanes) if lane.owner == owner)
+
+    def owners(self, now: datetime) -> set[str]:
+        """The runs that hold lanes, and whose leases have not run out."""
+        return {lane.owner for lane in self.lanes if lane.owner and not lane.is_free(now)}
+
+    def taker_for(self, owner: str, now: datetime) -> str | None:
+        """The run that `owner` can give its lanes to; None if there is none."""
+        return self.taker if self.taker in self.owners(now) - {owner} else None
 
     # What an editor does.
 
@@ -280,6 +290,36 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def handed_over(self, owner: str, heads: Mapping[int, datetime], *, now: datetime) -> Self:
         """These lanes given back for runs that are started for them now: nobody is to call another one."""
         return replace(self.released(owner, heads), called_at=now)
+
+    # What runs do that wait at the same time, so that one of them is enough.
+
+    def taking(self, owner: str, *, now: datetime) -> Self:
+        """`owner` takes over the lanes of other runs from now on, unless another run does."""
+        return self if self.taker_for(owner, now) else replace(self, taker=owner)
+
+    def not_taking(self, owner: str) -> Self:
+        """`owner` takes over no lanes from now on."""
+        return replace(self, taker=None) if self.taker == owner else self
+
+    def given(
+        self, owner: str, heads: Mapping[int, datetime], *, now: datetime, run: LastRun | None = None
+    ) -> Self:
+        """The lanes of `heads` that `owner` holds given to the run that takes lanes over, if one does.
+
+        They are due as in `released`, and never free in between. Their watchdog from now on is the taker's
+        lease, and the rule rings soon enough for it: with one lease less the target can only be later. The
+        taker finds the lanes when it looks at the record next, and clears them before it reads their heads.
+        """
+        taker = self.taker_for(owner, now)
+        mine = [number for number in self.lanes_of(owner) if number in heads]
+        if taker is None or not mine:
+            return self
+        until = min(self.lanes[number].until for number in self.lanes_of(taker))
+        given = {
+            number: Lane(due=min(self.lanes[number].due, heads[number]), owner=taker, until=until)
+            for number in mine
+        }
+        return replace(self._with(given), last_run=run or self.last_run)
 
     # What whoever wants a run at once does.
 

@@ -41,7 +41,10 @@ def test_the_page_is_made_of_the_figures_that_are_kept_beside_it() -> None:
 
 def test_every_price_has_a_source_and_its_date() -> None:
     assert all(price.source.startswith("https://") and price.dated for price in PRICES.values())
-    costs = {cost.what: cost.dollars for cost in compute(load().capacity or [])}
+    figures = load()
+    assert figures.capacity
+    assert figures.telemetry
+    costs = {cost.what: cost.dollars for cost in compute(figures.capacity, figures.telemetry)}
     assert costs["duebell, once, 1,000 due at a time"] < costs["Step Functions, wait and act, once"]
 
 

@@ -6,6 +6,7 @@ from .of_arming import OF_ARMING
 from .of_direct_calls import OF_DIRECT_CALLS
 from .of_precision import OF_PRECISION
 from .of_sharing import OF_SHARING
+from .of_taking_over import OF_TAKING_OVER
 from .of_the_guard import OF_THE_GUARD
 from .of_the_http_editor import OF_THE_HTTP_EDITOR
 from .of_the_queue import OF_THE_QUEUE
@@ -22,6 +23,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_PRECISION,
     *OF_DIRECT_CALLS,
     *OF_SHARING,
+    *OF_TAKING_OVER,
     *OF_THE_QUEUE,
     *OF_THE_GUARD,
     *OF_VERIFYING,

@@ -34,6 +34,8 @@ class Killer(Enum):
     EXPRESSION = ("-m", "pytest", "tests/shared/test_expression.py")
     ABANDONED = ("-m", "pytest", "tests/worker/test_abandoned.py")
     CHANGED = ("-m", "pytest", "tests/editor/test_changing.py", "-k", "never_answered")
+    TAKING_OVER = ("-m", "pytest", "tests/worker/test_taking_over.py")
+    TRICKLE = ("-m", "pytest", "tests/simulation/test_trickle.py")
     SHARING = ("-m", "pytest", "tests/worker/test_sharing.py", "tests/worker/test_handing_over.py")
     HANDLER = ("-m", "pytest", "tests/worker", "-k", "handler or entry")
     SCENARIO = ("-m", "pytest", "tests/test_seed_scenario.py", "tests/test_call_counts.py")

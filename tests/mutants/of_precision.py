@@ -8,6 +8,7 @@ _RECORD = "shared/duebell_shared/arming.py"
 _ARMER = "shared/duebell_shared/armer.py"
 _RUN = "worker/duebell_worker/run.py"
 _LEASE = "worker/duebell_worker/lease.py"
+_WATCH = "worker/duebell_worker/watch.py"
 
 OF_PRECISION = (
     Mutant(
@@ -54,8 +55,8 @@ OF_PRECISION = (
     Mutant(
         name="does not wait for what is due before the rule could ring",
         file=_LEASE,
-        line="soonest <= self._clock() + unless_due_within",
-        broken="soonest <= self._clock()",
+        line="soonest <= now + unless_due_within",
+        broken="soonest <= now",
         why="the run that came early for a due date leaves before it",
         killers=(Killer.PRECISION,),
     ),
@@ -93,7 +94,7 @@ OF_PRECISION = (
     ),
     Mutant(
         name="seldom watches the record",
-        file=_RUN,
+        file=_WATCH,
         line="_WATCH = timedelta(seconds=0.25)",
         broken="_WATCH = timedelta(seconds=5)",
         why="what is added meanwhile is late by that",
@@ -101,7 +102,7 @@ OF_PRECISION = (
     ),
     Mutant(
         name="not cleared when something was added",
-        file=_RUN,
+        file=_WATCH,
         line="                return False\n            self._lease.clear()\n",
         broken="                return False\n",
         why="the due that was added looks new at each look, and the lanes are queried four times a second",
@@ -109,9 +110,9 @@ OF_PRECISION = (
     ),
     Mutant(
         name="cannot wait without the record",
-        file=_RUN,
-        line='except (AwsError, NotArmed) as error:\n            emit("not_watched"',
-        broken='except NotArmed as error:\n            emit("not_watched"',
+        file=_WATCH,
+        line="            self._lease.clear()\n        except (AwsError, NotArmed) as error:\n",
+        broken="            self._lease.clear()\n        except NotArmed as error:\n",
         why="a table that does not answer for a moment ends the run",
         killers=(Killer.PRECISION,),
     ),

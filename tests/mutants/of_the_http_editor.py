@@ -11,8 +11,8 @@ OF_THE_HTTP_EDITOR = (
     Mutant(
         name="a change leaves the name of who changed the task before",
         file=_EDITOR,
-        line="changed = msgspec.structs.replace(change(task), changed_by=self.changed_by)",
-        broken="changed = change(task)",
+        line="changed = msgspec.structs.replace(wanted, changed_by=self.changed_by)",
+        broken="changed = wanted",
         why="the task says that somebody did what somebody else did",
         killers=(Killer.CHANGED_BY,),
     ),

@@ -31,10 +31,16 @@ class Finding:
         return "\n".join([f"{self.fault or 'holds'}: {self.states:,} states", *self.trace])
 
 
-def explore(case: Case, ingredients: Ingredients | None = None, *, most: int = sys.maxsize) -> Finding:
+def explore(
+    case: Case,
+    ingredients: Ingredients | None = None,
+    *,
+    most: int = sys.maxsize,
+    kind: type[Model] = Model,
+) -> Finding:
     """Every state that can be reached, until one is wrong or there are this many."""
     ingredients = ingredients or Ingredients()
-    model = Model(case, ingredients)
+    model = kind(case, ingredients)
     first = start(case, ingredients.record, model.records)
     before: dict[State, State | None] = {first: None}
     frontier = [first]

@@ -46,6 +46,7 @@ class Lease:
             )
         )
         self.lanes = record.lanes_of(owner)
+        self._seen = record
 
     def arm(self) -> None:
         """Set the rule to ring at this lease's end, or another's that ends sooner. Raises NotArmed."""
@@ -78,6 +79,24 @@ class Lease:
         self._check(record)
         return min(record.lanes[lane].due for lane in self.lanes)
 
+    def has_taker(self) -> bool:
+        """Whether, by the record as it was seen last, another run would take these lanes over."""
+        return self._seen.taker_for(self._owner, self._clock()) is not None
+
+    def take_over(self) -> None:
+        """Take over the lanes of other runs from now on, if there are others and none of them does.
+
+        Raises NotArmed.
+        """
+        now = self._clock()
+        if self._seen.taker != self._owner and self._seen.owners(now) - {self._owner}:
+            self._seen = self._armer.change(lambda record: record.taking(self._owner, now=now))
+
+    def stop_taking_over(self) -> None:
+        """Take over no more lanes. Raises NotArmed."""
+        if self._seen.taker == self._owner:
+            self._seen = self._armer.change(lambda record: record.not_taking(self._owner))
+
     def hand_over(self, heads: Mapping[int, datetime]) -> None:
         """Give these lanes back, as in `release`, and keep the others. Raises LeaseLost, NotArmed."""
         record = self._armer.change(lambda record: record.handed_over(self._owner, heads, now=self._clock()))
@@ -90,23 +109,34 @@ class Lease:
         heads: Mapping[int, datetime],
         *,
         unless_due_within: timedelta | None,
+        to_taker: bool = False,
         run: LastRun | None = None,
     ) -> datetime | None:
         """Give the lanes back, due at these heads or at what was added since `clear`, and re-arm the rule.
 
         unless_due_within  not if one of them is due in so long: the lanes are still held, and what is
                            returned is when they must be looked at
+        to_taker           if another run takes lanes over, it gets them, unless one of them is due already
         run                what came of the run, for the record
 
-        Lanes that were lost since `clear` are left to whoever holds them. Raises NotArmed.
+        Lanes that were lost since `clear` are left to whoever holds them. If this run was given others since,
+        it must look at these first, and gives none back. Raises NotArmed.
         """
         soonest = None
 
         def release(record: ArmingRecord) -> ArmingRecord:
             nonlocal soonest
+            now = self._clock()
             released = record.released(self._owner, heads, run=run)
             soonest = min(released.lanes[lane].due for lane in self.lanes)
-            is_near = unless_due_within is not None and soonest <= self._clock() + unless_due_within
+            if released.lanes_of(self._owner):
+                soonest = now
+                return record
+            is_due = unless_due_within is not None and soonest <= now
+            given = record.given(self._owner, heads, now=now, run=run)
+            if to_taker and not is_due and given != record:
+                return given
+            is_near = unless_due_within is not None and soonest <= now + unless_due_within
             return record if is_near else released
 
         record = self._armer.change(release)
@@ -117,5 +147,9 @@ class Lease:
         return None
 
     def _check(self, record: ArmingRecord) -> None:
-        if record.lanes_of(self._owner) != self.lanes:
+        """Note which lanes this run holds now: other runs may have given it theirs. Raises LeaseLost."""
+        lanes = record.lanes_of(self._owner)
+        if not set(self.lanes) <= set(lanes):
             raise LeaseLost
+        self.lanes = lanes
+        self._seen = record

@@ -24,14 +24,12 @@ from .metrics import Metrics
 from .pool import Pool
 from .report import RunReport
 from .sharing import Pace, shares
+from .watch import Watch
 
 __all__ = ["Run"]
 
 #: While actions run on, how long until the queue is looked into again for tasks that came due meanwhile.
 _LOOK_AGAIN = timedelta(seconds=5)
-
-#: While a run waits for the next due date, how often it looks whether an earlier one was added.
-_WATCH = timedelta(seconds=0.25)
 
 #: What is due so soon is waited for always: it may be due already by the clock of who called this run.
 _MOMENT = timedelta(seconds=2)
@@ -93,7 +91,8 @@ class Run:
         self._shares: list[tuple[int, ...]] = []
         self._share_by = NEVER
         self._handed_over: list[tuple[int, ...]] = []
-        self._watch_at = backend.clock()
+        self._watch = Watch(id, self._lease, backend.clock)
+        self._is_full = False
         self._passed_over: set[QueueKey] = set()
         self._next_due = NEVER
         self._stopped_early = False
@@ -158,7 +157,11 @@ class Run:
     def _start_due(self) -> None:
         if not self._attempts:
             self._pace = Pace(self._clock(), self._attempts.tally.attempts)
+        was_full = False
         for key in self._due():
+            if len(self._attempts) >= self._places:
+                was_full = self._is_full = True
+                self._watch.stop_taking_over()
             self._wait(self._places - 1)
             if self._is_time_to_stop():
                 self._stopped_early = True
@@ -167,6 +170,7 @@ class Run:
                 self._next_due = self._clock()  # look again at once, into the lanes that are left
                 return
             self._attempts.start(key, Status.SCHEDULED)
+        self._is_full = was_full
 
     def _has_too_much(self) -> bool:
         """Whether what is due takes this run so long that others are to share it, from now on.
@@ -260,13 +264,18 @@ class Run:
                 self._passed_over.add(key)
 
     def _release(self) -> bool:
-        """Give the lanes back, unless more is due before the rule could ring, and there is time for it."""
+        """Give the lanes back, unless more is due before the rule could ring, and there is time for it.
+
+        With precision "second" another run that waits gets them, if there is one. When the time is over it
+        does too, unless there was more to do than this run has places for: that is for a successor.
+        """
         self._lease.clear()
         heads = {lane: self._head(lane) for lane in self._lease.lanes}
         stays_for = self._head_start + LEAD if self._waits else _MOMENT
         next_due = self._lease.release(
             heads,
             unless_due_within=None if self._is_time_to_stop() else stays_for,
+            to_taker=self._waits and not self._is_full,
             run=self._attempts.tally.last_run(self._id, self._clock()),
         )
         self._next_due = next_due or NEVER
@@ -302,7 +311,8 @@ class Run:
         """Wait until at most this many tasks are under way; False if that is not so by `until`.
 
         Keeps the lease meanwhile, and gives up on what still runs when it is time to leave. A run that waits
-        for due dates also ends its waiting when one was added, or there is no time left. Raises LeaseLost.
+        for due dates also ends its waiting when one was added, when another run can do that, or when there is
+        no time left. Raises LeaseLost.
         """
         watches = self._waits and until != NEVER
         until = min(until, self._stop_at) if self._stop_at and most < 0 else until
@@ -318,25 +328,12 @@ class Run:
                 self._stopped_early = True
                 self._attempts.leave()
                 return True
-            if now >= until or (watches and self._is_lowered(until)):
+            has_room = len(self._attempts) < self._places
+            if now >= until or (watches and self._watch.finds(until, is_idle=most < 0, has_room=has_room)):
                 return False
-            moments = (self._renew_at, self._leave_at, until, self._watch_at if watches else None)
+            moments = (self._renew_at, self._leave_at, until, self._watch.at if watches else None)
             for task in self._attempts.wait(min(moment for moment in moments if moment) - now):
                 self._go_on_with(task)
-
-    def _is_lowered(self, until: datetime) -> bool:
-        """Whether a task was added that is due before then. Raises LeaseLost."""
-        if self._clock() < self._watch_at:
-            return False
-        self._watch_at = self._clock() + _WATCH
-        try:
-            if self._lease.next_due() >= until:
-                return False
-            self._lease.clear()
-        except (AwsError, NotArmed) as error:
-            emit("not_watched", level=logging.WARNING, run=self._id, error=str(error))
-            return False
-        return True
 
     def _renew(self) -> None:
         try:

@@ -1,0 +1,103 @@
+"""What a month costs beside the tasks: watching, waiting to the second, and AWS Config where it is on."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from bench.capacity import Path
+from bench.costs import PRICES, lambda_dollars
+from bench.telemetry import Telemetry
+from bench.waiting import Waiting
+from duebell_shared.arming import HEAD_START
+
+__all__ = ["ALARMS", "Recorded", "Wait", "Watched", "recorded", "waits", "watched"]
+
+#: How many alarms and dashboards the templates make.
+ALARMS, _DASHBOARDS = 6, 1
+
+#: A month of thirty days.
+_HOURS = 30 * 24
+
+_ACTIONS = (1, 5, 20)
+
+#: How often tasks come due alone, in minutes; the last is so often that a run never stops waiting.
+_EVERY = {"once an hour": 60, "every ten minutes": 10}
+_ALWAYS = "every three minutes or more often"
+
+
+class Watched(msgspec.Struct, frozen=True, kw_only=True):
+    """Dollars a month for metrics, alarms and the dashboard, with so many actions."""
+
+    actions: int
+    metrics: int
+    metrics_dollars: float
+    alarms: float = ALARMS * PRICES["alarm"].dollars
+    dashboard: float = _DASHBOARDS * PRICES["dashboard"].dollars
+
+    @property
+    def dollars(self) -> float:
+        """In all."""
+        return self.metrics_dollars + self.alarms + self.dashboard
+
+
+def watched(telemetry: Telemetry) -> list[Watched]:
+    """As deployed, for several numbers of actions."""
+    metrics = {actions: telemetry.fixed_metrics + telemetry.action_metrics * actions for actions in _ACTIONS}
+    return [
+        Watched(actions=actions, metrics=count, metrics_dollars=count * PRICES["metric"].dollars)
+        for actions, count in metrics.items()
+    ]
+
+
+class Wait(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of the time the worker waits when tasks come due so often, and dollars a month for that."""
+
+    what: str
+    share: float
+    function: float
+    dynamodb: float
+
+    @property
+    def dollars(self) -> float:
+        """In all."""
+        return self.function + self.dynamodb
+
+
+def waits(waiting: Waiting) -> list[Wait]:
+    """What waiting to the second costs.
+
+    The rule rings so long before a due date, less half a minute by rounding up, and half by jitter.
+    """
+    seconds = HEAD_START.total_seconds() - 2 * 30
+    shares = {what: seconds / 60 / minutes for what, minutes in _EVERY.items()} | {_ALWAYS: 1.0}
+    function = waiting.runs * lambda_dollars(3600) + waiting.invocations * PRICES["invocation"].dollars
+    dynamodb = waiting.reads * PRICES["read"].dollars + waiting.writes * PRICES["write"].dollars
+    month = _HOURS / 1_000_000
+    return [
+        Wait(what=what, share=share, function=share * function * month, dynamodb=share * dynamodb * month)
+        for what, share in shares.items()
+    ]
+
+
+class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+    """How many changes of the rule AWS Config records in a month, and dollars for them."""
+
+    what: str
+    changes: float
+
+    @property
+    def dollars(self) -> float:
+        """When each is recorded."""
+        return self.changes * PRICES["change"].dollars
+
+
+def recorded(paths: Sequence[Path], waiting: Waiting) -> list[Recorded]:
+    """By how often the worker runs."""
+    run = next(path for path in paths if path.name == "a run, besides its tasks")
+    puts = run.calls["PutRule"]
+    return [
+        Recorded(what="a run every hour", changes=puts * _HOURS),
+        Recorded(what="a run every ten minutes", changes=puts * _HOURS * 6),
+        Recorded(what="a run every minute, the most there can be", changes=puts * _HOURS * 60),
+        Recorded(what="to the second, a worker that always waits", changes=waiting.rule_changes * _HOURS),
+    ]

@@ -1,0 +1,85 @@
+"""The protocol with runs that give their lanes to another live run, as they do where runs wait to the second.
+
+Which of them takes lanes over is left open here: a run gives its lanes to any run whose lease lasts, whether
+that says so or not, lives or has died. The real one gives them to fewer. A run that was given lanes knows of
+them from its next look at the arming record on.
+"""
+
+from msgspec.structs import replace
+
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.instants import NEVER
+
+from .model import Model
+from .world import Case, Edit, Proc, State, instant
+
+__all__ = ["CASES", "DEEP", "TO_A_DEAD_RUN", "GivenForEver", "GivingModel"]
+
+_ADDS = (Edit(0, due=1), Edit(1, due=2))
+
+_SHARE = frozenset({"share", "crash"})
+
+CASES = (
+    Case("two lanes, an add in each, shared and given", (0, 1), _ADDS, 1, _SHARE),
+    Case("two lanes, an add in each, shared and given, a crash", (0, 1), _ADDS, 2, _SHARE),
+)
+
+#: Long enough for the watchdog of a run that died to ring, and for what the next run does.
+TO_A_DEAD_RUN = Case("two tasks there, shared and given, a crash", (0, 1), (), 2, _SHARE, {0: 1, 1: 2}, end=3)
+
+DEEP = (
+    TO_A_DEAD_RUN,
+    Case("deep: one task there, an add, shared and given, a crash", (0, 1), _ADDS[:1], 2, _SHARE, {1: 1}),
+    Case("deep: shared and given, a stall", (0, 1), _ADDS, 2, frozenset({"share", "stall"})),
+)
+
+
+class GivingModel(Model):
+    """All that can happen in a case, giving lanes included."""
+
+    def _renew(self, s: State, p: Proc) -> None:
+        super()._renew(s, self._knowing(s, p))
+
+    def _clear(self, s: State, p: Proc) -> None:
+        super()._clear(s, self._knowing(s, p))
+
+    def _release_if(self, s: State, p: Proc, *, even_if_due: bool) -> None:
+        if self._knowing(s, p) != p:
+            again = p._replace(step="drain", then="", heads=())
+            self._on(p.name, "was given lanes since it cleared: goes again", s, again)
+            return
+        super()._release_if(s, p, even_if_due=even_if_due)
+        heads = tuple(zip(p.lanes, p.heads, strict=True))
+        for other in sorted(self.records[s.record].owners(instant(s.now)) - {p.name}):
+            given = self.records.changed(s.record, _given, (p.name, other), heads, s.now, even_if_due)
+            if given != s.record:
+                self._look(f"gives its lanes to {other}", s, Proc(p.name, "", "leave"), record=given)
+
+    def _knowing(self, s: State, p: Proc) -> Proc:
+        """The run as it is after a look at the record: other runs may have given it lanes."""
+        lanes = self.records[s.record].lanes_of(p.name)
+        return p._replace(lanes=lanes) if set(p.lanes) < set(lanes) else p
+
+
+class GivenForEver(ArmingRecord, frozen=True, kw_only=True):
+    """Lanes that are given have no watchdog."""
+
+    def given(self, owner: str, *args: object, **more: object) -> "GivenForEver":
+        given = super().given(owner, *args, **more)  # type: ignore[arg-type]
+        mine = self.lanes_of(owner) if given != self else ()
+        return given._with({number: replace(given.lanes[number], until=NEVER) for number in mine})
+
+
+def _given(
+    record: ArmingRecord,
+    runs: tuple[str, str],
+    heads: tuple[tuple[int, int], ...],
+    now: int,
+    even_if_due: bool,
+) -> ArmingRecord:
+    """`Lease.release` of one run's lanes to another run; unchanged if one of them is due."""
+    owner, taker = runs
+    dues = {lane: instant(head) for lane, head in heads}
+    given = replace(record, taker=taker).given(owner, dues, now=instant(now))
+    is_due = any(given.lanes[lane].due <= instant(now) for lane in dues)
+    return record if is_due and not even_if_due else replace(given, taker=record.taker)

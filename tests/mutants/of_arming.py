@@ -136,8 +136,8 @@ OF_ARMING = (
     Mutant(
         name="armed before written",
         file=_EDITOR,
-        line='        if self._store.insert(new):\n            log_change("add", None, new)\n            self._arm_added([new])\n',
-        broken='        self._arm_added([new])\n        if self._store.insert(new):\n            log_change("add", None, new)\n',
+        line="        if self._store.insert(new):\n            log_change",
+        broken="        self._arm_added([new])\n        if self._store.insert(new):\n            log_change",
         why="a run between the two reads the head without the task, and releases the lane without its due",
         killers=(Killer.MEANWHILE, Killer.HISTORIES),
     ),

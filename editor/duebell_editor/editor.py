@@ -19,6 +19,7 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 from duebell_shared.given import check_name
+from duebell_shared.quoting import quoted
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
 from duebell_shared.task import Status, Task
@@ -363,6 +364,6 @@ class Editor:
         try:
             record = self._armer.ensure(self._armer.lower(dues))
         except (AwsError, NotArmed, NotDeployed) as error:
-            what = f"task {waiting[0][2]!r} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
+            what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
             raise NotArmed(f"{what} stored, but {error}") from error
         self._backend.hasten(record)

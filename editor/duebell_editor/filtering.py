@@ -1,7 +1,6 @@
 """Which tasks to list, in which order, and where a page of them ended."""
 
 import base64
-import binascii
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, NamedTuple, Self
@@ -11,11 +10,15 @@ from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND, NEVER, floor, to_utc
+from duebell_shared.quoting import quoted
 from duebell_shared.task import QueueKey, Status, Task
 
 __all__ = ["MAX_LIMIT", "QUEUED", "Filter", "Place", "make_filter"]
 
 MAX_LIMIT = 1000
+
+#: Bytes of the longest key that DynamoDB takes.
+_LONGEST_KEY = 1024
 
 #: What stands in the queue's index.
 QUEUED = frozenset({Status.SCHEDULED, Status.RUNNING})
@@ -119,15 +122,15 @@ def make_filter(
     cursor: str | None = None,
 ) -> Filter:
     """The filter that these arguments mean. Raises InvalidQuery with the field and the reason."""
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidQuery("limit", f"must be 1 to {MAX_LIMIT}, not {limit}")
-    if not isinstance(prefix, str):
-        raise InvalidQuery("prefix", f"must be text, not {type(prefix).__name__}")
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+        raise InvalidQuery("limit", f"must be 1 to {MAX_LIMIT}, not {quoted(limit)}")
+    if not isinstance(latest_first, bool):
+        raise InvalidQuery("latest_first", f"must be True or False, not {quoted(latest_first)}")
     statuses = _statuses(status)
     return Filter(
         statuses=statuses,
-        action=action,
-        prefix=prefix,
+        action=None if action is None else _text("action", action),
+        prefix=_text("prefix", prefix),
         after=_FIRST if after is None else to_utc(_aware("after", after)),
         before=NEVER if before is None else floor(_aware("before", before)),
         latest_first=latest_first and not statuses & QUEUED,
@@ -140,10 +143,11 @@ def place_from(cursor: str) -> Place:
     """Where the page with this cursor ended. Raises InvalidQuery."""
     wrong = InvalidQuery("cursor", "is not one that a listing gave: start again without it")
     try:
-        place = msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=Place)
-    except (ValueError, binascii.Error, msgspec.MsgspecError):
+        place = msgspec.json.decode(base64.urlsafe_b64decode(_text("cursor", cursor).encode()), type=Place)
+        place = place._replace(at=to_utc(place.at))
+    except (ValueError, OverflowError):  # of base64, msgspec and the calendar
         raise wrong from None
-    if place.at >= NEVER:
+    if place.at >= NEVER or len(place.id.encode()) > _LONGEST_KEY:
         raise wrong
     return place
 
@@ -151,16 +155,30 @@ def place_from(cursor: str) -> Place:
 def _statuses(status: Status | str | Iterable[Status | str] | None) -> frozenset[Status]:
     if status is None:
         return QUEUED
+    if not isinstance(status, Iterable):
+        raise InvalidQuery("status", f"must be text, or several in a list, not {quoted(status)}")
+    return frozenset(map(_status, [status] if isinstance(status, str) else status))
+
+
+def _status(given: object) -> Status:
     try:
-        return frozenset(map(Status, [status] if isinstance(status, str) else status))
-    except ValueError as error:
-        raise InvalidQuery("status", f"{error}; it is one of {', '.join(Status)}") from None
+        return Status(given)
+    except ValueError:
+        raise InvalidQuery(
+            "status", f"{quoted(given)} is not a valid Status; it is one of {', '.join(Status)}"
+        ) from None
+
+
+def _text(field: str, given: object) -> str:
+    if not isinstance(given, str):
+        raise InvalidQuery(field, f"must be text, not {type(given).__name__}")
+    return given
 
 
 def _aware(field: str, instant: object) -> datetime:
     """`instant` in UTC; what lies beyond the ends of the calendar there, as they are."""
     if not isinstance(instant, datetime) or instant.utcoffset() is None:
-        raise InvalidQuery(field, f"must be a datetime with a time zone, not {instant!r}")
+        raise InvalidQuery(field, f"must be a datetime with a time zone, not {quoted(instant)}")
     try:
         return min(instant.astimezone(UTC), NEVER)
     except OverflowError:

@@ -10,6 +10,7 @@ import msgspec
 
 from duebell_shared.errors import DuebellError, InvalidTask
 from duebell_shared.new_task import new_task
+from duebell_shared.quoting import quoted
 from duebell_shared.recurrence import Missed
 from duebell_shared.store import AT_ONCE
 from duebell_shared.task import Task
@@ -94,7 +95,9 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
             bad.append(type(error)(f"tasks[{index}].{error.field}", error.reason))
             continue
         if (place := places.setdefault(task.id, index)) != index:
-            bad.append(InvalidTask(f"tasks[{index}].id", f"{task.id!r} is the id of tasks[{place}] too"))
+            bad.append(
+                InvalidTask(f"tasks[{index}].id", f"{quoted(task.id)} is the id of tasks[{place}] too")
+            )
         checked.append(task)
     if bad:
         others = f" (and {len(bad) - 1:,} more of these tasks cannot be right)" if bad[1:] else ""

@@ -14,11 +14,13 @@ from typing import NamedTuple, Self
 import msgspec
 from msgspec.structs import replace
 
-from .instants import LATEST, MILLISECOND
+from .counts import Count, Milliseconds
+from .instants import LATEST, MILLISECOND, Instant
 from .schedule import Schedule
 
 __all__ = [
     "MAX_ASIDE",
+    "MAX_SPREAD",
     "PUNCTUAL",
     "Missed",
     "Occurrence",
@@ -29,6 +31,9 @@ __all__ = [
     "delay_of",
     "delayed",
 ]
+
+#: The widest window that tasks can be spread over.
+MAX_SPREAD = timedelta(days=1)
 
 #: Occurrences that can wait aside; each is kept on the task, and a task is one item of 400 KB.
 MAX_ASIDE = 20
@@ -92,13 +97,13 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
     failure      why it failed, in a line
     """
 
-    due: datetime
-    started_at: datetime | None
-    finished_at: datetime
-    lateness_ms: int | None
-    attempts: int
+    due: Instant
+    started_at: Instant | None
+    finished_at: Instant
+    lateness_ms: Milliseconds | None
+    attempts: Count
     result: Result
-    missed: int = 0
+    missed: Count = 0
     extra: bool = False
     failure: str | None = None
 
@@ -106,11 +111,11 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
     """An occurrence to come: when it is due, when it is looked at, and how far it has got."""
 
-    due: datetime
-    queued: datetime
-    attempt: int = 0
+    due: Instant
+    queued: Instant
+    attempt: Count = 0
     turn: Turn = Turn.IN_LINE
-    missed: int = 0
+    missed: Count = 0
 
 
 class Next(NamedTuple):
@@ -136,12 +141,12 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
 
     schedule: Schedule
     missed: Missed = Missed.ONCE
-    max_runs: int | None = None
-    runs: int = 0
-    consecutive_failures: int = 0
-    next_due: datetime | None = None
+    max_runs: Count | None = None
+    runs: Count = 0
+    consecutive_failures: Count = 0
+    next_due: Instant | None = None
     turn: Turn = Turn.IN_LINE
-    missed_runs: int = 0
+    missed_runs: Count = 0
     aside: tuple[Seat, ...] = ()
 
     @property
@@ -209,9 +214,9 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
 def delay_of(id: str, spread: timedelta) -> timedelta:
     """How long after it is due the task with this id is looked at: a share of the spread, always the same."""
     share = zlib.crc32(b"spread:" + id.encode()) / 2**32
-    return spread * share // MILLISECOND * MILLISECOND
+    return min(max(spread, timedelta(0)), MAX_SPREAD) * share // MILLISECOND * MILLISECOND
 
 
 def delayed(due: datetime, delay: timedelta) -> datetime:
     """When what is due then is looked at; never beyond what a rule can ring for."""
-    return min(due + delay, max(due, LATEST))
+    return due if due >= LATEST else min(due + delay, LATEST)

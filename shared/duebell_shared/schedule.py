@@ -9,13 +9,14 @@ import msgspec
 
 from .cron import Cron, parse_aws, parse_classic
 from .errors import InvalidSchedule
-from .instants import LATEST, MILLISECOND, floor, to_utc
+from .instants import LATEST, MILLISECOND, Instant, floor, to_utc
+from .quoting import quoted, shortened
 from .wall_clock import instant_of, next_match
 
-__all__ = ["Schedule", "make_schedule", "zone_of"]
+__all__ = ["MAX_EXPRESSION", "Schedule", "make_schedule", "zone_of"]
 
 _RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE)
-_AT = re.compile(r"at\(\s*(.*?)\s*\)", re.IGNORECASE)
+_AT = re.compile(r"at\((.*)\)", re.IGNORECASE)
 _CRON = re.compile(r"cron\((.*)\)", re.IGNORECASE)
 
 _UNITS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
@@ -32,6 +33,9 @@ _NOT_IANA = re.compile(r"localtime|posixrules|(posix|right)/.*")
 
 _MINUTE = timedelta(minutes=1)
 
+#: The longest expression, in characters: it is read each time that the task is.
+MAX_EXPRESSION = 1_024
+
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """When something recurs. Made and checked by `make_schedule`. Times are UTC, in whole milliseconds.
@@ -43,8 +47,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
     expression: str
     timezone: str = "UTC"
-    start: datetime | None = None
-    end: datetime | None = None
+    start: Instant | None = None
+    end: Instant | None = None
 
     def check(self) -> None:
         """Raise InvalidSchedule if this version cannot read the expression, or has no such time zone."""
@@ -136,6 +140,10 @@ def make_schedule(
     """
     if not isinstance(expression, str):
         raise InvalidSchedule("schedule", f"must be text, not {type(expression).__name__}")
+    if len(expression) > MAX_EXPRESSION:
+        raise InvalidSchedule(
+            "schedule", f"must be at most {MAX_EXPRESSION:,} characters, not {len(expression):,}"
+        )
     expression = " ".join(expression.split())
     meaning = _parse(expression)
     schedule = Schedule(
@@ -162,13 +170,13 @@ def _parse(expression: str) -> Cron | timedelta | datetime:
     if rate := _RATE.fullmatch(expression):
         return _interval(int(rate[1]), rate[2].lower())
     if at := _AT.fullmatch(expression):
-        return _naive(at[1])
+        return _naive(at[1].strip())
     if cron := _CRON.fullmatch(expression):
         return parse_aws(cron[1])
     if expression.lower().startswith("rate"):
         raise InvalidSchedule(
             "schedule",
-            f"{expression!r}: write rate(5 minutes): a whole number of minutes, hours or days",
+            f"{quoted(expression)}: write rate(5 minutes): a whole number of minutes, hours or days",
         )
     return parse_classic(expression)
 
@@ -192,15 +200,15 @@ def _naive(text: str) -> datetime:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidSchedule(
-            "schedule", f"at({text}): {text!r} is no date and time such as 2026-12-31T09:00:00"
+            "schedule", f"at(…): {quoted(text)} is no date and time such as 2026-12-31T09:00:00"
         ) from None
     if at.tzinfo is not None:
         raise InvalidSchedule(
-            "schedule", f"at({text}): leave the offset out, and give the time zone beside it"
+            "schedule", f"at({shortened(text)}): leave the offset out, and give the time zone beside it"
         )
     if at.year > LATEST.year:
         raise InvalidSchedule(
-            "schedule", f"at({text}) is after {LATEST:%Y}, the last year a rule can ring in"
+            "schedule", f"at({shortened(text)}) is after {LATEST:%Y}, the last year a rule can ring in"
         )
     return at
 
@@ -216,16 +224,16 @@ def zone_of(name: str) -> ZoneInfo:
         import zoneinfo  # noqa: PLC0415
 
         known = sorted(zone for zone in zoneinfo.available_timezones() if not _NOT_IANA.fullmatch(zone))
-        near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(shortened(name), known, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]}?" if near else ", such as Europe/Berlin"
-        raise InvalidSchedule("timezone", f"{name!r} is no IANA time zone{hint}") from None
+        raise InvalidSchedule("timezone", f"{quoted(name)} is no IANA time zone{hint}") from None
 
 
 def _instant(field: str, given: datetime | None) -> datetime | None:
     if given is None:
         return None
     if not isinstance(given, datetime) or given.utcoffset() is None:  # type: ignore[redundant-expr]
-        raise InvalidSchedule(field, f"must be a datetime with a time zone, not {given!r}")
+        raise InvalidSchedule(field, f"must be a datetime with a time zone, not {quoted(given)}")
     try:
         return to_utc(given)
     except OverflowError:
@@ -241,14 +249,17 @@ def _never(schedule: Schedule, meaning: Cron | timedelta | datetime, now: dateti
         return InvalidSchedule("start", f"is after {LATEST:%Y}, the last year a rule can ring in")
     if isinstance(meaning, datetime):
         return InvalidSchedule(
-            "schedule", f"{schedule.expression} is over: give a time to come, or use `due`"
+            "schedule", f"{shortened(schedule.expression)} is over: give a time to come, or use `due`"
         )
     if isinstance(meaning, Cron) and not _has_days(meaning):
         day, month = meaning.fields[2], meaning.fields[3]
-        return InvalidSchedule("schedule", f"day-of-month {day!r} never comes in month {month!r}")
+        return InvalidSchedule("schedule", f"day-of-month {quoted(day)} never comes in month {quoted(month)}")
     if isinstance(meaning, Cron) and meaning.years is not None:
-        return InvalidSchedule("schedule", f"year {meaning.fields[-1]!r}: such a time does not come any more")
-    return InvalidSchedule("schedule", f"{schedule.expression} never comes before the year {LATEST.year + 1}")
+        return InvalidSchedule(
+            "schedule", f"year {quoted(meaning.fields[-1])}: such a time does not come any more"
+        )
+    expression = shortened(schedule.expression)
+    return InvalidSchedule("schedule", f"{expression} never comes before the year {LATEST.year + 1}")
 
 
 def _has_days(cron: Cron) -> bool:

@@ -9,10 +9,12 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from . import payload as payloads
+from .counts import Count, Milliseconds
 from .errors import InvalidTask, TaskConflict
-from .failure import FailedAttempt, Failure, attempts_left_running, in_short, latest
+from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
 from .given import check_due, check_expiry, check_name, check_spread
-from .instants import MILLISECOND, to_utc
+from .instants import MILLISECOND, Instant, to_utc
+from .quoting import quoted
 from .recurrence import PUNCTUAL, Missed, Occurrence, Recurrence, Result, Seat, Turn, delay_of, delayed
 from .status import Status
 
@@ -67,20 +69,20 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     id: str
     lane: int
     action: str
-    due: datetime
+    due: Instant
     payload_json: str = "{}"
     status: Status = Status.SCHEDULED
-    queued: datetime | None = None
-    attempt: int = 0
+    queued: Instant | None = None
+    attempt: Count = 0
     rev: int = 1
-    created_at: datetime
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
+    created_at: Instant
+    started_at: Instant | None = None
+    finished_at: Instant | None = None
     run: str | None = None
-    lateness_ms: int | None = None
+    lateness_ms: Milliseconds | None = None
     failure: Failure | None = None
     failures: tuple[FailedAttempt, ...] = ()
-    expires_at: datetime | None = None
+    expires_at: Instant | None = None
     spread: timedelta = timedelta(0)
     expires_after: timedelta | None = None
     recurrence: Recurrence | None = None
@@ -137,6 +139,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         running = () if self.recurrence else (Status.RUNNING,)
         self._only("move", Status.SCHEDULED, *running, Status.PAUSED)
         due = check_due(due, now)
+        if self.recurrence and self.recurrence.turn is Turn.IN_LINE and not self.recurrence.has_room:
+            raise TaskConflict(
+                f"cannot move this occurrence of {quoted(self.id)}: too many of them wait already"
+            )
         if self.recurrence is None and self.status is not Status.PAUSED:
             return self._scheduled(max(self._delayed(due), now), due=due)
         others = tuple(one for one in self.failures if one.due != self.due)
@@ -195,7 +201,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.recurrence is None:
             return self._scheduled(now, due=to_utc(now))
         if not self.recurrence.has_room:
-            raise TaskConflict(f"cannot run {self.id!r} once more: too many of its occurrences wait already")
+            raise TaskConflict(
+                f"cannot run {quoted(self.id)} once more: too many of its occurrences wait already"
+            )
         extra = Seat(due=to_utc(now), queued=to_utc(now), turn=Turn.EXTRA)
         with_extra = self._next(recurrence=self.recurrence.put_aside(extra))
         return with_extra._seated_anew(self.queued or self.due)
@@ -254,6 +262,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def to_retry(self, at: datetime, failure: Failure, *, now: datetime) -> Self:
         """The attempt failed, and another is made at `at`; the schedule's next does not wait for that."""
+        failure = bounded(failure)
         changed = self._next(
             status=Status.SCHEDULED,
             queued=to_utc(at),
@@ -268,6 +277,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     ) -> Self:
         """The attempt failed and no other is made."""
         attempt = self.attempt if attempt is None else attempt
+        failure = bounded(failure)
         return self._concluded(Result.FAILED, now=now, retention=retention, failure=failure, attempt=attempt)
 
     def expired(self, *, now: datetime, retention: timedelta) -> Self:
@@ -395,5 +405,5 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.status not in statuses:
             allowed = " or ".join(statuses)
             raise TaskConflict(
-                f"cannot {verb} task {self.id!r}: it is {self.status}, and this needs it {allowed}"
+                f"cannot {verb} task {quoted(self.id)}: it is {self.status}, and this needs it {allowed}"
             )

@@ -66,7 +66,7 @@ BAD_EXPRESSIONS = {
     "rate(1.5 hours)": "write rate(5 minutes)",
     "rate(9999999 days)": "rate(9999999 days) never comes before the year 2200",
     "rate(999999999 days)": "rate(999999999 days) never comes before the year 2200",
-    "at(2026-02-30T09:00:00)": "at(2026-02-30T09:00:00): '2026-02-30T09:00:00' is no date and time such as",
+    "at(2026-02-30T09:00:00)": "at(…): '2026-02-30T09:00:00' is no date and time such as",
     "at()": "'' is no date and time",
     "at(2027-01-01T00:00:00Z)": "leave the offset out, and give the time zone beside it",
     "at(2020-01-01T00:00:00)": "at(2020-01-01T00:00:00) is over: give a time to come, or use `due`",

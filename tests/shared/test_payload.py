@@ -131,7 +131,7 @@ def _deep() -> list[Any]:
 
 @pytest.mark.parametrize("make", [_itself, _deep])
 def test_what_does_not_end_is_refused(make: Callable[[], object]) -> None:
-    with pytest.raises(InvalidTask, match="nested too deeply, or contains itself"):
+    with pytest.raises(InvalidTask, match="nested more than 100 levels deep, or contains itself"):
         encode(make())
 
 

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from duebell_editor import NewTask
 from duebell_shared.errors import InvalidTask
+from duebell_shared.quoting import quoted
 
 from ..many import task_from
 from .times import instant
@@ -71,7 +72,7 @@ class Reader:
             if task.id is None:
                 self.without_id += 1
             elif (first := self._lines.setdefault(hash(task.id), number)) != number:
-                return InvalidTask("id", f"{task.id!r} is the id of line {first} too")
+                return InvalidTask("id", f"{quoted(task.id)} is the id of line {first} too")
         except InvalidTask as error:
             return error
         return task
@@ -120,13 +121,15 @@ def _value(name: str, value: Any, zone: ZoneInfo | None, warn: Callable[[str], N
         return value
     if name in _DURATIONS:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InvalidTask(name, f"must be a number of seconds, not {value!r}")
+            raise InvalidTask(name, f"must be a number of seconds, not {quoted(value)}")
         try:
             return timedelta(seconds=value)
         except (OverflowError, ValueError):
             raise InvalidTask(name, f"{value} seconds are too many") from None
     if not isinstance(value, str):
-        raise InvalidTask(name, f"{value!r} is not an ISO-8601 date and time, such as 2026-12-31T09:00Z")
+        raise InvalidTask(
+            name, f"{quoted(value)} is not an ISO-8601 date and time, such as 2026-12-31T09:00Z"
+        )
     try:
         return instant(value, zone, lambda why: warn(f"{name}: {why}"))
     except ValueError as error:

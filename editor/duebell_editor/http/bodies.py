@@ -8,6 +8,8 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
+from duebell_shared.quoting import quoted
+
 __all__ = ["JsonRoute"]
 
 
@@ -44,6 +46,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, value in pairs:
         if name in made:
-            raise ValueError(f"the name {name!r} is twice in one object")
+            raise ValueError(f"the name {quoted(name)} is twice in one object")
         made[name] = value
     return made

@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.instants import MILLISECOND, render, to_utc
+from duebell_shared.quoting import quoted
 from duebell_shared.schedule import zone_of
 
 __all__ = [
@@ -39,13 +40,15 @@ def _instant(given: object) -> datetime:
     try:
         instant = datetime.fromisoformat(given)
     except ValueError:
-        raise ValueError(f"{given[:40]!r} is not an ISO-8601 time, such as '2026-12-31T00:00:00Z'") from None
+        raise ValueError(
+            f"{quoted(given[:40])} is not an ISO-8601 time, such as '2026-12-31T00:00:00Z'"
+        ) from None
     if instant.utcoffset() is None:
-        raise ValueError(f"{given!r} has no offset: end it with Z for UTC, or with +01:00 and the like")
+        raise ValueError(f"{quoted(given)} has no offset: end it with Z for UTC, or with +01:00 and the like")
     try:
         return to_utc(instant)
     except OverflowError:
-        raise ValueError(f"{given!r} is outside the calendar") from None
+        raise ValueError(f"{quoted(given)} is outside the calendar") from None
 
 
 def _seconds(given: object) -> timedelta:

@@ -18,7 +18,7 @@ from duebell_shared.errors import (
     TaskConflict,
     TaskNotFound,
 )
-from duebell_shared.given import check_name
+from duebell_shared.given import check_name, check_progress, check_rev
 from duebell_shared.quoting import quoted
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
@@ -111,7 +111,7 @@ class Editor:
         Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, TaskChanged, NotArmed.
         """
         if_exists = check_if_exists(if_exists)
-        if rev is not None and if_exists is not IfExists.REPLACE:
+        if check_rev(rev) is not None and if_exists is not IfExists.REPLACE:
             raise InvalidTask("rev", "goes with if_exists='replace'")
         given = NewTask(
             action=action,
@@ -147,6 +147,7 @@ class Editor:
         when they are stored and the rule could not be confirmed.
         """
         if_exists = check_if_exists(if_exists)
+        check_progress(progress)
         checked = [self._placed(task) for task in check_all(tasks, self._check)]
         stored, report = write_all(
             checked, self._store.insert_many, lambda taken: settle_all(self.queue, taken, if_exists), progress
@@ -317,6 +318,7 @@ class Editor:
         was broken off is repeated from the beginning. Raises InvalidTask with the line that is none; those
         before it are stored, and the rule rings for them. Raises NotArmed.
         """
+        check_progress(progress)
         done = 0
         report = ImportReport(written=0, there=0)
         for chunk in read_chunks(lines, self.queue.lanes):
@@ -339,6 +341,7 @@ class Editor:
 
     def _change(self, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read, change and write on condition of the rev that was read: `rev`, if one is expected."""
+        rev = check_rev(rev)
         for _ in range(TRIES):
             task = self.get(id)
             if rev is not None and task.rev != rev:

@@ -161,12 +161,9 @@ def _statuses(status: Status | str | Iterable[Status | str] | None) -> frozenset
 
 
 def _status(given: object) -> Status:
-    try:
+    if isinstance(given, str) and given in set(Status):
         return Status(given)
-    except ValueError:
-        raise InvalidQuery(
-            "status", f"{quoted(given)} is not a valid Status; it is one of {', '.join(Status)}"
-        ) from None
+    raise InvalidQuery("status", f"{quoted(given)} is not a valid Status; it is one of {', '.join(Status)}")
 
 
 def _text(field: str, given: object) -> str:

@@ -95,11 +95,10 @@ def _rules(given: Recurring) -> dict[str, Any]:
     return rules
 
 
-def _missed(given: str) -> Missed:
-    try:
+def _missed(given: object) -> Missed:
+    if isinstance(given, str) and given in set(Missed):
         return Missed(given)
-    except ValueError:
-        raise InvalidTask("missed", f"must be 'once', 'all' or 'skip', not {quoted(given)}") from None
+    raise InvalidTask("missed", f"must be 'once', 'all' or 'skip', not {quoted(given)}")
 
 
 def _needs_a_schedule(given: Recurring) -> None:

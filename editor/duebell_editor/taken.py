@@ -25,12 +25,11 @@ class IfExists(StrEnum):
     REPLACE = "replace"
 
 
-def check_if_exists(given: str) -> IfExists:
+def check_if_exists(given: object) -> IfExists:
     """What was given, as one of these. Raises InvalidTask."""
-    try:
+    if isinstance(given, str) and given in set(IfExists):
         return IfExists(given)
-    except ValueError:
-        raise InvalidTask("if_exists", f"must be 'fail', 'keep' or 'replace', not {quoted(given)}") from None
+    raise InvalidTask("if_exists", f"must be 'fail', 'keep' or 'replace', not {quoted(given)}")
 
 
 def settle(queue: Queue, task: Task, if_exists: IfExists, *, rev: int | None = None) -> Task:

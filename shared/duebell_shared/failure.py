@@ -5,11 +5,21 @@ from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
+from msgspec.structs import replace
 
 from .counts import Count
 from .instants import Instant
 
-__all__ = ["FailedAttempt", "Failure", "attempts_left_running", "bounded", "in_short", "latest"]
+__all__ = [
+    "FailedAttempt",
+    "Failure",
+    "attempts_left_running",
+    "bounded",
+    "bounded_attempts",
+    "in_a_line",
+    "in_short",
+    "latest",
+]
 
 #: The failed attempts that a task remembers.
 _REMEMBERED = 10
@@ -37,7 +47,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     traceback: str = ""
 
     def __str__(self) -> str:
-        return _beginning(f"{self.type}: {self.message}"[:_MOST_WORDS], _WORDS_BYTES)
+        return in_a_line(f"{self.type}: {self.message}")
 
 
 class FailedAttempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,9 +82,13 @@ def in_short(
         attempt=attempt,
         started_at=started_at,
         finished_at=finished_at,
-        type=_beginning(failure.type[:_TYPE], _TYPE_BYTES),
-        message=_beginning(failure.message[:_MESSAGE], _MESSAGE_BYTES),
+        **_short(failure.type, failure.message),
     )
+
+
+def in_a_line(words: str) -> str:
+    """The beginning of these words, as an occurrence that failed is remembered with."""
+    return _beginning(words[:_MOST_WORDS], _WORDS_BYTES)
 
 
 def bounded(failure: Failure) -> Failure:
@@ -101,6 +115,18 @@ def attempts_left_running(due: datetime, known: int, until: int) -> Iterable[Fai
 def latest(attempts: Iterable[FailedAttempt]) -> tuple[FailedAttempt, ...]:
     """As many of them as a task remembers, the last."""
     return tuple(attempts)[-_REMEMBERED:]
+
+
+def bounded_attempts(attempts: Iterable[FailedAttempt]) -> tuple[FailedAttempt, ...]:
+    """The same, each no longer than a task keeps it: another version may have kept more."""
+    return tuple(replace(one, **_short(one.type, one.message)) for one in latest(attempts))
+
+
+def _short(type: str, message: str) -> dict[str, str]:
+    return {
+        "type": _beginning(type[:_TYPE], _TYPE_BYTES),
+        "message": _beginning(message[:_MESSAGE], _MESSAGE_BYTES),
+    }
 
 
 def _beginning(text: str, most: int) -> str:

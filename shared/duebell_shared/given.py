@@ -5,13 +5,20 @@ from datetime import UTC, datetime, timedelta
 from .errors import InvalidTask
 from .instants import LATEST, MILLISECOND, to_utc
 from .quoting import quoted
+from .recurrence import MAX_SPREAD
 
-__all__ = ["MAX_COUNT", "check_count", "check_due", "check_expiry", "check_name", "check_rev", "check_spread"]
+__all__ = [
+    "MAX_COUNT",
+    "check_count",
+    "check_due",
+    "check_expiry",
+    "check_name",
+    "check_progress",
+    "check_rev",
+    "check_spread",
+]
 
 MAX_NAME = 256
-
-#: The widest window that occurrences can be spread over.
-_MAX_SPREAD = timedelta(days=1)
 
 #: More than there are minutes until the last due date that a rule can ring for.
 MAX_COUNT = 1_000_000_000
@@ -68,7 +75,7 @@ def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
 
 def check_spread(given: object) -> timedelta:
     """A timedelta of a day at most; none if not given."""
-    return _duration("spread", given, most=_MAX_SPREAD) or timedelta(0)
+    return _duration("spread", given, most=MAX_SPREAD) or timedelta(0)
 
 
 def check_expiry(given: object, *, recurs: bool) -> timedelta | None:
@@ -97,6 +104,12 @@ def check_count(field: str, given: object, *, most: int = MAX_COUNT) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
         raise InvalidTask(field, f"must be a whole number, 1 to {most:,}, not {quoted(given)}")
     return given
+
+
+def check_progress(given: object) -> None:
+    """Something to be called."""
+    if not callable(given):
+        raise InvalidTask("progress", f"must be a function, not {type(given).__name__}")
 
 
 def check_rev(given: object) -> int | None:

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 __all__ = [
     "LATEST",
-    "Instant",
     "MILLISECOND",
     "NEVER",
+    "Instant",
     "ceil_to_minute",
     "floor",
     "in_utc",

@@ -7,6 +7,7 @@ delays none.
 """
 
 import zlib
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple, Self
@@ -15,11 +16,13 @@ import msgspec
 from msgspec.structs import replace
 
 from .counts import Count, Milliseconds
+from .failure import in_a_line
 from .instants import LATEST, MILLISECOND, Instant
 from .schedule import Schedule
 
 __all__ = [
     "MAX_ASIDE",
+    "MAX_OCCURRENCES",
     "MAX_SPREAD",
     "PUNCTUAL",
     "Missed",
@@ -28,6 +31,7 @@ __all__ = [
     "Result",
     "Seat",
     "Turn",
+    "bounded_occurrences",
     "delay_of",
     "delayed",
 ]
@@ -37,6 +41,9 @@ MAX_SPREAD = timedelta(days=1)
 
 #: Occurrences that can wait aside; each is kept on the task, and a task is one item of 400 KB.
 MAX_ASIDE = 20
+
+#: The last occurrences that a recurring task remembers.
+MAX_OCCURRENCES = 20
 
 #: With Missed.SKIP, an occurrence that starts later than this is skipped. A rule rings up to two minutes
 #: after a due date, and a run that died delays by a lease more.
@@ -106,6 +113,14 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
     missed: Count = 0
     extra: bool = False
     failure: str | None = None
+
+
+def bounded_occurrences(occurrences: Sequence[Occurrence]) -> tuple[Occurrence, ...]:
+    """As many of them as a task remembers, each no longer than it keeps it."""
+    return tuple(
+        replace(one, failure=None if one.failure is None else in_a_line(one.failure))
+        for one in occurrences[-MAX_OCCURRENCES:]
+    )
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):

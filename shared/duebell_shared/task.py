@@ -15,14 +15,21 @@ from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_
 from .given import check_due, check_expiry, check_name, check_spread
 from .instants import MILLISECOND, Instant, to_utc
 from .quoting import quoted
-from .recurrence import PUNCTUAL, Missed, Occurrence, Recurrence, Result, Seat, Turn, delay_of, delayed
+from .recurrence import (
+    MAX_OCCURRENCES,
+    PUNCTUAL,
+    Missed,
+    Occurrence,
+    Recurrence,
+    Result,
+    Seat,
+    Turn,
+    delay_of,
+    delayed,
+)
 from .status import Status
 
 __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task"]
-
-#: The last occurrences that a recurring task remembers.
-_REMEMBERED = 20
-
 
 #: What a task ends as when its last occurrence, or its only one, is over.
 _FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
@@ -139,10 +146,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         running = () if self.recurrence else (Status.RUNNING,)
         self._only("move", Status.SCHEDULED, *running, Status.PAUSED)
         due = check_due(due, now)
-        if self.recurrence and self.recurrence.turn is Turn.IN_LINE and not self.recurrence.has_room:
-            raise TaskConflict(
-                f"cannot move this occurrence of {quoted(self.id)}: too many of them wait already"
-            )
+        if self.recurrence and self.recurrence.turn is Turn.IN_LINE:
+            self._check_room("move an occurrence of", self.recurrence)
         if self.recurrence is None and self.status is not Status.PAUSED:
             return self._scheduled(max(self._delayed(due), now), due=due)
         others = tuple(one for one in self.failures if one.due != self.due)
@@ -200,10 +205,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._only("run", Status.SCHEDULED)
         if self.recurrence is None:
             return self._scheduled(now, due=to_utc(now))
-        if not self.recurrence.has_room:
-            raise TaskConflict(
-                f"cannot run {quoted(self.id)} once more: too many of its occurrences wait already"
-            )
+        self._check_room("run once more", self.recurrence)
         extra = Seat(due=to_utc(now), queued=to_utc(now), turn=Turn.EXTRA)
         with_extra = self._next(recurrence=self.recurrence.put_aside(extra))
         return with_extra._seated_anew(self.queued or self.due)
@@ -283,7 +285,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def expired(self, *, now: datetime, retention: timedelta) -> Self:
         """The attempt was not made, for it came too late."""
         return self._concluded(
-            Result.SKIPPED, now=now, retention=retention, failure=self.failure, attempt=self.attempt - 1
+            Result.SKIPPED,
+            now=now,
+            retention=retention,
+            failure=self.failure,
+            attempt=max(self.attempt - 1, 0),
         )
 
     def _concluded(
@@ -307,7 +313,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             over = replace(
                 over,
                 recurrence=self.recurrence.concluded(result),
-                occurrences=(*self.occurrences, over._record(result, now))[-_REMEMBERED:],
+                occurrences=(*self.occurrences, over._record(result, now))[-MAX_OCCURRENCES:],
             )
         seated = over._seated()
         return seated._next() if seated else over._finished(_FINAL[result], now=now, retention=retention)
@@ -407,3 +413,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise TaskConflict(
                 f"cannot {verb} task {quoted(self.id)}: it is {self.status}, and this needs it {allowed}"
             )
+
+    def _check_room(self, verb: str, recurrence: Recurrence) -> None:
+        if not recurrence.has_room:
+            raise TaskConflict(f"cannot {verb} {quoted(self.id)}: too many of its occurrences wait already")

@@ -21,6 +21,9 @@ MAX_LEVELS = 100
 
 _TOO_DEEP = f"is nested more than {MAX_LEVELS} levels deep, or contains itself: {MAX_LEVELS} are allowed"
 
+#: What pydantic says when it gives up before we look.
+_PYDANTICS = ("Maximum serialization depth exceeded", "Circular reference detected")
+
 
 def encode(payload: object) -> str:
     """`payload` as JSON text.
@@ -65,7 +68,9 @@ def _encode(payload: object) -> str:
         text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         text.encode()
     except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
-        raise InvalidTask("payload", _why_not(plain) or f"has no JSON form: {in_brief(error)}") from error
+        is_deep = any(words in str(error) for words in _PYDANTICS)
+        why = _TOO_DEEP if is_deep else _why_not(plain) or f"has no JSON form: {in_brief(error)}"
+        raise InvalidTask("payload", why) from error
     if reason := _odd_key(plain):
         raise InvalidTask("payload", reason)
     return _check_size(text)

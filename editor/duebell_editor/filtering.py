@@ -122,10 +122,6 @@ def make_filter(
     cursor: str | None = None,
 ) -> Filter:
     """The filter that these arguments mean. Raises InvalidQuery with the field and the reason."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-        raise InvalidQuery("limit", f"must be 1 to {MAX_LIMIT}, not {quoted(limit)}")
-    if not isinstance(latest_first, bool):
-        raise InvalidQuery("latest_first", f"must be True or False, not {quoted(latest_first)}")
     statuses = _statuses(status)
     return Filter(
         statuses=statuses,
@@ -133,8 +129,8 @@ def make_filter(
         prefix=_text("prefix", prefix),
         after=_FIRST if after is None else to_utc(_aware("after", after)),
         before=NEVER if before is None else floor(_aware("before", before)),
-        latest_first=latest_first and not statuses & QUEUED,
-        limit=limit,
+        latest_first=_flag("latest_first", latest_first) and not statuses & QUEUED,
+        limit=_limit(limit),
         start=None if cursor is None else place_from(cursor),
     )
 
@@ -164,6 +160,18 @@ def _status(given: object) -> Status:
     if isinstance(given, str) and given in set(Status):
         return Status(given)
     raise InvalidQuery("status", f"{quoted(given)} is not a valid Status; it is one of {', '.join(Status)}")
+
+
+def _limit(given: object) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MAX_LIMIT:
+        raise InvalidQuery("limit", f"must be 1 to {MAX_LIMIT}, not {quoted(given)}")
+    return given
+
+
+def _flag(field: str, given: object) -> bool:
+    if not isinstance(given, bool):
+        raise InvalidQuery(field, f"must be True or False, not {quoted(given)}")
+    return given
 
 
 def _text(field: str, given: object) -> str:

@@ -73,7 +73,7 @@ def changed_recurrence(task: Task, given: Recurring, now: datetime) -> Recurrenc
     if given.says_when:
         is_new = given.schedule is not UNSET
         schedule = make_schedule(
-            _said(given.schedule, schedule.expression),
+            schedule.expression if given.schedule in (None, UNSET) else given.schedule,
             timezone=_said(given.timezone, None if is_new else schedule.timezone),
             start=_said(given.start, None if is_new else schedule.start),
             end=_said(given.end, None if is_new else schedule.end),

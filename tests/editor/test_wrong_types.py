@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -100,7 +101,7 @@ def test_a_value_of_any_kind_is_taken_or_refused_by_name(
     for value in values:
         arguments = {**METHODS[method], parameter: value}
         before = scheduler.snapshot()
-        for error in refusals(lambda given=arguments: getattr(scheduler.editor, method)(**given)):
+        for error in refusals(partial(getattr(scheduler.editor, method), **arguments)):
             if isinstance(error, InvalidInput):
                 # Then nothing was written, and the message is short, whatever was given
                 assert scheduler.snapshot() == before
@@ -125,7 +126,7 @@ def test_several_odd_values_at_once_are_refused_too(arguments: dict[str, Any], i
     list(refusals(lambda: editor.update(**{**changes, "id": id})))
     # What there is then can be read and shown
     assert editor.list(limit=1000).tasks
-    assert editor.status()
+    assert editor.status().lanes
     assert Scheduler.start().editor.import_tasks(editor.export_tasks()).failures == ()
 
 
@@ -170,7 +171,7 @@ UNFIT: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("wrong", "said"), UNFIT, ids=range(len(UNFIT)))
 def test_an_add_says_which_argument_is_of_the_wrong_kind(wrong: dict[str, Any], said: str) -> None:
     scheduler = Scheduler.start()
-    due = {} if "schedule" in wrong else {"due": HOUR}
+    due: dict[str, Any] = {} if "schedule" in wrong else {"due": HOUR}
     with pytest.raises(InvalidTask) as refused:
         scheduler.editor.add("act", **due, **wrong)
     assert str(refused.value).startswith(said)

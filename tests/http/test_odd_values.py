@@ -26,7 +26,7 @@ def scheduler() -> Scheduler:
     scheduler = Scheduler.start()
     for id in ("one", "recurring"):
         when = {"schedule": "rate(2 hours)"} if id == "recurring" else {"due": scheduler.clock()}
-        scheduler.editor.add("act", id=id, **when)  # type: ignore[arg-type]
+        scheduler.editor.add("act", id=id, **when)
     return scheduler
 
 

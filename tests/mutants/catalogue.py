@@ -6,6 +6,7 @@ from .of_arming import OF_ARMING
 from .of_direct_calls import OF_DIRECT_CALLS
 from .of_precision import OF_PRECISION
 from .of_sharing import OF_SHARING
+from .of_the_limits import OF_THE_LIMITS
 from .of_the_queue import OF_THE_QUEUE
 from .of_the_record import OF_THE_RECORD
 
@@ -19,4 +20,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_DIRECT_CALLS,
     *OF_SHARING,
     *OF_THE_QUEUE,
+    *OF_THE_LIMITS,
 )

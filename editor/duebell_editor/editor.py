@@ -92,7 +92,7 @@ class Editor:
         due            an aware datetime, or a timedelta from now; what is past, or a negative timedelta, runs
                        at once (the first minute that a rule can safely ring in)
         schedule       instead of due: `rate(2 hours)`, `cron(0 9 ? * MON-FRI *)` as AWS writes it, five cron
-                       fields as everyone else does, or `at(2026-12-31T09:00:00)`
+                       fields as everyone else does, or `at(2026-12-31T09:00:00)`; 1 KB at most
         timezone       the schedule's, an IANA name; UTC if not given
         start, end     the schedule's first and last possible moment, aware; a rate counts from its start
         missed         what becomes of occurrences that passed while nothing could run: they are made up for
@@ -102,8 +102,8 @@ class Editor:
                        tasks of one time do not all run at once; at most a day
         expires_after  do not run it when that cannot be started within so much of its due date; a century at
                        most
-        payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB. A set is
-                       refused, unless its field in such a type says that it is one
+        payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB and 100
+                       levels. A set is refused, unless its field in such a type says that it is one
         id             1 to 256 printable characters; generated if not given
         if_exists      with a task of this id there: fail (TaskExists), keep that one, or replace it
         rev            replace it only if it is at this rev (TaskChanged if not)
@@ -314,9 +314,10 @@ class Editor:
     ) -> ImportReport:
         """Add the tasks of an export as they were, but for ids that are there already.
 
-        One that was running is scheduled. `progress` is told now and then how many are done. An import that
-        was broken off is repeated from the beginning. Raises InvalidTask with the line that is none; those
-        before it are stored, and the rule rings for them. Raises NotArmed.
+        One that was running is scheduled, and the attempt that was being made does not count. Each line is
+        checked as `add` checks what it is given. `progress` is told now and then how many are done. An import
+        that was broken off is repeated from the beginning. Raises InvalidTask with the line that is none, and
+        the field; those before it are stored, and the rule rings for them. Raises NotArmed.
         """
         check_progress(progress)
         done = 0

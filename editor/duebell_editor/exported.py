@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 from msgspec.structs import replace
@@ -57,14 +57,19 @@ def _decoded(line: bytes | str) -> Task:
         given = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
         if unknown := given.keys() - set(Task.__struct_fields__):
             _refuse(shortened(min(unknown)), "is not a field of a task")
-        task: Task = in_utc(msgspec.json.decode(line, type=Task))
+        task = msgspec.json.decode(line, type=Task)
     except RecursionError:
         _refuse(_WHOLE, "is nested too deeply")
-    except OverflowError:
-        _refuse(_WHOLE, "has a time beyond the ends of the calendar")
     except ValueError as error:  # msgspec's own is of this kind
         raise InvalidTask(_WHOLE, in_brief(error)) from None
-    return task
+    return replace(task, **{field: _in_utc(field, getattr(task, field)) for field in Task.__struct_fields__})
+
+
+def _in_utc(field: str, value: Any) -> Any:
+    try:
+        return in_utc(value)
+    except OverflowError:
+        _refuse(field, "has a time beyond the ends of the calendar")
 
 
 def _check_what(task: Task) -> None:

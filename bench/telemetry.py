@@ -13,10 +13,10 @@ from duebell_editor import Editor
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_infra.testing.bell import Bell
 from duebell_shared.backend import Backend
+from duebell_shared.log_lines import _JsonLines
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
-from duebell_worker.log import _JsonLines
 
 __all__ = ["Telemetry", "measure"]
 

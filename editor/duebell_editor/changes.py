@@ -6,6 +6,7 @@ from datetime import datetime
 
 import msgspec
 
+from duebell_shared.errors import UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.task import QueueKey
 
@@ -46,10 +47,18 @@ def look(queue: Queue, watched: Watched) -> Look:
     stretches = (
         queue.store.queued(lane, after=watched.after, before=watched.before) for lane in range(queue.lanes)
     )
-    tasks = (queue.get(id, now=now) for id in watched.ids)
     return Look(
         arming=record.rev,
         busy=any(not lane.is_free(now) for lane in record.lanes),
         keys=tuple(tuple(itertools.islice(keys, _KEYS)) for keys in stretches),
-        revs=tuple(task.rev if task else None for task in tasks),
+        revs=tuple(_rev(queue, id, now) for id in watched.ids),
     )
+
+
+def _rev(queue: Queue, id: str, now: datetime) -> int | None:
+    """The rev of the task, None if there is none; nor of an item that is none: who looks at it is told so."""
+    try:
+        task = queue.get(id, now=now)
+    except UnreadableTask:
+        return None
+    return task.rev if task else None

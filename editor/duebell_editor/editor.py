@@ -21,7 +21,8 @@ from duebell_shared.errors import (
     TaskExists,
     TaskNotFound,
 )
-from duebell_shared.given import check_changed_by, check_name
+from duebell_shared.given import check_changed_by, check_name, check_progress, check_rev
+from duebell_shared.quoting import quoted
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
 from duebell_shared.task import Status, Task
@@ -113,7 +114,7 @@ class Editor:
         due            an aware datetime, or a timedelta from now; what is past, or a negative timedelta, runs
                        at once (the first minute that a rule can safely ring in)
         schedule       instead of due: `rate(2 hours)`, `cron(0 9 ? * MON-FRI *)` as AWS writes it, five cron
-                       fields as everyone else does, or `at(2026-12-31T09:00:00)`
+                       fields as everyone else does, or `at(2026-12-31T09:00:00)`; 1 KB at most
         timezone       the schedule's, an IANA name; UTC if not given
         start, end     the schedule's first and last possible moment, aware; a rate counts from its start
         missed         what becomes of occurrences that passed while nothing could run: they are made up for
@@ -123,8 +124,8 @@ class Editor:
                        tasks of one time do not all run at once; at most a day
         expires_after  do not run it when that cannot be started within so much of its due date; a century at
                        most
-        payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB. A set is
-                       refused, unless its field in such a type says that it is one
+        payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB and 100
+                       levels. A set is refused, unless its field in such a type says that it is one
         id             1 to 256 printable characters; generated if not given
         if_exists      with a task of this id there: fail (TaskExists), keep that one, or replace it
         rev            replace it only if it is at this rev (TaskChanged if not)
@@ -132,7 +133,7 @@ class Editor:
         Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, TaskChanged, NotArmed.
         """
         if_exists = check_if_exists(if_exists)
-        if rev is not None and if_exists is not IfExists.REPLACE:
+        if check_rev(rev) is not None and if_exists is not IfExists.REPLACE:
             raise InvalidTask("rev", "goes with if_exists='replace'")
         given = NewTask(
             action=action,
@@ -170,6 +171,7 @@ class Editor:
         when they are stored and the rule could not be confirmed.
         """
         if_exists = check_if_exists(if_exists)
+        check_progress(progress)
         checked = [self._placed(task) for task in check_all(tasks, self._check)]
         stored, report = write_all(
             checked,
@@ -346,10 +348,12 @@ class Editor:
     ) -> ImportReport:
         """Add the tasks of an export as they were, but for ids that are there already.
 
-        One that was running is scheduled. `progress` is told now and then how many are done. An import that
-        was broken off is repeated from the beginning. Raises InvalidTask with the line that is none; those
-        before it are stored, and the rule rings for them. Raises NotArmed.
+        One that was running is scheduled, and the attempt that was being made does not count. Each line is
+        checked as `add` checks what it is given. `progress` is told now and then how many are done. An import
+        that was broken off is repeated from the beginning. Raises InvalidTask with the line that is none, and
+        the field; those before it are stored, and the rule rings for them. Raises NotArmed.
         """
+        check_progress(progress)
         done = 0
         report = ImportReport(written=0, there=0)
         for chunk in read_chunks(lines, self.queue.lanes):
@@ -383,6 +387,7 @@ class Editor:
 
     def _change(self, what: str, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read, change and write on condition of the rev that was read: `rev`, if one is expected."""
+        rev = check_rev(rev)
         for _ in range(TRIES):
             task = self.get(id)
             try:
@@ -435,6 +440,6 @@ class Editor:
             )
             record = self._armer.ensure(lowered)
         except (AwsError, NotArmed, NotDeployed) as error:
-            what = f"task {waiting[0][2]!r} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
+            what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
             raise NotArmed(f"{what} stored, but {error}") from error
         self._backend.hasten(record)

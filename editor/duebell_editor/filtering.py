@@ -1,7 +1,6 @@
 """Which tasks to list, in which order, and where a page of them ended."""
 
 import base64
-import binascii
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated, NamedTuple, Self
@@ -11,11 +10,15 @@ from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND, NEVER, floor, to_utc
+from duebell_shared.quoting import quoted
 from duebell_shared.task import QueueKey, Status, Task
 
 __all__ = ["MAX_LIMIT", "QUEUED", "Filter", "Place", "make_filter"]
 
 MAX_LIMIT = 1000
+
+#: Bytes of the longest key that DynamoDB takes.
+_LONGEST_KEY = 1024
 
 #: What stands in the queue's index.
 QUEUED = frozenset({Status.SCHEDULED, Status.RUNNING})
@@ -119,19 +122,15 @@ def make_filter(
     cursor: str | None = None,
 ) -> Filter:
     """The filter that these arguments mean. Raises InvalidQuery with the field and the reason."""
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidQuery("limit", f"must be 1 to {MAX_LIMIT}, not {limit}")
-    if not isinstance(prefix, str):
-        raise InvalidQuery("prefix", f"must be text, not {type(prefix).__name__}")
     statuses = _statuses(status)
     return Filter(
         statuses=statuses,
-        action=action,
-        prefix=prefix,
+        action=None if action is None else _text("action", action),
+        prefix=_text("prefix", prefix),
         after=_FIRST if after is None else to_utc(_aware("after", after)),
         before=NEVER if before is None else floor(_aware("before", before)),
-        latest_first=latest_first and not statuses & QUEUED,
-        limit=limit,
+        latest_first=_flag("latest_first", latest_first) and not statuses & QUEUED,
+        limit=_limit(limit),
         start=None if cursor is None else place_from(cursor),
     )
 
@@ -140,10 +139,11 @@ def place_from(cursor: str) -> Place:
     """Where the page with this cursor ended. Raises InvalidQuery."""
     wrong = InvalidQuery("cursor", "is not one that a listing gave: start again without it")
     try:
-        place = msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=Place)
-    except (ValueError, binascii.Error, msgspec.MsgspecError):
+        place = msgspec.json.decode(base64.urlsafe_b64decode(_text("cursor", cursor).encode()), type=Place)
+        place = place._replace(at=to_utc(place.at))
+    except (ValueError, OverflowError):  # of base64, msgspec and the calendar
         raise wrong from None
-    if place.at >= NEVER:
+    if place.at >= NEVER or len(place.id.encode()) > _LONGEST_KEY:
         raise wrong
     return place
 
@@ -151,16 +151,39 @@ def place_from(cursor: str) -> Place:
 def _statuses(status: Status | str | Iterable[Status | str] | None) -> frozenset[Status]:
     if status is None:
         return QUEUED
-    try:
-        return frozenset(map(Status, [status] if isinstance(status, str) else status))
-    except ValueError as error:
-        raise InvalidQuery("status", f"{error}; it is one of {', '.join(Status)}") from None
+    if not isinstance(status, Iterable):
+        raise InvalidQuery("status", f"must be text, or several in a list, not {quoted(status)}")
+    return frozenset(map(_status, [status] if isinstance(status, str) else status))
+
+
+def _status(given: object) -> Status:
+    if isinstance(given, str) and given in set(Status):
+        return Status(given)
+    raise InvalidQuery("status", f"{quoted(given)} is not a valid Status; it is one of {', '.join(Status)}")
+
+
+def _limit(given: object) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MAX_LIMIT:
+        raise InvalidQuery("limit", f"must be 1 to {MAX_LIMIT}, not {quoted(given)}")
+    return given
+
+
+def _flag(field: str, given: object) -> bool:
+    if not isinstance(given, bool):
+        raise InvalidQuery(field, f"must be True or False, not {quoted(given)}")
+    return given
+
+
+def _text(field: str, given: object) -> str:
+    if not isinstance(given, str):
+        raise InvalidQuery(field, f"must be text, not {type(given).__name__}")
+    return given
 
 
 def _aware(field: str, instant: object) -> datetime:
     """`instant` in UTC; what lies beyond the ends of the calendar there, as they are."""
     if not isinstance(instant, datetime) or instant.utcoffset() is None:
-        raise InvalidQuery(field, f"must be a datetime with a time zone, not {instant!r}")
+        raise InvalidQuery(field, f"must be a datetime with a time zone, not {quoted(instant)}")
     try:
         return min(instant.astimezone(UTC), NEVER)
     except OverflowError:

@@ -9,6 +9,7 @@ import msgspec
 from duebell_shared.arming import GRACE, ArmingRecord
 from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import NEVER, render
+from duebell_shared.quoting import quoted
 from duebell_shared.rule import RuleState
 
 __all__ = [
@@ -65,13 +66,13 @@ def rule_problems(
     if not rule.is_enabled:
         yield Problem(
             kind=ProblemKind.DISABLED,
-            what=f"rule {name!r} is disabled, so nothing runs",
+            what=f"rule {quoted(name)} is disabled, so nothing runs",
             way_out=f"enable it in EventBridge, or with `aws events enable-rule --name {name}`",
         )
     if not targets:
         yield Problem(
             kind=ProblemKind.NO_TARGET,
-            what=f"rule {name!r} has no target, so it wakes nobody",
+            what=f"rule {quoted(name)} has no target, so it wakes nobody",
             way_out="`duebell deploy` gives it one",
         )
     if record.is_settled(now):
@@ -148,10 +149,10 @@ def failed_problem(count: int) -> Problem:
 
 def failing_problem(ids: Sequence[str]) -> Problem:
     """That recurring tasks failed at their last occurrences."""
-    which = f"{len(ids):,} recurring tasks: {ids[0]!r} and {len(ids) - 1:,} more"
+    which = f"{len(ids):,} recurring tasks: {quoted(ids[0])} and {len(ids) - 1:,} more"
     return Problem(
         kind=ProblemKind.FAILING_TASKS,
-        what=f"the last occurrence failed of {which if ids[1:] else f'the recurring task {ids[0]!r}'}",
+        what=f"the last occurrence failed of {which if ids[1:] else f'the recurring task {quoted(ids[0])}'}",
         way_out="see why with `duebell show ID`; `duebell run-now ID` runs one once more",
     )
 

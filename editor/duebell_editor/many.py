@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from duebell_shared.errors import DuebellError, InvalidTask
+from duebell_shared.item_size import check_size
 from duebell_shared.new_task import new_task
+from duebell_shared.quoting import quoted, shortened
 from duebell_shared.recurrence import Missed
 from duebell_shared.store import AT_ONCE
 from duebell_shared.task import Task
@@ -70,7 +72,7 @@ class AddReport(msgspec.Struct, frozen=True, kw_only=True):
 
 def task_from(given: NewTask, now: datetime) -> Task:
     """The task that is asked for, in lane 0 until it is placed. Raises InvalidTask."""
-    return new_task(
+    task = new_task(
         id=str(uuid.uuid4()) if given.id is None else given.id,
         action=given.action,
         due=given.due,
@@ -80,6 +82,7 @@ def task_from(given: NewTask, now: datetime) -> Task:
         spread=given.spread,
         expires_after=given.expires_after,
     )
+    return check_size(task)
 
 
 def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task]) -> list[Task]:
@@ -87,6 +90,8 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
     checked: list[Task] = []
     places: dict[str, int] = {}
     bad: list[InvalidTask] = []
+    if isinstance(tasks, str | bytes | Mapping) or not isinstance(tasks, Iterable):
+        raise InvalidTask("tasks", f"must be tasks, in a list for example, not {type(tasks).__name__}")
     for index, given in enumerate(tasks):
         try:
             task = make(given if isinstance(given, NewTask) else _from_mapping(given))
@@ -94,7 +99,9 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
             bad.append(type(error)(f"tasks[{index}].{error.field}", error.reason))
             continue
         if (place := places.setdefault(task.id, index)) != index:
-            bad.append(InvalidTask(f"tasks[{index}].id", f"{task.id!r} is the id of tasks[{place}] too"))
+            bad.append(
+                InvalidTask(f"tasks[{index}].id", f"{quoted(task.id)} is the id of tasks[{place}] too")
+            )
         checked.append(task)
     if bad:
         others = f" (and {len(bad) - 1:,} more of these tasks cannot be right)" if bad[1:] else ""
@@ -158,9 +165,9 @@ def _batches(tasks: Iterable[Task]) -> Iterator[list[Task]]:
 def _from_mapping(given: object) -> NewTask:
     if not isinstance(given, Mapping):
         raise InvalidTask("task", f"must be a NewTask or a mapping, not {type(given).__name__}")
-    if unknown := [str(name) for name in given if name not in NewTask.__struct_fields__]:
+    if unknown := [name for name in given if name not in NewTask.__struct_fields__]:
         known = ", ".join(NewTask.__struct_fields__)
-        raise InvalidTask(unknown[0], f"is not a field of a task; the fields are {known}")
+        raise InvalidTask(shortened(unknown[0]), f"is not a field of a task; the fields are {known}")
     if "action" not in given:
         raise InvalidTask("action", "is missing")
     return NewTask(**given)

@@ -8,7 +8,8 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask
-from duebell_shared.given import check_whole_number
+from duebell_shared.given import check_count
+from duebell_shared.quoting import quoted
 from duebell_shared.recurrence import Missed, Recurrence
 from duebell_shared.schedule import make_schedule
 from duebell_shared.task import Task
@@ -44,14 +45,14 @@ class Recurring(msgspec.Struct, frozen=True, kw_only=True):
 
 def new_recurrence(given: Recurring, now: datetime) -> Recurrence | None:
     """The recurrence of a new task; None if it runs once. Raises InvalidSchedule, InvalidTask."""
-    if not given.schedule and given.schedule != "":
+    if given.schedule is None or given.schedule is UNSET:
         _needs_a_schedule(given)
         return None
     schedule = make_schedule(
         given.schedule,
-        timezone=given.timezone or None,
-        start=given.start or None,
-        end=given.end or None,
+        timezone=None if given.timezone == "" else _said(given.timezone, None),
+        start=_said(given.start, None),
+        end=_said(given.end, None),
         now=now,
     )
     return Recurrence(schedule=schedule, next_due=schedule.first(now), **_rules(given))
@@ -66,13 +67,13 @@ def changed_recurrence(task: Task, given: Recurring, now: datetime) -> Recurrenc
     if there is None:
         made = new_recurrence(given, now)
         if made is None:
-            raise InvalidTask("schedule", f"is missing: task {task.id!r} runs once")
+            raise InvalidTask("schedule", f"is missing: task {quoted(task.id)} runs once")
         return made
     schedule = there.schedule
     if given.says_when:
         is_new = given.schedule is not UNSET
         schedule = make_schedule(
-            given.schedule or schedule.expression,
+            schedule.expression if given.schedule in (None, UNSET) else given.schedule,
             timezone=_said(given.timezone, None if is_new else schedule.timezone),
             start=_said(given.start, None if is_new else schedule.start),
             end=_said(given.end, None if is_new else schedule.end),
@@ -90,18 +91,17 @@ def _rules(given: Recurring) -> dict[str, Any]:
     if given.missed is not UNSET:
         rules["missed"] = Missed.ONCE if given.missed is None else _missed(given.missed)
     if given.max_runs is not UNSET:
-        rules["max_runs"] = None if given.max_runs is None else check_whole_number("max_runs", given.max_runs)
+        rules["max_runs"] = None if given.max_runs is None else check_count("max_runs", given.max_runs)
     return rules
 
 
-def _missed(given: str) -> Missed:
-    try:
+def _missed(given: object) -> Missed:
+    if isinstance(given, str) and given in set(Missed):
         return Missed(given)
-    except ValueError:
-        raise InvalidTask("missed", f"must be 'once', 'all' or 'skip', not {given!r}") from None
+    raise InvalidTask("missed", f"must be 'once', 'all' or 'skip', not {quoted(given)}")
 
 
 def _needs_a_schedule(given: Recurring) -> None:
     for field in given.__struct_fields__:
-        if getattr(given, field) not in (None, UNSET):
+        if (value := getattr(given, field)) is not None and value is not UNSET:
             raise InvalidTask(field, "goes with a schedule, and none is given")

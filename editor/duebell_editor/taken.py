@@ -6,6 +6,7 @@ from enum import StrEnum
 import msgspec
 
 from duebell_shared.errors import DuebellError, InvalidTask, TaskChanged, TaskConflict, TaskExists
+from duebell_shared.quoting import quoted
 from duebell_shared.task import Task
 
 from .change_log import log_change
@@ -25,12 +26,11 @@ class IfExists(StrEnum):
     REPLACE = "replace"
 
 
-def check_if_exists(given: str) -> IfExists:
+def check_if_exists(given: object) -> IfExists:
     """What was given, as one of these. Raises InvalidTask."""
-    try:
+    if isinstance(given, str) and given in set(IfExists):
         return IfExists(given)
-    except ValueError:
-        raise InvalidTask("if_exists", f"must be 'fail', 'keep' or 'replace', not {given!r}") from None
+    raise InvalidTask("if_exists", f"must be 'fail', 'keep' or 'replace', not {quoted(given)}")
 
 
 def settle(queue: Queue, task: Task, if_exists: IfExists, *, rev: int | None = None) -> Task:
@@ -75,4 +75,4 @@ def settle_all(queue: Queue, tasks: Sequence[Task], if_exists: IfExists) -> list
 
 def kept_changing(id: str) -> TaskConflict:
     """That others were always faster."""
-    return TaskConflict(f"task {id!r} kept changing while this was tried: look at it and try again")
+    return TaskConflict(f"task {quoted(id)} kept changing while this was tried: look at it and try again")

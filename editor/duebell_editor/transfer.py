@@ -4,13 +4,11 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from duebell_shared.errors import DuebellError, InvalidTask
-from duebell_shared.given import check_changed_by, check_name
-from duebell_shared.lanes import lane_of
 from duebell_shared.task import Status, Task
 
+from .exported import read_line
 from .filtering import QUEUED
 from .many import AddFailure, write_all
 from .reading import BATCH, Queue
@@ -51,11 +49,13 @@ def export_tasks(queue: Queue) -> Iterator[bytes]:
 
 def read_chunks(lines: Iterable[bytes | str], lanes: int) -> Iterator[list[Task]]:
     """The tasks of these lines, some at a time. Raises InvalidTask at a line that is none."""
+    if isinstance(lines, str | bytes) or not isinstance(lines, Iterable):
+        raise InvalidTask("lines", f"must be lines, such as an open file, not {type(lines).__name__}")
     chunk: list[Task] = []
     try:
         for number, line in enumerate(lines, start=1):
-            if line.strip():
-                chunk.append(_read(number, line, lanes))
+            if (task := read_line(number, line, lanes)) is not None:
+                chunk.append(task)
             if len(chunk) == _CHUNK:
                 yield chunk
                 chunk = []
@@ -73,17 +73,3 @@ def write_chunk(
     there = len(done.there_already)
     report = ImportReport(written=len(stored) - there, there=there, failures=done.failures)
     return report, [task for task in stored if task.queued]
-
-
-def _read(number: int, line: bytes | str, lanes: int) -> Task:
-    """The task of a line, as it is to begin its life here."""
-    try:
-        task = msgspec.json.decode(line, type=Task)
-        if task.recurrence:
-            task.recurrence.schedule.check()
-        lane = lane_of(check_name("id", task.id), lanes)
-        check_changed_by(task.changed_by)
-    except (msgspec.MsgspecError, InvalidTask) as error:
-        raise InvalidTask(f"line {number}", f"is no task that was exported: {error}") from None
-    status = Status.SCHEDULED if task.status is Status.RUNNING else task.status
-    return replace(task, lane=lane, status=status, rev=1)

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from duebell_shared.errors import InvalidTask
+from duebell_shared.item_size import check_size
 from duebell_shared.recurrence import Missed
 from duebell_shared.task import Task
 
@@ -47,7 +48,7 @@ class Update(msgspec.Struct, frozen=True, kw_only=True):
             changed = changed.moved(self.due, now=now)
         if self._recurring.says_something:
             changed = changed.rescheduled(changed_recurrence(changed, self._recurring, now), now=now)
-        return changed
+        return check_size(changed)
 
     @property
     def _recurring(self) -> Recurring:

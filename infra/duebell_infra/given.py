@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 import typer
 
+from duebell_shared.quoting import quoted
+
 __all__ = ["pairs"]
 
 
@@ -13,7 +15,7 @@ def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     for text in given:
         name, equals, value = text.partition("=")
         if not name or not equals:
-            raise typer.BadParameter(f"{option} {text!r} is not NAME=VALUE")
+            raise typer.BadParameter(f"{option} {quoted(text)} is not NAME=VALUE")
         if name in found:
             raise typer.BadParameter(f"{option} {name} is given twice")
         found[name] = value

@@ -2,6 +2,8 @@
 
 import re
 
+from duebell_shared.quoting import quoted
+
 from .errors import DeployFailed
 
 __all__ = ["NAME", "check_scheduler_name"]
@@ -17,5 +19,5 @@ def check_scheduler_name(name: str) -> str:
     if re.fullmatch(NAME, name):
         return name
     raise DeployFailed(
-        f"a scheduler cannot be named {name!r}: 3 to 30 letters, digits and hyphens, and a letter first"
+        f"a scheduler cannot be named {quoted(name)}: 3 to 30 letters, digits and hyphens, and a letter first"
     )

@@ -9,6 +9,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
+from duebell_shared.quoting import quoted, shortened
+
 from .archive import Files
 from .errors import BundleFailed
 
@@ -45,7 +47,8 @@ def actions_files(actions: str, *, folder: Path | None = None) -> Files:
     reference = _REFERENCE.fullmatch(actions)
     if reference is None:
         raise BundleFailed(
-            f"{actions!r} does not name a Worker: write MODULE:ATTRIBUTE, such as myservice.actions:worker"
+            f"{quoted(actions)} does not name a Worker: write MODULE:ATTRIBUTE, such as "
+            f"myservice.actions:worker"
         )
     module = reference["module"]
     top = module.split(".")[0]
@@ -55,12 +58,14 @@ def actions_files(actions: str, *, folder: Path | None = None) -> Files:
     inner = module.replace(".", "/")
     if not files.keys() & {f"{inner}.py", f"{inner}/__init__.py"}:
         raise BundleFailed(
-            f"there is no module {module!r} in {path[0]} or among the installed packages; run this in the "
-            f"folder from which `import {module}` works"
+            f"there is no module {quoted(module)} in {path[0]} or among the installed packages; run this in "
+            f"the folder from which `import {shortened(module)}` works"
         )
     source = files.get(f"{inner}.py") or files[f"{inner}/__init__.py"]
     if not _may_hold(source, reference["attribute"].split(".")[0]):
-        raise BundleFailed(f"the module {module!r} has no {reference['attribute']!r}: name the Worker in it")
+        raise BundleFailed(
+            f"the module {quoted(module)} has no {quoted(reference['attribute'])}: name the Worker in it"
+        )
     return files
 
 

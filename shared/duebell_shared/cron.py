@@ -19,6 +19,7 @@ from typing import NamedTuple
 import msgspec
 
 from .errors import InvalidSchedule
+from .quoting import quoted, shortened
 
 __all__ = ["FIRST_YEAR", "LAST_YEAR", "Cron", "Days", "parse_aws", "parse_classic"]
 
@@ -114,8 +115,8 @@ def parse_aws(text: str) -> Cron:
     if (month_day == "?") == (week_day == "?"):
         raise InvalidSchedule(
             "schedule",
-            f"exactly one of day-of-month ({month_day}) and day-of-week ({week_day}) must be ?: AWS's cron "
-            "takes the day from the other",
+            f"exactly one of day-of-month ({shortened(month_day)}) and day-of-week ({shortened(week_day)}) "
+            "must be ?: AWS's cron takes the day from the other",
         )
     return Cron(
         minutes=_minutes_of_day(minute, hour),
@@ -136,13 +137,13 @@ def parse_classic(text: str) -> Cron:
     if len(fields) != len(_CLASSIC):
         raise InvalidSchedule(
             "schedule",
-            f"{text!r} is no schedule: give rate(5 minutes), AWS's cron(0 9 ? * MON-FRI *), five fields such "
-            "as 0 9 * * 1-5, or at(2026-12-31T09:00:00)",
+            f"{quoted(text)} is no schedule: give rate(5 minutes), AWS's cron(0 9 ? * MON-FRI *), five "
+            "fields such as 0 9 * * 1-5, or at(2026-12-31T09:00:00)",
         )
     for name, field in zip(_CLASSIC, fields, strict=True):
         if odd := re.search(r"[?LW#]", re.sub(r"[A-Z]{3}", "", field)):
             raise InvalidSchedule(
-                "schedule", f"{name} {field!r}: {odd.group()} is AWS's: write cron(…) with six fields"
+                "schedule", f"{name} {quoted(field)}: {odd.group()} is AWS's: write cron(…) with six fields"
             )
     minute, hour, month_day, month, week_day = fields
     # A field that begins with a star restricts nothing: then both must match. Else either is enough.
@@ -206,7 +207,7 @@ class _Field(NamedTuple):
             return self.names[text]
         if not re.fullmatch(r"[0-9]{1,4}", text):
             named = f" or {'/'.join(self.names)}" if self.names else ""
-            raise self.wrong(part, f"{text!r} is not a number from {self.least} to {self.most}{named}")
+            raise self.wrong(part, f"{quoted(text)} is not a number from {self.least} to {self.most}{named}")
         if not self.least <= int(text) <= self.most:
             raise self.wrong(part, f"{text} is not within {self.least} to {self.most}")
         return int(text)
@@ -235,7 +236,7 @@ class _Field(NamedTuple):
         return f"{first}-{last}/{by}" if by > 1 else f"{first}-{last}"
 
     def wrong(self, part: str, why: str) -> InvalidSchedule:
-        return InvalidSchedule("schedule", f"{self.name} {part!r}: {why}")
+        return InvalidSchedule("schedule", f"{self.name} {quoted(part)}: {why}")
 
 
 _MINUTE = _Field("minute", 0, 59, {}, 60)

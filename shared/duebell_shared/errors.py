@@ -21,6 +21,8 @@ DuebellError
 
 import re
 
+from .quoting import in_brief, quoted
+
 __all__ = [
     "AwsError",
     "AwsRefused",
@@ -83,7 +85,9 @@ class TaskNotFound(DuebellError):
     """There is no task with this id, or its history has expired."""
 
     def __init__(self, id: str) -> None:
-        super().__init__(f"there is no task {id!r} (finished tasks are forgotten after the retention time)")
+        super().__init__(
+            f"there is no task {quoted(id)} (finished tasks are forgotten after the retention time)"
+        )
         self.id = id
 
 
@@ -92,7 +96,7 @@ class TaskExists(DuebellError):
 
     def __init__(self, id: str) -> None:
         super().__init__(
-            f"a task {id!r} exists already: choose another id, or add with if_exists='keep' "
+            f"a task {quoted(id)} exists already: choose another id, or add with if_exists='keep' "
             f"(leave it as it is) or if_exists='replace'"
         )
         self.id = id
@@ -106,7 +110,9 @@ class TaskChanged(TaskConflict):
     """The task was changed since it was read, and is at `rev` now. Nothing was written."""
 
     def __init__(self, id: str, *, expected: int, rev: int) -> None:
-        super().__init__(f"task {id!r} was changed meanwhile, to rev {rev} from {expected}: look at it again")
+        super().__init__(
+            f"task {quoted(id)} was changed meanwhile, to rev {rev} from {expected}: look at it again"
+        )
         self.id = id
         self.expected = expected
         self.rev = rev
@@ -125,7 +131,9 @@ class UnreadableTask(DuebellError):
     """An item of the table is none that this version can read: someone else wrote it, or a newer version."""
 
     def __init__(self, id: str, why: object) -> None:
-        super().__init__(f"the item {id!r} is no task that this version of duebell can read: {why}")
+        super().__init__(
+            f"the item {quoted(id)} is no task that this version of duebell can read: {in_brief(why)}"
+        )
         self.id = id
 
 

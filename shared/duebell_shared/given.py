@@ -4,14 +4,19 @@ from datetime import UTC, datetime, timedelta
 
 from .errors import InvalidTask
 from .instants import LATEST, MILLISECOND, to_utc
+from .quoting import quoted
+from .recurrence import MAX_SPREAD
 
 __all__ = [
+    "MAX_COUNT",
     "check_changed_by",
+    "check_count",
     "check_due",
     "check_expiry",
     "check_name",
+    "check_progress",
+    "check_rev",
     "check_spread",
-    "check_whole_number",
     "fit_changed_by",
 ]
 
@@ -20,8 +25,11 @@ MAX_NAME = 256
 #: Characters of who changed a task.
 _MAX_CHANGED_BY = 128
 
-#: The widest window that occurrences can be spread over.
-_MAX_SPREAD = timedelta(days=1)
+#: More than there are minutes until the last due date that a rule can ring for.
+MAX_COUNT = 1_000_000_000
+
+#: More changes than any task has seen.
+_MAX_REV = 10**18
 
 #: The longest that a task can be told to wait for its turn; beyond, it may as well wait for ever.
 _MAX_EXPIRY = timedelta(days=36_525)
@@ -35,7 +43,9 @@ def check_name(field: str, name: object) -> str:
         raise InvalidTask(field, f"must be 1 to {MAX_NAME} characters, not {len(name)}")
     if not name.isprintable():
         odd = next(character for character in name if not character.isprintable())
-        raise InvalidTask(field, f"{name!r} has {odd!r} in it: only printable characters are allowed")
+        raise InvalidTask(
+            field, f"{quoted(name)} has {quoted(odd)} in it: only printable characters are allowed"
+        )
     return name
 
 
@@ -89,7 +99,7 @@ def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
 
 def check_spread(given: object) -> timedelta:
     """A timedelta of a day at most; none if not given."""
-    return _duration("spread", given, most=_MAX_SPREAD) or timedelta(0)
+    return _duration("spread", given, most=MAX_SPREAD) or timedelta(0)
 
 
 def check_expiry(given: object, *, recurs: bool) -> timedelta | None:
@@ -113,8 +123,19 @@ def _duration(field: str, given: object, *, most: timedelta) -> timedelta | None
     return given // MILLISECOND * MILLISECOND
 
 
-def check_whole_number(field: str, given: object) -> int:
-    """A whole number of at least 1."""
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise InvalidTask(field, f"must be a whole number, 1 or more, not {given!r}")
+def check_count(field: str, given: object, *, most: int = MAX_COUNT) -> int:
+    """A whole number from 1 on."""
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
+        raise InvalidTask(field, f"must be a whole number, 1 to {most:,}, not {quoted(given)}")
     return given
+
+
+def check_progress(given: object) -> None:
+    """Something to be called."""
+    if not callable(given):
+        raise InvalidTask("progress", f"must be a function, not {type(given).__name__}")
+
+
+def check_rev(given: object) -> int | None:
+    """A rev that a task is expected to be at, or None for any."""
+    return None if given is None else check_count("rev", given, most=_MAX_REV)

@@ -5,18 +5,27 @@ queue's index sorts by, and it reads well in the DynamoDB console.
 """
 
 from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Annotated, Any
+
+import msgspec
+from msgspec.structs import replace
 
 __all__ = [
     "LATEST",
     "MILLISECOND",
     "NEVER",
+    "Instant",
     "ceil_to_minute",
     "floor",
+    "in_utc",
     "parse",
     "render",
     "to_utc",
     "utc_now",
 ]
+
+#: A time that JSON must give with its offset.
+Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
 #: After every other instant; what an empty lane is due at.
 NEVER = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
@@ -43,6 +52,20 @@ def to_utc(instant: datetime) -> datetime:
     """
     instant = instant.astimezone(UTC)
     return instant + (-(instant - _EPOCH) % MILLISECOND)
+
+
+def in_utc(value: Any) -> Any:
+    """The value with all times in it so. Raises OverflowError for one beyond the calendar's ends in UTC."""
+    match value:
+        case datetime():
+            return to_utc(value)
+        case tuple():
+            return tuple(map(in_utc, value))
+        case msgspec.Struct():
+            return replace(
+                value, **{field: in_utc(getattr(value, field)) for field in value.__struct_fields__}
+            )
+    return value
 
 
 def floor(instant: datetime) -> datetime:

@@ -11,10 +11,12 @@ from pynamodb.constants import NULL, NUMBER, STRING
 from pynamodb.indexes import KeysOnlyProjection, LocalSecondaryIndex
 from pynamodb.models import Model
 
+from .counts import LARGEST
 from .errors import InvalidSchedule, UnreadableTask
 from .failure import FailedAttempt, Failure
 from .given import fit_changed_by
-from .instants import MILLISECOND, parse, render
+from .instants import MILLISECOND, in_utc, parse, render
+from .quoting import shortened
 from .recurrence import Occurrence, Recurrence
 from .status import Status
 from .task import Task
@@ -48,7 +50,7 @@ _Past = TypeVar("_Past", bound=msgspec.Struct)
 _FIELDS = tuple(field for field in Task.__struct_fields__ if field not in {"lane", "id"})
 
 #: What reading an attribute raises that no version of ours has written.
-NOT_OURS = (ArithmeticError, AttributeError, InvalidSchedule, TypeError, ValueError)
+NOT_OURS = (ArithmeticError, AttributeError, InvalidSchedule, RecursionError, TypeError, ValueError)
 
 #: Those that every task has.
 _REQUIRED = ("action", "due", "payload_json", "status", "attempt", "rev", "created_at")
@@ -96,15 +98,28 @@ class _FailureAttribute(Attribute[Failure]):
     def deserialize(self, value: str) -> Failure:
         try:
             return msgspec.json.decode(value, type=Failure)
-        except msgspec.MsgspecError:  # it only says why an attempt failed: the task is as good as ever
+        except (
+            ValueError,
+            RecursionError,
+        ):  # it only says why an attempt failed: the task is as good as ever
             return Failure(type="Unreadable", message=value)
 
 
 class _CountAttribute(NumberAttribute):
-    """A whole number; of one that an edit by hand has left, what is whole of it."""
+    """A whole number; of one that an edit by hand has left, what is whole of it, up to the largest."""
 
     def deserialize(self, value: str) -> int:
-        return int(Decimal(value))
+        return max(-LARGEST, min(int(Decimal(value)), LARGEST))
+
+
+class _RevAttribute(NumberAttribute):
+    """A whole number that every write compares with what is stored: no other can be taken for it."""
+
+    def deserialize(self, value: str) -> int:
+        rev = Decimal(value)
+        if rev != int(rev) or abs(rev) > LARGEST:
+            raise ValueError(f"rev is {shortened(value)}")
+        return int(rev)
 
 
 class _DurationAttribute(Attribute[timedelta]):
@@ -128,7 +143,8 @@ class _RecurrenceAttribute(Attribute[Recurrence]):
     def deserialize(self, value: str) -> Recurrence:
         recurrence = msgspec.json.decode(value, type=Recurrence)
         recurrence.schedule.check()  # before it is run: what comes after it could not be written
-        return recurrence
+        checked: Recurrence = in_utc(recurrence)
+        return checked
 
 
 class _HistoryAttribute(Attribute[tuple[_Past, ...]]):
@@ -142,9 +158,11 @@ class _HistoryAttribute(Attribute[tuple[_Past, ...]]):
 
     def deserialize(self, value: str) -> tuple[_Past, ...]:
         try:
-            return msgspec.json.decode(value, type=tuple[self.past, ...])  # type: ignore[name-defined]
-        except msgspec.MsgspecError:
+            past = msgspec.json.decode(value, type=tuple[self.past, ...])  # type: ignore[name-defined]
+            known: tuple[_Past, ...] = in_utc(past)
+        except (ValueError, OverflowError, RecursionError):
             return ()
+        return known
 
 
 class _FailuresAttribute(_HistoryAttribute[FailedAttempt]):
@@ -191,7 +209,7 @@ class TaskItem(Model):
     status = _StatusAttribute()
     queued = _QueuedAttribute(null=True)
     attempt = _CountAttribute()
-    rev = _CountAttribute()
+    rev = _RevAttribute()
     created_at = _InstantAttribute()
     started_at = _InstantAttribute(null=True)
     finished_at = _InstantAttribute(null=True)

@@ -7,12 +7,22 @@ from typing import Any
 import msgspec
 
 from .errors import InvalidTask
+from .quoting import in_brief, quoted, shortened
 
-__all__ = ["MAX_BYTES", "decode", "decode_or_text", "encode", "of_task"]
+__all__ = ["MAX_BYTES", "MAX_LEVELS", "check_text", "decode", "decode_or_text", "encode", "of_task"]
 
-#: A DynamoDB item holds 400 KB at most, names and all; the rest is for the task's own fields and its failure.
+#: A DynamoDB item holds 400 KB at most, names and all; the rest is for the task's own fields and failures.
 #: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
 MAX_BYTES = 350 * 1024
+
+#: Arrays and objects within each other. What reads and writes JSON gives up at a depth of its own, which is
+#: 200 or more wherever a payload comes by.
+MAX_LEVELS = 100
+
+_TOO_DEEP = f"is nested more than {MAX_LEVELS} levels deep, or contains itself: {MAX_LEVELS} are allowed"
+
+#: What pydantic says when it gives up before we look.
+_PYDANTICS = ("Maximum serialization depth exceeded", "Circular reference detected")
 
 
 def encode(payload: object) -> str:
@@ -20,15 +30,16 @@ def encode(payload: object) -> str:
 
     Takes what JSON has, and dataclasses, msgspec and pydantic types, dates, decimals and UUIDs. Integers
     of any size, floats and unicode come back from `decode` as they were. Raises InvalidTask, naming the
-    place, for NaN and infinities, keys that are not text, sets, values JSON has no form for, and more than
-    350 KB. A set in a field of a dataclass and the like is an array, which such a field makes a set again.
+    place, for NaN and infinities, keys that are not text, sets, values JSON has no form for, more than
+    350 KB and more than 100 levels. A set in a field of a dataclass and the like is an array, which such a
+    field makes a set again.
     """
     try:
         if reason := _set_in(payload):
             raise InvalidTask("payload", reason)
         return _encode(payload)
     except RecursionError:
-        raise InvalidTask("payload", "is nested too deeply, or contains itself") from None
+        raise InvalidTask("payload", _TOO_DEEP) from None
 
 
 def of_task(payload: object) -> str:
@@ -36,17 +47,37 @@ def of_task(payload: object) -> str:
     return "{}" if payload is None else encode(payload)
 
 
+def check_text(text: str) -> str:
+    """`text` if it is a payload as a task keeps it. Raises InvalidTask as `encode` does."""
+    _check_size(text)
+    try:
+        encode(decode(text))
+    except (ValueError, RecursionError) as error:
+        why = _TOO_DEEP if isinstance(error, RecursionError) else f"is not JSON: {in_brief(error)}"
+        raise InvalidTask("payload", why) from None
+    return text
+
+
 def _encode(payload: object) -> str:
     dump = getattr(payload, "model_dump", None)  # a pydantic model, without importing pydantic
     plain = payload
     try:
         plain = msgspec.to_builtins(dump(mode="json") if callable(dump) else payload)
+        if _is_too_deep(plain):
+            raise InvalidTask("payload", _TOO_DEEP)
         text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        size = len(text.encode())
-    except (TypeError, ValueError) as error:
-        raise InvalidTask("payload", _why_not(plain) or f"has no JSON form: {error}") from error
+        text.encode()
+    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
+        is_deep = any(words in str(error) for words in _PYDANTICS)
+        why = _TOO_DEEP if is_deep else _why_not(plain) or f"has no JSON form: {in_brief(error)}"
+        raise InvalidTask("payload", why) from error
     if reason := _odd_key(plain):
         raise InvalidTask("payload", reason)
+    return _check_size(text)
+
+
+def _check_size(text: str) -> str:
+    size = len(text.encode())
     if size > MAX_BYTES:
         raise InvalidTask(
             "payload",
@@ -62,20 +93,54 @@ def decode(text: str) -> Any:
 
 
 def decode_or_text(text: str) -> Any:
-    """The value, to be shown; the text itself where it is no JSON, as only an edit by hand leaves it."""
+    """The value, to be shown; its text where it is none that `encode` makes, as only others leave it.
+
+    Such a value could not be written as JSON again: no JSON at all, NaN, a number beyond all floats, half of
+    a surrogate pair, more than 100 levels.
+    """
     try:
-        return decode(text)
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return text
+    may_be_deep = text.count("[") + text.count("{") > MAX_LEVELS
+    return text if may_be_deep and _is_too_deep(value) else value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+def _is_too_deep(value: object) -> bool:
+    """Whether plain values stand within each other on more than so many levels."""
+    level = {id(value): value} if isinstance(value, dict | list | tuple) else {}
+    for _ in range(MAX_LEVELS):
+        inner = (
+            one for each in level.values() for one in (each.values() if isinstance(each, dict) else each)
+        )
+        # By identity: what stands in several places, or in itself, is looked into once for each level.
+        level = {id(one): one for one in inner if isinstance(one, dict | list | tuple)}
+    return bool(level)
 
 
 def _set_in(value: object, place: str = "payload") -> str | None:
     """In words, the first set among plain values: most often a dict that lost its colon."""
     match value:
         case set() | frozenset():
-            return f"{place} is a set, and JSON has none: write {{'key': value}} for an object, or sorted(…)"
+            return (
+                f"{in_brief(place)} is a set, and JSON has none: write {{'key': value}} for an object, "
+                "or sorted(…)"
+            )
         case dict():
-            places = ((f"{place}[{key!r}]", inner) for key, inner in value.items())
+            places = ((f"{place}[{quoted(key)}]", inner) for key, inner in value.items())
         case list() | tuple():
             places = ((f"{place}[{index}]", inner) for index, inner in enumerate(value))
         case _:
@@ -87,9 +152,9 @@ def _why_not(value: object, place: str = "payload") -> str | None:
     """In words, the first value of a payload that JSON cannot hold."""
     match value:
         case float() if not math.isfinite(value):
-            return f"{place} is {value}, which JSON cannot hold: leave it out or use None"
+            return f"{in_brief(place)} is {value}, which JSON cannot hold: leave it out or use None"
         case dict():
-            places = ((f"{place}[{key!r}]", inner) for key, inner in value.items())
+            places = ((f"{place}[{quoted(key)}]", inner) for key, inner in value.items())
         case list() | tuple():
             places = ((f"{place}[{index}]", inner) for index, inner in enumerate(value))
         case _:
@@ -103,8 +168,11 @@ def _odd_key(value: object, place: str = "payload") -> str | None:
         case dict():
             for key, inner in value.items():
                 if not isinstance(key, str):
-                    return f"{place} has the key {key!r}, and JSON has text keys only: use {str(key)!r}"
-                if why := _odd_key(inner, f"{place}[{key!r}]"):
+                    use = quoted(shortened(key))
+                    return (
+                        f"{in_brief(place)} has the key {quoted(key)}, and JSON has text keys only: use {use}"
+                    )
+                if why := _odd_key(inner, f"{place}[{quoted(key)}]"):
                     return why
         case list():
             for index, inner in enumerate(value):

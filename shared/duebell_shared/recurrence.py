@@ -7,6 +7,7 @@ delays none.
 """
 
 import zlib
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple, Self
@@ -14,11 +15,15 @@ from typing import NamedTuple, Self
 import msgspec
 from msgspec.structs import replace
 
-from .instants import LATEST, MILLISECOND
+from .counts import Count, Milliseconds
+from .failure import in_a_line
+from .instants import LATEST, MILLISECOND, Instant
 from .schedule import Schedule
 
 __all__ = [
     "MAX_ASIDE",
+    "MAX_OCCURRENCES",
+    "MAX_SPREAD",
     "PUNCTUAL",
     "Missed",
     "Occurrence",
@@ -26,12 +31,19 @@ __all__ = [
     "Result",
     "Seat",
     "Turn",
+    "bounded_occurrences",
     "delay_of",
     "delayed",
 ]
 
+#: The widest window that tasks can be spread over.
+MAX_SPREAD = timedelta(days=1)
+
 #: Occurrences that can wait aside; each is kept on the task, and a task is one item of 400 KB.
 MAX_ASIDE = 20
+
+#: The last occurrences that a recurring task remembers.
+MAX_OCCURRENCES = 20
 
 #: With Missed.SKIP, an occurrence that starts later than this is skipped. A rule rings up to two minutes
 #: after a due date, and a run that died delays by a lease more.
@@ -89,25 +101,33 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
     failure      why it failed, in a line
     """
 
-    due: datetime
-    started_at: datetime | None
-    finished_at: datetime
-    lateness_ms: int | None
-    attempts: int
+    due: Instant
+    started_at: Instant | None
+    finished_at: Instant
+    lateness_ms: Milliseconds | None
+    attempts: Count
     result: Result
-    missed: int = 0
+    missed: Count = 0
     extra: bool = False
     failure: str | None = None
+
+
+def bounded_occurrences(occurrences: Sequence[Occurrence]) -> tuple[Occurrence, ...]:
+    """As many of them as a task remembers, each no longer than it keeps it."""
+    return tuple(
+        replace(one, failure=None if one.failure is None else in_a_line(one.failure))
+        for one in occurrences[-MAX_OCCURRENCES:]
+    )
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
     """An occurrence to come: when it is due, when it is looked at, and how far it has got."""
 
-    due: datetime
-    queued: datetime
-    attempt: int = 0
+    due: Instant
+    queued: Instant
+    attempt: Count = 0
     turn: Turn = Turn.IN_LINE
-    missed: int = 0
+    missed: Count = 0
 
 
 class Next(NamedTuple):
@@ -133,12 +153,12 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
 
     schedule: Schedule
     missed: Missed = Missed.ONCE
-    max_runs: int | None = None
-    runs: int = 0
-    consecutive_failures: int = 0
-    next_due: datetime | None = None
+    max_runs: Count | None = None
+    runs: Count = 0
+    consecutive_failures: Count = 0
+    next_due: Instant | None = None
     turn: Turn = Turn.IN_LINE
-    missed_runs: int = 0
+    missed_runs: Count = 0
     aside: tuple[Seat, ...] = ()
 
     @property
@@ -210,9 +230,9 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
 def delay_of(id: str, spread: timedelta) -> timedelta:
     """How long after it is due the task with this id is looked at: a share of the spread, always the same."""
     share = zlib.crc32(b"spread:" + id.encode()) / 2**32
-    return spread * share // MILLISECOND * MILLISECOND
+    return min(max(spread, timedelta(0)), MAX_SPREAD) * share // MILLISECOND * MILLISECOND
 
 
 def delayed(due: datetime, delay: timedelta) -> datetime:
     """When what is due then is looked at; never beyond what a rule can ring for."""
-    return min(due + delay, max(due, LATEST))
+    return due if due >= LATEST else min(due + delay, LATEST)

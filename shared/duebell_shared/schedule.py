@@ -8,14 +8,15 @@ import msgspec
 
 from .cron import FIRST_YEAR, Cron, parse_aws, parse_classic
 from .errors import InvalidSchedule
-from .instants import LATEST, MILLISECOND, floor, to_utc
+from .instants import LATEST, MILLISECOND, Instant, floor, to_utc
+from .quoting import quoted, shortened
 from .wall_clock import count_matches, instant_of, next_match
 from .zones import zone_of
 
-__all__ = ["Schedule", "make_schedule"]
+__all__ = ["MAX_EXPRESSION", "Schedule", "make_schedule"]
 
 _RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE | re.ASCII)
-_AT = re.compile(r"at\(\s*(.*?)\s*\)", re.IGNORECASE)
+_AT = re.compile(r"at\((.*)\)", re.IGNORECASE)
 _CRON = re.compile(r"cron\((.*)\)", re.IGNORECASE)
 
 _UNITS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
@@ -27,6 +28,9 @@ _LONGEST = timedelta(days=230 * 366)
 _BEFORE_ALL = datetime(1969, 12, 30, tzinfo=UTC)
 
 _MINUTE = timedelta(minutes=1)
+
+#: The longest expression, in characters: it is read each time that the task is.
+MAX_EXPRESSION = 1_024
 
 _OVER = "is over: give a time to come, or use `due`"
 _AFTER_LATEST = f"is after {LATEST:%Y}, the last year a rule can ring in"
@@ -43,8 +47,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
     expression: str
     timezone: str = "UTC"
-    start: datetime | None = None
-    end: datetime | None = None
+    start: Instant | None = None
+    end: Instant | None = None
 
     def check(self) -> None:
         """Raise InvalidSchedule if this version cannot read the expression, or has no such time zone."""
@@ -150,6 +154,10 @@ def make_schedule(
     """
     if not isinstance(expression, str):
         raise InvalidSchedule("schedule", f"must be text, not {type(expression).__name__}")
+    if len(expression) > MAX_EXPRESSION:
+        raise InvalidSchedule(
+            "schedule", f"must be at most {MAX_EXPRESSION:,} characters, not {len(expression):,}"
+        )
     expression = " ".join(expression.split())
     meaning = _parse(expression)
     schedule = Schedule(
@@ -176,13 +184,13 @@ def _parse(expression: str) -> Cron | timedelta | datetime:
     if rate := _RATE.fullmatch(expression):
         return _interval(int(rate[1]), rate[2].lower())
     if at := _AT.fullmatch(expression):
-        return _naive(at[1])
+        return _naive(at[1].strip())
     if cron := _CRON.fullmatch(expression):
         return parse_aws(cron[1])
     if expression.lower().startswith("rate"):
         raise InvalidSchedule(
             "schedule",
-            f"{expression!r}: write rate(5 minutes): a whole number of minutes, hours or days",
+            f"{quoted(expression)}: write rate(5 minutes): a whole number of minutes, hours or days",
         )
     return parse_classic(expression)
 
@@ -204,16 +212,16 @@ def _naive(text: str) -> datetime:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidSchedule(
-            "schedule", f"at({text}): {text!r} is no date and time such as 2026-12-31T09:00:00"
+            "schedule", f"at(…): {quoted(text)} is no date and time such as 2026-12-31T09:00:00"
         ) from None
     if at.tzinfo is not None:
         raise InvalidSchedule(
-            "schedule", f"at({text}): leave the offset out, and give the time zone beside it"
+            "schedule", f"at({shortened(text)}): leave the offset out, and give the time zone beside it"
         )
     if at.year > LATEST.year:
-        raise InvalidSchedule("schedule", f"at({text}) {_AFTER_LATEST}")
+        raise InvalidSchedule("schedule", f"at({shortened(text)}) {_AFTER_LATEST}")
     if at.year < FIRST_YEAR:
-        raise InvalidSchedule("schedule", f"at({text}) {_OVER}")
+        raise InvalidSchedule("schedule", f"at({shortened(text)}) {_OVER}")
     return at
 
 
@@ -221,7 +229,7 @@ def _instant(field: str, given: datetime | None) -> datetime | None:
     if given is None:
         return None
     if not isinstance(given, datetime) or given.utcoffset() is None:  # type: ignore[redundant-expr]
-        raise InvalidSchedule(field, f"must be a datetime with a time zone, not {given!r}")
+        raise InvalidSchedule(field, f"must be a datetime with a time zone, not {quoted(given)}")
     try:
         return to_utc(given)
     except OverflowError:
@@ -239,10 +247,10 @@ def _never(schedule: Schedule, meaning: Cron | timedelta | datetime, now: dateti
     if not isinstance(meaning, timedelta) and (last := unbounded.latest(now, LATEST, 1)):
         return InvalidSchedule("start", f"{schedule.start} is after the last time, {last[0]}")
     if isinstance(meaning, datetime):
-        return InvalidSchedule("schedule", f"{schedule.expression} {_why_not_once(unbounded)}")
+        return InvalidSchedule("schedule", f"{shortened(schedule.expression)} {_why_not_once(unbounded)}")
     if isinstance(meaning, Cron) and (why := _why_not_cron(unbounded, meaning, now)):
         return InvalidSchedule("schedule", why)
-    return InvalidSchedule("schedule", f"{schedule.expression} {_NEVER_COMES}")
+    return InvalidSchedule("schedule", f"{shortened(schedule.expression)} {_NEVER_COMES}")
 
 
 def _why_not_once(schedule: Schedule) -> str:
@@ -255,7 +263,7 @@ def _why_not_cron(schedule: Schedule, cron: Cron, now: datetime) -> str | None:
     if days := _no_days(cron):
         return days
     if past := schedule.latest(_BEFORE_ALL, now, 1):
-        return f"year {cron.fields[-1]!r}: the last time was {past[0]}: give years to come"
+        return f"year {quoted(cron.fields[-1])}: the last time was {past[0]}: give years to come"
     return None
 
 
@@ -265,11 +273,11 @@ def _no_days(cron: Cron) -> str | None:
     if any(cron.days_of(year, month) for year in years for month in cron.months):
         return None
     month_day, month, week_day = cron.fields[2:5]
-    day = f"day-of-week {week_day!r}" if month_day == "?" else f"day-of-month {month_day!r}"
-    never = f"{day} never comes in month {month!r}"
+    day = f"day-of-week {quoted(week_day)}" if month_day == "?" else f"day-of-month {quoted(month_day)}"
+    never = f"{day} never comes in month {quoted(month)}"
     is_years_fault = any(
         msgspec.structs.replace(cron, years=None).days_of(year, month)
         for year in range(2000, 2028)  # within 28 years every weekday falls on every date
         for month in cron.months
     )
-    return f"{never} of year {cron.fields[-1]!r}" if is_years_fault else never
+    return f"{never} of year {quoted(cron.fields[-1])}" if is_years_fault else never

@@ -11,6 +11,7 @@ import msgspec
 from .arming import HEAD_START
 from .errors import InvalidSettings, InvalidTask
 from .given import check_changed_by
+from .quoting import quoted
 
 __all__ = ["MAX_LANES", "Precision", "Settings"]
 
@@ -99,13 +100,13 @@ def _whole_number(environ: Mapping[str, str], name: str, default: int) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InvalidSettings(name, f"must be a whole number, not {text!r}") from None
+        raise InvalidSettings(name, f"must be a whole number, not {quoted(text)}") from None
 
 
 def _switch(environ: Mapping[str, str], name: str) -> bool:
     text = environ.get(name, "off")
     if text not in {"on", "off"}:
-        raise InvalidSettings(name, f"must be on or off, not {text!r}")
+        raise InvalidSettings(name, f"must be on or off, not {quoted(text)}")
     return text == "on"
 
 
@@ -114,7 +115,7 @@ def _precision(environ: Mapping[str, str], name: str) -> Precision:
     try:
         return Precision(text)
     except ValueError:
-        raise InvalidSettings(name, f"must be {' or '.join(Precision)}, not {text!r}") from None
+        raise InvalidSettings(name, f"must be {' or '.join(Precision)}, not {quoted(text)}") from None
 
 
 def _days(environ: Mapping[str, str], name: str, default: int) -> timedelta:

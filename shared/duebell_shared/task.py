@@ -9,18 +9,27 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from . import payload as payloads
+from .counts import Count, Milliseconds
 from .errors import InvalidTask, TaskConflict
-from .failure import FailedAttempt, Failure, attempts_left_running, in_short, latest
+from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
 from .given import check_due, check_expiry, check_name, check_spread
-from .instants import MILLISECOND, to_utc
-from .recurrence import PUNCTUAL, Missed, Occurrence, Recurrence, Result, Seat, Turn, delay_of, delayed
+from .instants import MILLISECOND, Instant, to_utc
+from .quoting import quoted
+from .recurrence import (
+    MAX_OCCURRENCES,
+    PUNCTUAL,
+    Missed,
+    Occurrence,
+    Recurrence,
+    Result,
+    Seat,
+    Turn,
+    delay_of,
+    delayed,
+)
 from .status import Status
 
 __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task"]
-
-#: The last occurrences that a recurring task remembers.
-_REMEMBERED = 20
-
 
 #: What a task ends as when its last occurrence, or its only one, is over.
 _FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
@@ -70,21 +79,21 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     id: str
     lane: int
     action: str
-    due: datetime
+    due: Instant
     payload_json: str = "{}"
     status: Status = Status.SCHEDULED
-    queued: datetime | None = None
-    attempt: int = 0
+    queued: Instant | None = None
+    attempt: Count = 0
     rev: int = 1
-    created_at: datetime
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
+    created_at: Instant
+    started_at: Instant | None = None
+    finished_at: Instant | None = None
     run: str | None = None
-    lateness_ms: int | None = None
-    begun: int | None = None
+    lateness_ms: Milliseconds | None = None
+    begun: Count | None = None
     failure: Failure | None = None
     failures: tuple[FailedAttempt, ...] = ()
-    expires_at: datetime | None = None
+    expires_at: Instant | None = None
     spread: timedelta = timedelta(0)
     expires_after: timedelta | None = None
     recurrence: Recurrence | None = None
@@ -142,6 +151,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         running = () if self.recurrence else (Status.RUNNING,)
         self._only("move", Status.SCHEDULED, *running, Status.PAUSED)
         due = check_due(due, now)
+        if self.recurrence and self.recurrence.turn is Turn.IN_LINE:
+            self._check_room("move an occurrence of", self.recurrence)
         if self.recurrence is None and self.status is not Status.PAUSED:
             return self._scheduled(max(self._delayed(due), now), due=due)
         others = tuple(one for one in self.failures if one.due != self.due)
@@ -205,8 +216,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         is_extra = self.recurrence.turn is Turn.EXTRA and not self.attempt
         if self.recurrence.has_extra_due(now) or (is_extra and self.queued and self.queued <= now):
             return self  # the call was made before, or what it asks for is about to happen anyway
-        if not self.recurrence.has_room:
-            raise TaskConflict(f"cannot run {self.id!r} once more: too many of its occurrences wait already")
+        self._check_room("run once more", self.recurrence)
         extra = Seat(due=to_utc(now), queued=to_utc(now), turn=Turn.EXTRA)
         with_extra = self._next(recurrence=self.recurrence.put_aside(extra))
         return with_extra._seated_anew(self.queued or self.due)
@@ -280,6 +290,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def to_retry(self, at: datetime, failure: Failure, *, now: datetime) -> Self:
         """The attempt failed, and another is made at `at`; the schedule's next does not wait for that."""
+        failure = bounded(failure)
         changed = self._next(
             status=Status.SCHEDULED,
             queued=to_utc(at),
@@ -294,12 +305,17 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     ) -> Self:
         """The attempt failed and no other is made."""
         attempt = self.attempt if attempt is None else attempt
+        failure = bounded(failure)
         return self._concluded(Result.FAILED, now=now, retention=retention, failure=failure, attempt=attempt)
 
     def expired(self, *, now: datetime, retention: timedelta) -> Self:
         """The attempt was not made, for it came too late."""
         return self._concluded(
-            Result.SKIPPED, now=now, retention=retention, failure=self.failure, attempt=self.attempt - 1
+            Result.SKIPPED,
+            now=now,
+            retention=retention,
+            failure=self.failure,
+            attempt=max(self.attempt - 1, 0),
         )
 
     def _concluded(
@@ -323,7 +339,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             over = replace(
                 over,
                 recurrence=self.recurrence.concluded(result),
-                occurrences=(*self.occurrences, over._record(result, now))[-_REMEMBERED:],
+                occurrences=(*self.occurrences, over._record(result, now))[-MAX_OCCURRENCES:],
             )
         seated = over._seated()
         return seated._next() if seated else over._finished(_FINAL[result], now=now, retention=retention)
@@ -421,5 +437,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.status not in statuses:
             allowed = " or ".join(statuses)
             raise TaskConflict(
-                f"cannot {verb} task {self.id!r}: it is {self.status}, and this needs it {allowed}"
+                f"cannot {verb} task {quoted(self.id)}: it is {self.status}, and this needs it {allowed}"
             )
+
+    def _check_room(self, verb: str, recurrence: Recurrence) -> None:
+        if not recurrence.has_room:
+            raise TaskConflict(f"cannot {verb} {quoted(self.id)}: too many of its occurrences wait already")

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 import tzdata
 
 from .errors import InvalidSchedule
+from .quoting import quoted
 
 __all__ = ["TZDATA_VERSION", "zone_names", "zone_of"]
 
@@ -46,7 +47,7 @@ def zone_of(name: str) -> ZoneInfo:
     which only some machines have, names of folders and paths are refused.
     """
     if not isinstance(name, str) or name not in zone_names():  # type: ignore[redundant-expr]
-        raise InvalidSchedule("timezone", f"{name!r} is no IANA time zone{_hint(name)}")
+        raise InvalidSchedule("timezone", f"{quoted(name)} is no IANA time zone{_hint(name)}")
     zone = _zones.get(name)
     return _zones.setdefault(name, _read(name)) if zone is None else zone
 

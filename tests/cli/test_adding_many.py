@@ -60,6 +60,12 @@ def test_a_program_gets_the_failures_as_one_object(duebell: Duebell, file: Path)
         (b'{"action": "x", "due": "9999-12-31T23:59"}', "line 1: due: "),
         (b'{"action": "x", "in": NaN}', "line 1: in: "),
         (b'{"action": "x", "in": 1, "payload": NaN}', "line 1: payload: "),
+        (
+            b'{"action": "x", "in": 1, "payload": %s}' % (b"[" * 101 + b"]" * 101),
+            "line 1: payload: is nested",
+        ),
+        (b'{"action": "x", "in": 1%s}' % (b"0" * 400), "line 1: in: 1000"),
+        (b'{"action": "x", "in": 1, "spread": 1%s}' % (b"0" * 400), "line 1: spread: 1000"),
         (b'{"action": "x", "schedule": "rate(1 hours)"}', "line 1: schedule: "),
         (b'{"action": "x", "in": 1, "max_runs": 3}', "line 1: max_runs: goes with a schedule"),
     ],

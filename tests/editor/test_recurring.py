@@ -66,7 +66,7 @@ def test_many_can_recur(scheduler: Scheduler) -> None:
         (
             {"schedule": "rate(1 hour)", "max_runs": 0},
             InvalidTask,
-            "max_runs: must be a whole number, 1 or more",
+            "max_runs: must be a whole number, 1 to 1,000,000,000",
         ),
         ({"schedule": "rate(1 hour)", "max_runs": True}, InvalidTask, "max_runs: must be a whole number"),
         (

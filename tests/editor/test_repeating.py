@@ -284,4 +284,4 @@ def test_an_editor_that_knows_fewer_lanes_finds_a_task_that_another_one_added() 
     relane(scheduler.backend, MAX_LANES)
     for number in range(8):
         Editor(backend=scheduler.backend).add("act", due=HOUR, id=f"task-{number}")
-        assert scheduler.editor.get(f"task-{number}")
+        assert scheduler.editor.get(f"task-{number}").id == f"task-{number}"

@@ -9,6 +9,7 @@ from .of_sharing import OF_SHARING
 from .of_taking_over import OF_TAKING_OVER
 from .of_the_guard import OF_THE_GUARD
 from .of_the_http_editor import OF_THE_HTTP_EDITOR
+from .of_the_limits import OF_THE_LIMITS
 from .of_the_queue import OF_THE_QUEUE
 from .of_the_record import OF_THE_RECORD
 from .of_time import OF_TIME
@@ -29,4 +30,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_VERIFYING,
     *OF_TIME,
     *OF_THE_HTTP_EDITOR,
+    *OF_THE_LIMITS,
 )

@@ -54,6 +54,12 @@ class Killer(Enum):
     STREAMS = ("-m", "pytest", "tests/http/test_shared_streams.py")
     SHAPES = ("-m", "pytest", "tests/shapes", "-k", "due_later or no_time or without_a_zone or years")
 
+    PAYLOADS = ("-m", "pytest", "tests/shared/test_payload.py")
+    ITEM_SIZE = ("-m", "pytest", "tests/shared/test_item_size.py")
+    IMPORTING = ("-m", "pytest", "tests/editor/test_importing.py", "-k", "not whatever")
+    SCHEDULES = ("-m", "pytest", "tests/schedule/test_invalid_schedules.py", "-k", "1_kb")
+    QUOTING = ("-m", "pytest", "tests/shared/test_quoting.py")
+
     @property
     def command(self) -> tuple[str, ...]:
         """Its arguments for Python."""

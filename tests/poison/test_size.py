@@ -1,9 +1,7 @@
 """A payload at the size limit: added, failed with all that can be said of it, retried and done."""
 
 import json
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import boto3
 import msgspec
@@ -13,6 +11,7 @@ from duebell_editor import Editor, InvalidTask, Status
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.failure import Failure
+from duebell_shared.item_size import MAX_ITEM, size_of
 from duebell_shared.items import item_of
 from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
@@ -21,9 +20,6 @@ from duebell_worker import Worker
 from tests.support import REGION, Clock
 
 SOON = timedelta(minutes=10)
-
-#: DynamoDB's limit for an item, its entry in the local index counted in.
-ITEM_LIMIT = 400 * 1024
 
 FULL = {
     "plain": "x" * (MAX_BYTES - 2),
@@ -40,13 +36,6 @@ def stored_bytes(id: str) -> int:
         ExpressionAttributeValues={":lane": {"S": str(lane_of(id, 4))}, ":id": {"S": id}},
     )
     return size_of(next(item for page in pages for item in page["Items"]))
-
-
-def size_of(item: Mapping[str, Any]) -> int:
-    """What DynamoDB counts of an item: names and values in UTF-8, and the keys once more in the index."""
-    sizes = {name: len(name) + len(next(iter(value.values())).encode()) for name, value in item.items()}
-    in_index = sum(sizes.get(name, 0) for name in ("lane", "id", "queued")) + 100
-    return sum(sizes.values()) + in_index
 
 
 @pytest.mark.parametrize("payload", FULL.values(), ids=FULL.keys())
@@ -70,11 +59,11 @@ def test_a_full_payload_goes_all_the_way_with_a_failure_on_top(
     clock.advance(2 * SOON)
     worker.run()
     assert editor.get(id).status is Status.SCHEDULED
-    assert stored_bytes(id) < ITEM_LIMIT
+    assert stored_bytes(id) < MAX_ITEM
     clock.advance(2 * SOON)
     worker.run()
     assert editor.get(id).status is Status.FAILED
-    assert stored_bytes(id) < ITEM_LIMIT
+    assert stored_bytes(id) < MAX_ITEM
 
     # Then it can be retried, and is done with what it was given
     editor.retry(id)
@@ -98,7 +87,7 @@ def test_as_many_failed_attempts_as_are_kept_fit_beside_a_full_payload(payload: 
         task = running.to_retry(due, failure, now=due)
     # Then its item is none too large; moto cannot tell, for it adds what was before to what is now
     assert len(task.failures) == 10
-    assert size_of(item_of(task)) < ITEM_LIMIT
+    assert size_of(item_of(task)) < MAX_ITEM
 
 
 @pytest.mark.parametrize("payload", FULL.values(), ids=FULL.keys())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from duebell_shared.errors import InvalidSchedule, InvalidTask
-from duebell_shared.schedule import make_schedule
+from duebell_shared.schedule import MAX_EXPRESSION, Schedule, make_schedule
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -82,7 +82,7 @@ BAD_EXPRESSIONS = {
     "rate(1.5 hours)": "write rate(5 minutes)",
     "rate(9999999 days)": "rate(9999999 days) never comes before the year 2200",
     "rate(999999999 days)": "rate(999999999 days) never comes before the year 2200",
-    "at(2026-02-30T09:00:00)": "at(2026-02-30T09:00:00): '2026-02-30T09:00:00' is no date and time such as",
+    "at(2026-02-30T09:00:00)": "at(…): '2026-02-30T09:00:00' is no date and time such as",
     "at()": "'' is no date and time",
     "at(2027-01-01T00:00:00Z)": "leave the offset out, and give the time zone beside it",
     "at(2020-01-01T00:00:00)": "at(2020-01-01T00:00:00) is over: give a time to come, or use `due`",
@@ -174,3 +174,44 @@ def test_what_else_cannot_be(given: dict[str, Any], field: str, reason: str) -> 
 def test_ways_to_write_the_same(same: str) -> None:
     schedule = make_schedule(same, now=NOW)
     assert schedule.preview(3, NOW) == [datetime(2026, 11, day, 9, tzinfo=UTC) for day in (23, 24, 25)]
+
+
+def test_an_expression_has_1_kb_at_most() -> None:
+    longest = "cron(0" + ",0" * 503 + " 9 ? * * *)"
+    assert len(longest) == MAX_EXPRESSION - 1
+    assert make_schedule(longest, now=NOW).expression == longest
+    for expression in (f"{longest}  ", " " * 1_025, "at(" * 500, "x" * 1_000_000):
+        with pytest.raises(InvalidSchedule) as raised:
+            make_schedule(expression, now=NOW)
+        assert (raised.value.field, raised.value.reason) == (
+            "schedule",
+            f"must be at most 1,024 characters, not {len(expression):,}",
+        )
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "at(" + " " * 200_000,
+        "at(" + " " * 100_000 + "x" + " " * 100_000 + ") x",
+        "rate(" + " " * 200_000,
+        "rate(5" + " " * 200_000 + "minute",
+        "cron(" + " " * 200_000,
+        "cron(" + "(" * 200_000,
+        ")" * 200_000,
+        "A" * 200_000 + " 9 * * *",
+    ],
+    ids=range(8),
+)
+def test_an_expression_that_others_stored_is_read_in_time(expression: str) -> None:
+    # Given what takes for ever to match when every blank is tried with every other
+    with pytest.raises(InvalidSchedule) as raised:
+        Schedule(expression=expression).check()
+    assert len(str(raised.value)) < 400
+
+
+@pytest.mark.parametrize("expression", ["y" * 1_000, "at(" + "y" * 1_000 + ")", "rate(" + "y" * 1_000 + ")"])
+def test_a_message_quotes_80_characters_of_an_expression_at_most(expression: str) -> None:
+    with pytest.raises(InvalidSchedule) as raised:
+        make_schedule(expression, now=NOW)
+    assert "y" * 81 not in str(raised.value)

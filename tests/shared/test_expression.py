@@ -27,9 +27,9 @@ def at(text: str) -> datetime:
 def rings(expression: str, after: datetime) -> Iterator[datetime]:
     """The minutes that the expression rings in, strictly after this, as cron expressions are understood."""
     cron = parse_aws(expression.removeprefix("cron(").removesuffix(")"))
-    ring: datetime | None = after
-    while ring := next_match(cron, ZoneInfo("UTC"), ring):
+    while ring := next_match(cron, ZoneInfo("UTC"), after):
         yield ring
+        after = ring
 
 
 @pytest.mark.parametrize(

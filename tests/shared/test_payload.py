@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duebell_shared.errors import InvalidTask
-from duebell_shared.payload import MAX_BYTES, decode, encode
+from duebell_shared.payload import MAX_BYTES, check_text, decode, decode_or_text, encode
 
 _JSON = st.recursive(
     st.none()
@@ -131,7 +131,7 @@ def _deep() -> list[Any]:
 
 @pytest.mark.parametrize("make", [_itself, _deep])
 def test_what_does_not_end_is_refused(make: Callable[[], object]) -> None:
-    with pytest.raises(InvalidTask, match="nested too deeply, or contains itself"):
+    with pytest.raises(InvalidTask, match="nested more than 100 levels deep, or contains itself"):
         encode(make())
 
 
@@ -168,3 +168,71 @@ def test_a_set_is_refused_for_it_may_be_an_object_without_its_colon(payload: obj
 
 def test_a_set_that_its_type_tells_of_is_an_array() -> None:
     assert decode(encode(Tagged(tags={"a"}))) == {"tags": ["a"]}
+
+
+# How deep a payload may be.
+
+
+def nested(levels: int, make: Callable[[Any], Any] = lambda inner: [inner]) -> Any:
+    """A payload of so many levels."""
+    value: Any = make(1)
+    for _ in range(levels - 1):
+        value = make(value)
+    return value
+
+
+@dataclass
+class Node:
+    inner: Any
+
+
+class Leaf(pydantic.BaseModel):
+    inner: Any
+
+
+KINDS: dict[str, Callable[[Any], Any]] = {
+    "lists": lambda inner: [inner],
+    "tuples": lambda inner: (inner,),
+    "objects": lambda inner: {"inner": inner},
+    "dataclasses": Node,
+    "pydantic models": lambda inner: Leaf(inner=inner),
+}
+
+
+@pytest.mark.parametrize("make", KINDS.values(), ids=KINDS.keys())
+def test_a_payload_has_100_levels_at_most(make: Callable[[Any], Any]) -> None:
+    assert encode(nested(100, make)).count("1") == 1
+    for levels in (101, 254, 256, 5_000):
+        with pytest.raises(InvalidTask) as refused:
+            encode(nested(levels, make))
+        assert refused.value.field == "payload"
+        assert refused.value.reason.startswith("is nested more than 100 levels deep, or contains itself: 100")
+
+
+def test_many_values_on_few_levels_are_no_matter() -> None:
+    wide = [[[number] for number in range(1_000)], {str(number): [] for number in range(1_000)}]
+    assert decode_or_text(encode(wide)) == wide
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 101 + "]" * 101,
+        '{"a":' * 101 + "1" + "}" * 101,
+        "NaN",
+        "[1e400]",
+        '"\\ud800"',
+        "9" * 5_000,
+        "{",
+        "",
+    ],
+)
+def test_what_could_not_be_written_again_is_shown_as_text(text: str) -> None:
+    assert decode_or_text(text) == text
+    with pytest.raises(InvalidTask):
+        check_text(text)
+
+
+@pytest.mark.parametrize("payload", [nested(100), {"a": [1e308, 2**70, "\U0001f600", None]}, "x", 0])
+def test_what_was_written_is_shown_as_it_was(payload: Any) -> None:
+    assert decode_or_text(check_text(encode(payload))) == payload

@@ -9,7 +9,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_infra.verify import Result, When
-from duebell_shared.rule import SENTINEL
+from duebell_shared.expression import SENTINEL
 from duebell_shared.status import Status
 from duebell_worker import action
 from tests.support import REGION

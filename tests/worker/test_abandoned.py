@@ -174,11 +174,14 @@ def test_the_last_attempt_is_recorded_before_it_is_made_and_others_cost_no_write
             lambda _, task: begun.update({task.id: editor.get(task.id).begun})
         )
         editor.add(name, due=NOON, id=name)
-    saves = []
+    saves: list[tuple[Task, Task]] = []
     save_many = backend.store.save_many
-    monkeypatch.setattr(
-        backend.store, "save_many", lambda changes: saves.extend(changes) or save_many(changes)
-    )
+
+    def count(changes: Any) -> Any:
+        saves.extend(changes)
+        return save_many(changes)
+
+    monkeypatch.setattr(backend.store, "save_many", count)
     worker.run()
     assert begun == {"once": 1, "twice": None}
     assert sorted(old.id for old, _ in saves) == ["once", "once", "twice"]

@@ -215,14 +215,15 @@ def test_every_fault_of_a_pydantic_payload_is_named(editor: Editor, worker: Work
     assert "; payload.price: " in message
 
 
+@pytest.mark.parametrize("payload", ["{not json", "[" * 100_000, '{"item":' * 50_000])
 @pytest.mark.parametrize("function", [not_annotated, anything, plain, *TYPED])
 def test_a_payload_that_is_no_json_fails_at_once(
-    editor: Editor, worker: Worker, backend: Backend, function: Callable[..., None]
+    editor: Editor, worker: Worker, backend: Backend, function: Callable[..., None], payload: str
 ) -> None:
     # Given a task whose payload someone edited in the table, badly
     got = register(worker, function)
     task = editor.add("act", due=backend.clock(), id="edited")
-    edited = msgspec.structs.replace(task, payload_json="{not json", rev=task.rev + 1)
+    edited = msgspec.structs.replace(task, payload_json=payload, rev=task.rev + 1)
     assert backend.store.save(task, edited)
 
     # When it is run

@@ -104,6 +104,8 @@ def _decoder(name: str, payload_type: Any) -> Callable[[str], Any]:
             return decode(text)
         except ValueError as error:  # msgspec's and json's own errors are of this kind
             raise InvalidPayload(_without_value(str(error))) from error
+        except RecursionError as error:
+            raise InvalidPayload("payload: is nested too deeply to be read") from error
 
     return decode_checked
 

@@ -9,6 +9,7 @@ from types import TracebackType
 
 from duebell_shared.failure import Failure
 from duebell_shared.instants import LATEST
+from duebell_shared.quoting import quoted
 from duebell_shared.reserved import is_reserved
 from duebell_shared.task import Task
 
@@ -95,7 +96,8 @@ def _unknown(name: str, actions: Mapping[str, Action]) -> Failure:
     known = ", ".join(sorted(known for known in actions if not is_reserved(known))) or "none at all"
     return Failure(
         type="UnknownAction",
-        message=f"this worker has no action {name!r}; it has {known}. Deploy one that has it, then retry",
+        message=f"this worker has no action {quoted(name)}; it has {known}. "
+        "Deploy one that has it, then retry",
     )
 
 
@@ -107,14 +109,14 @@ def _died(attempts: int) -> Failure:
 
 
 def _describe(error: BaseException) -> Failure:
-    """The error's type, its message and the end of its traceback, short enough to keep on the task."""
+    """The error's type, its message and the end of its traceback."""
     says_it_all = isinstance(error, Abort | Retry | InvalidPayload | Unfinished)
     trace = _users(error.__traceback__)
     lines = "" if says_it_all else "".join(traceback.format_exception(type(error), error, trace))
     return Failure(
         type=type(error).__qualname__,
-        message=_safe(_words(error)[:_MESSAGE]),
-        traceback=_safe(lines[-_TRACEBACK:]),
+        message=_words(error)[:_MESSAGE],
+        traceback=lines[-_TRACEBACK:],
     )
 
 
@@ -131,8 +133,3 @@ def _users(trace: TracebackType | None) -> TracebackType | None:
     while trace and trace.tb_next and trace.tb_frame.f_code.co_filename.startswith(ours):
         trace = trace.tb_next
     return trace
-
-
-def _safe(text: str) -> str:
-    """`text` without what UTF-8 cannot carry, so that a strange error does not keep its own record out."""
-    return text.encode(errors="replace").decode()

@@ -23,6 +23,7 @@ from duebell_shared.errors import (
     NotDeployed,
     TaskExists,
 )
+from duebell_shared.quoting import quoted
 
 from .exits import Exit
 from .lines import Line, Reader, checked
@@ -65,7 +66,7 @@ class _Tally:
         if isinstance(error, InvalidInput):
             why = without_code(f"{error.field}: {error.reason}" if error.field else error.reason)
         elif isinstance(error, TaskExists):
-            why = f"the id {error.id!r} is taken: give --if-exists keep, or replace, for what is there"
+            why = f"the id {quoted(error.id)} is taken: give --if-exists keep, or replace, for what is there"
         else:
             why = in_options(error)
         self.failures.append((line, plain(" ".join(why.split("\n")))))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import typer
 
 from duebell_editor import DuebellError, Editor, Task
+from duebell_shared.quoting import quoted
 
 from ..bulk import BulkFailure, BulkReport, Verb, change_all, find_all, fitting
 from ..filtering import Filter
@@ -130,7 +131,7 @@ def _tell(how: How, found: int, report: BulkReport, *, is_all: bool) -> None:
     sys.stdout.flush()
     if not is_all:
         print("there are more than these: repeat it, or take more with --limit", file=sys.stderr)
-    tell_some([why if repr(id) in why else f"{plain(id)}: {why}" for id, why in failures])
+    tell_some([why if quoted(id) in why else f"{plain(id)}: {why}" for id, why in failures])
 
 
 def _count(number: int) -> str:

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from duebell_shared.errors import InvalidSchedule
+from duebell_shared.payload import MAX_LEVELS
 from duebell_shared.zones import zone_of
 
 from .saying import warn
@@ -72,7 +73,9 @@ def payload_from(text: str | None, file: str | None) -> Any:
     except UnicodeDecodeError as error:
         raise typer.BadParameter(f"the payload is not UTF-8: byte {error.start + 1} is wrong") from error
     except RecursionError as error:
-        raise typer.BadParameter("the payload is nested too deeply") from error
+        raise typer.BadParameter(
+            f"the payload is nested too deeply: {MAX_LEVELS} levels at most are allowed"
+        ) from error
     except ValueError as error:
         raise typer.BadParameter(f"the payload is not JSON: {error}") from error
 

@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo
 
 from duebell_editor import NewTask
 from duebell_shared.errors import InvalidTask
+from duebell_shared.payload import MAX_LEVELS
+from duebell_shared.quoting import quoted, shortened
 
 from ..many import task_from
 from .times import instant
@@ -71,7 +73,7 @@ class Reader:
             if task.id is None:
                 self.without_id += 1
             elif (first := self._lines.setdefault(hash(task.id), number)) != number:
-                return InvalidTask("id", f"{task.id!r} is the id of line {first} too")
+                return InvalidTask("id", f"{quoted(task.id)} is the id of line {first} too")
         except InvalidTask as error:
             return error
         return task
@@ -93,7 +95,7 @@ def _object(line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise InvalidTask("", f"is not UTF-8: byte {error.start + 1} is wrong") from None
     except RecursionError:
-        raise InvalidTask("", "is nested too deeply") from None
+        raise InvalidTask("", f"is nested too deeply: a payload has {MAX_LEVELS} levels at most") from None
     except ValueError as error:
         raise InvalidTask("", f"is not JSON: {error}") from None
     if not isinstance(given, dict):
@@ -109,7 +111,9 @@ def _task(given: dict[str, Any], zone: ZoneInfo | None, warn: Callable[[str], No
         fields["due"] = fields.pop("in")
     known = NewTask.__struct_fields__
     if unknown := [name for name in fields if name not in known]:
-        raise InvalidTask(unknown[0], f"is not a field of a task; those are {', '.join(known)}, and in")
+        raise InvalidTask(
+            shortened(unknown[0]), f"is not a field of a task; those are {', '.join(known)}, and in"
+        )
     if not isinstance(fields.get("action"), str):
         raise InvalidTask("action", "is missing, or is not text")
     return NewTask(**fields)
@@ -120,13 +124,15 @@ def _value(name: str, value: Any, zone: ZoneInfo | None, warn: Callable[[str], N
         return value
     if name in _DURATIONS:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InvalidTask(name, f"must be a number of seconds, not {value!r}")
+            raise InvalidTask(name, f"must be a number of seconds, not {quoted(value)}")
         try:
             return timedelta(seconds=value)
         except (OverflowError, ValueError):
-            raise InvalidTask(name, f"{value} seconds are too many") from None
+            raise InvalidTask(name, f"{shortened(value)} seconds are too many") from None
     if not isinstance(value, str):
-        raise InvalidTask(name, f"{value!r} is not an ISO-8601 date and time, such as 2026-12-31T09:00Z")
+        raise InvalidTask(
+            name, f"{quoted(value)} is not an ISO-8601 date and time, such as 2026-12-31T09:00Z"
+        )
     try:
         return instant(value, zone, lambda why: warn(f"{name}: {why}"))
     except ValueError as error:

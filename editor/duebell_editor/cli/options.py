@@ -72,7 +72,9 @@ MissedOption = Annotated[
 MaxRuns = Annotated[int | None, typer.Option("--max-runs", metavar="N", help="End after so many, 1 or more.")]
 Payload = Annotated[
     str | None,
-    typer.Option("--payload", metavar="JSON", help="The payload, up to 350 KB; - reads it from stdin."),
+    typer.Option(
+        "--payload", metavar="JSON", help="The payload, up to 350 KB and 100 levels; - reads it from stdin."
+    ),
 ]
 PayloadFile = Annotated[
     str | None,

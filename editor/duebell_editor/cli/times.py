@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from duebell_shared.instants import parse
+from duebell_shared.quoting import quoted, shortened
 from duebell_shared.wall_clock import instant_of
 
 __all__ = ["duration", "instant"]
@@ -26,16 +27,16 @@ _DURATION = re.compile(
 
 def duration(text: str) -> timedelta:
     """`90s`, `1h30m`, `2d 10h`, `1.5h`, `90min`, `1 hour`."""
-    match = _DURATION.fullmatch(text.strip())
+    match = _DURATION.fullmatch(" ".join(text.split()))  # long spaces would take it very long
     if match is None or not any(match.groups()):
         raise ValueError(
-            f"{text!r} is not a length of time: give weeks, days, hours, minutes, seconds, such as 90s, 45m, "
-            f"1h30m, 2d10h"
+            f"{quoted(text)} is not a length of time: give weeks, days, hours, minutes, seconds, such as "
+            f"90s, 45m, 1h30m, 2d10h"
         )
     try:
         return timedelta(**{unit: float(count) for unit, count in match.groupdict(default="0").items()})
     except (OverflowError, ValueError):
-        raise ValueError(f"{text:.40} is too far away") from None
+        raise ValueError(f"{shortened(text)} is too far away") from None
 
 
 def instant(text: str, zone: ZoneInfo | None, warn: Callable[[str], None]) -> datetime:

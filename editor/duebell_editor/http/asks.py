@@ -71,7 +71,9 @@ class NewTaskBody(Given):
     expires_after: GivenSeconds | None = Field(
         default=None, description="Not to be run when that many seconds late, a century at most"
     )
-    payload: Any = Field(default=None, description="Any JSON value, at most 350 KB; null is an empty object")
+    payload: Any = Field(
+        default=None, description="Any JSON value, at most 350 KB and 100 levels; null is an empty object"
+    )
     id: GivenName | None = Field(
         default=None,
         description="1 to 256 printable characters, but not `.` or `..`, which no address can name. One is "
@@ -190,4 +192,4 @@ class Watching(Given):
 
     after: GivenInstant | None = None
     before: GivenInstant | None = None
-    id: list[str] = Field(default=[], max_length=10, description="Tasks that are looked at in full")
+    id: list[KnownName] = Field(default=[], max_length=10, description="Tasks that are looked at in full")

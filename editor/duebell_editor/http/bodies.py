@@ -8,6 +8,9 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
+from duebell_shared.payload import MAX_LEVELS
+from duebell_shared.quoting import quoted
+
 __all__ = ["JsonRoute"]
 
 
@@ -34,7 +37,7 @@ class _JsonRequest(Request):
         except UnicodeDecodeError:
             why = "it is not UTF-8"
         except RecursionError:
-            why = "it is nested too deeply"
+            why = f"it is nested too deeply: a payload has {MAX_LEVELS} levels at most"
         except ValueError as error:
             why = str(error)
         raise HTTPException(400, f"the body is not JSON as it is taken here: {why}")
@@ -44,6 +47,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, value in pairs:
         if name in made:
-            raise ValueError(f"the name {name!r} is twice in one object")
+            raise ValueError(f"the name {quoted(name)} is twice in one object")
         made[name] = value
     return made

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from duebell_editor import Editor
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.given import fit_changed_by
+from duebell_shared.quoting import quoted
 
 from .problems import problem
 
@@ -30,7 +31,7 @@ def check_identity_header(name: str | None) -> None:
     if name is None:
         return
     if not _NAME.fullmatch(name):
-        raise InvalidSettings("identity_header", f"must be the name of a header, not {name!r}")
+        raise InvalidSettings("identity_header", f"must be the name of a header, not {quoted(name)}")
     if _SECRET.fullmatch(name):
         raise InvalidSettings(
             "identity_header", f"{name} holds a secret, and who changed a task is shown: name another header"

@@ -14,6 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from duebell_shared.errors import InvalidSettings
+from duebell_shared.quoting import quoted
 
 from .paths import is_open
 from .problems import problem
@@ -72,7 +73,7 @@ class Guard:
         headers = Headers(scope=scope)
         hosts = [host.lower() for host in headers.getlist("host")]
         if len(hosts) != 1 or not self._is_ours(hosts[0]):
-            return 403, f"this server does not answer to the name {', '.join(hosts) or '(none)'!r}"
+            return 403, f"this server does not answer to the name {quoted(', '.join(hosts) or '(none)')}"
         if _is_from_elsewhere(scope, headers, hosts[0]):
             return 403, "this request comes from another site"
         if not is_open(scope) and not self._has_token(headers):

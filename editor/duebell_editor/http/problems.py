@@ -22,6 +22,7 @@ from duebell_shared.errors import (
     TaskExists,
     TaskNotFound,
 )
+from duebell_shared.quoting import shortened
 
 from .head import ENDLESS
 from .headers import HEADERS
@@ -137,7 +138,7 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 def _field(one: Mapping[str, Any]) -> str:
     """`due` of ("body", "due"); the whole body when it is not JSON at all."""
-    inner = [str(part) for part in one["loc"][1:]]
+    inner = [shortened(part) for part in one["loc"][1:]]
     return ".".join(inner) if inner and one["type"] != "json_invalid" else str(one["loc"][0])
 
 
@@ -163,7 +164,7 @@ def _refused(request: Request, error: Exception) -> Response:
             return problem(404, "there is nothing here; /docs says what there is")
         case HTTPStatus.METHOD_NOT_ALLOWED:
             allowed = ", ".join(_methods(request))
-            why = f"{request.method} is none of what can be done here: {allowed}"
+            why = f"{shortened(request.method)} is none of what can be done here: {allowed}"
             return problem(405, why, headers={"Allow": allowed})
     return problem(error.status_code, str(error.detail), headers=error.headers)
 

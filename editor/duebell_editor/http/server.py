@@ -14,6 +14,7 @@ from fastapi import FastAPI
 
 from duebell_editor import Editor
 from duebell_shared.errors import DuebellError, InvalidSettings
+from duebell_shared.quoting import quoted
 
 from .app import create_app
 from .deadlines import Deadlines
@@ -109,7 +110,7 @@ def _address(host: str) -> _Address:
     try:
         return ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError:
-        raise InvalidSettings("host", f"must be an address of this machine, not {host!r}") from None
+        raise InvalidSettings("host", f"must be an address of this machine, not {quoted(host)}") from None
 
 
 def _check_address(address: _Address, token: str | None) -> None:

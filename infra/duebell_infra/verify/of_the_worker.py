@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from duebell_shared.arming import GRACE, LEAD, ArmingRecord
 from duebell_shared.function import Function
 from duebell_shared.instants import ceil_to_minute
+from duebell_shared.quoting import quoted
 from duebell_shared.reserved import VERIFY
 from duebell_shared.task import Status, Task
 
@@ -39,7 +40,7 @@ def call(scene: Scene) -> Found:
     if not function.start(()):
         if scene.answers.lacks():
             raise NotMade("what is due at once waits for the rule")
-        raise Wrong(f"the function {scene.function!r} cannot be called: {scene.answers}", _NOT_SET)
+        raise Wrong(f"the function {quoted(scene.function)} cannot be called: {scene.answers}", _NOT_SET)
     if not scene.is_set:
         return Found(f"{scene.answers}; but DUEBELL_FUNCTION is not set here", Result.SLOWER, _NOT_SET)
     return Found(str(scene.answers))

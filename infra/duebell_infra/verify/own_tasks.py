@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
 from duebell_shared.lanes import lane_of
+from duebell_shared.quoting import quoted
 from duebell_shared.reserved import VERIFY
 from duebell_shared.task import Status, Task
 
@@ -88,7 +89,7 @@ class OwnTasks:
             tasks.append(self.make(f"{name}-{number}", **{**fields, "queued": later}))
         for task in tasks:
             if not self._store.insert(task):
-                raise Wrong(f"the id {task.id!r} is new, and DynamoDB says that it is taken")
+                raise Wrong(f"the id {quoted(task.id)} is new, and DynamoDB says that it is taken")
         return tasks
 
     def enter(self, name: str, *, lanes: int) -> str:
@@ -97,7 +98,7 @@ class OwnTasks:
         lane = lane_of(entry.id, lanes)
         text = msgspec.json.encode(_Entry(lane=lane)).decode()
         if not self._store.insert(replace(entry, payload_json=text)):
-            raise Wrong(f"the id {entry.id!r} is new, and DynamoDB says that it is taken")
+            raise Wrong(f"the id {quoted(entry.id)} is new, and DynamoDB says that it is taken")
         self._keys[lane, entry.id] = None
         return entry.id
 

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from duebell_editor import IfExists, InvalidQuery, InvalidTask, TaskExists
 from duebell_editor.filtering import make_filter
 from duebell_editor.listing import search
+from duebell_shared.quoting import quoted
 
 from ..answers import ADDED, AWS, TAGGED, TASK, Responses, problems
 from ..asks import Filters, NewTaskBody, TaskChange
@@ -49,7 +50,7 @@ def add_task(
     """
     # Generated here, not by the library, so that the answer can name the task even if it could not be armed.
     if body.id in {".", ".."}:
-        raise InvalidTask("id", f"{body.id!r} cannot be named in an address: choose another")
+        raise InvalidTask("id", f"{quoted(body.id)} cannot be named in an address: choose another")
     if rev is not None and body.if_exists is not IfExists.REPLACE:
         raise InvalidQuery("If-Match", 'goes with "if_exists": "replace"')
     if body.due is None and body.schedule is None:

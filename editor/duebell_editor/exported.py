@@ -1,0 +1,161 @@
+"""A task as a line of an export: read, and checked as `add` checks what it is given."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, NoReturn
+
+import msgspec
+from msgspec.structs import replace
+
+from duebell_shared import payload as payloads
+from duebell_shared.errors import InvalidTask
+from duebell_shared.failure import bounded, bounded_attempts
+from duebell_shared.given import (
+    check_changed_by,
+    check_count,
+    check_due,
+    check_expiry,
+    check_name,
+    check_spread,
+)
+from duebell_shared.instants import in_utc
+from duebell_shared.item_size import check_size
+from duebell_shared.lanes import lane_of
+from duebell_shared.quoting import in_brief, shortened
+from duebell_shared.recurrence import MAX_ASIDE, Recurrence, bounded_occurrences
+from duebell_shared.schedule import MAX_EXPRESSION
+from duebell_shared.task import Status, Task
+
+__all__ = ["read_line"]
+
+#: The field of what is wrong with all of a line.
+_WHOLE = "line"
+
+#: Those that wait for nothing, with when they ended, and when they are deleted.
+_ENDED = frozenset({Status.CANCELLED, Status.DONE, Status.EXPIRED, Status.FAILED})
+
+
+def read_line(number: int, line: bytes | str, lanes: int) -> Task | None:
+    """The task of a line, as it is to begin its life here; None of an empty line.
+
+    One that was running is scheduled, with the attempt that was being made to come.
+    Raises InvalidTask, naming the line and the field.
+    """
+    try:
+        if not isinstance(line, bytes | str):
+            _refuse(_WHOLE, f"must be text or bytes, not {type(line).__name__}")
+        if not line.strip():
+            return None
+        task = _decoded(line)
+        _check_what(task)
+        _check_when(task)
+        if task.recurrence:
+            _check_recurrence(task.recurrence)
+        task = _begun(_with_bounded_past(task))
+        return check_size(replace(task, lane=lane_of(task.id, lanes), rev=1))
+    except InvalidTask as error:
+        why = error.reason if error.field == _WHOLE else str(error)
+        raise InvalidTask(f"line {number}", f"is no task that was exported: {why}") from None
+
+
+def _decoded(line: bytes | str) -> Task:
+    """The line as a task with all times in UTC. Raises InvalidTask for what has another form."""
+    try:
+        given = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+        if unknown := given.keys() - set(Task.__struct_fields__):
+            _refuse(shortened(min(unknown)), "is not a field of a task")
+        task = msgspec.json.decode(line, type=Task)
+    except RecursionError:
+        _refuse(_WHOLE, "is nested too deeply")
+    except ValueError as error:  # msgspec's own is of this kind
+        raise InvalidTask(_WHOLE, in_brief(error)) from None
+    return replace(task, **{field: _in_utc(field, getattr(task, field)) for field in Task.__struct_fields__})
+
+
+def _in_utc(field: str, value: Any) -> Any:
+    try:
+        return in_utc(value)
+    except OverflowError:
+        _refuse(field, "has a time beyond the ends of the calendar")
+
+
+def _check_what(task: Task) -> None:
+    """Raise InvalidTask for what no task could be told to do."""
+    check_name("id", task.id)
+    check_name("action", task.action)
+    payloads.check_text(task.payload_json)
+    if task.run is not None:
+        check_name("run", task.run)
+    if task.spread:
+        check_spread(task.spread)
+    check_changed_by(task.changed_by)
+    check_expiry(task.expires_after, recurs=task.recurrence is not None)
+    if task.occurrences and task.recurrence is None:
+        _refuse("occurrences", "goes with a recurrence, and there is none")
+
+
+def _check_when(task: Task) -> None:
+    """Raise InvalidTask for what no rule could ring for, and for what its status does not go with."""
+    for field, instant in _to_come(task):
+        _check_can_ring(field, instant)
+    waits = task.status in {Status.SCHEDULED, Status.RUNNING}
+    has_ended = task.status in _ENDED
+    for field, is_due in (("queued", waits), ("finished_at", has_ended), ("expires_at", has_ended)):
+        if is_due and getattr(task, field) is None:
+            _refuse(field, f"is missing: the task is {task.status}")
+        if not is_due and getattr(task, field) is not None:
+            _refuse(field, f"goes without: the task is {task.status}")
+
+
+def _to_come(task: Task) -> Iterator[tuple[str, datetime]]:
+    yield "due", task.due
+    if task.queued is not None:
+        yield "queued", task.queued
+    if task.recurrence is None:
+        return
+    if task.recurrence.next_due is not None:
+        yield "recurrence.next_due", task.recurrence.next_due
+    for index, seat in enumerate(task.recurrence.aside):
+        yield f"recurrence.aside[{index}].due", seat.due
+        yield f"recurrence.aside[{index}].queued", seat.queued
+
+
+def _check_can_ring(field: str, instant: datetime) -> None:
+    try:
+        check_due(instant, instant)
+    except InvalidTask as error:
+        _refuse(field, error.reason)
+
+
+def _check_recurrence(recurrence: Recurrence) -> None:
+    schedule = recurrence.schedule
+    if len(schedule.expression) > MAX_EXPRESSION:
+        _refuse(
+            "schedule", f"must be at most {MAX_EXPRESSION:,} characters, not {len(schedule.expression):,}"
+        )
+    schedule.check()
+    if recurrence.max_runs is not None:
+        check_count("max_runs", recurrence.max_runs)
+    if len(recurrence.aside) > MAX_ASIDE:
+        _refuse("recurrence.aside", f"must be {MAX_ASIDE} at most, not {len(recurrence.aside):,}")
+
+
+def _with_bounded_past(task: Task) -> Task:
+    """With no more of what has been than a task here keeps: another version may have kept more."""
+    return replace(
+        task,
+        failure=bounded(task.failure) if task.failure else None,
+        failures=bounded_attempts(task.failures),
+        occurrences=bounded_occurrences(task.occurrences),
+    )
+
+
+def _begun(task: Task) -> Task:
+    """One that was running is to be run: nobody here knows what came of the attempt, so it does not count."""
+    if task.status is not Status.RUNNING:
+        return task
+    return replace(task, status=Status.SCHEDULED, attempt=max(task.attempt - 1, 0), begun=None)
+
+
+def _refuse(field: str, reason: str) -> NoReturn:
+    raise InvalidTask(field, reason)

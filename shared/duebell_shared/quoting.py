@@ -1,0 +1,44 @@
+"""What was given, quoted in a message: a message stays short, whatever was given."""
+
+from collections.abc import Callable
+
+__all__ = ["MOST_QUOTED", "in_brief", "quoted", "shortened"]
+
+#: Characters of what was given that a message repeats.
+MOST_QUOTED = 80
+
+#: An error's text of this length repeats no more than that of what was given, for it has words of its own.
+_BRIEF = 100
+
+
+def quoted(given: object) -> str:
+    """`given` as Python writes it, cut after 80 characters: for messages."""
+    if isinstance(given, str):
+        return repr(given[:MOST_QUOTED]) + ("…" if len(given) > MOST_QUOTED else "")
+    return _cut(_written(repr, given))
+
+
+def shortened(given: object) -> str:
+    """`given` as text without quotes, cut after 80 characters: for messages."""
+    return _cut(_written(str, given))
+
+
+def in_brief(error: object) -> str:
+    """What another library's error says, without its middle where it is long: it may repeat what was given.
+
+    Its beginning says what is wrong, and its end often where in the document that is.
+    """
+    text = _written(str, error)
+    half = MOST_QUOTED // 2
+    return text if len(text) <= _BRIEF else f"{text[:half]} … {text[-half:]}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_QUOTED else f"{text[:MOST_QUOTED]}…"
+
+
+def _written(write: Callable[[object], str], given: object) -> str:
+    try:
+        return write(given)
+    except Exception:  # noqa: BLE001 (an integer of more digits than Python writes, or a user's odd type)
+        return f"<{type(given).__name__}>"

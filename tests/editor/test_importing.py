@@ -1,0 +1,277 @@
+"""A line of an import is checked as an add is: what could not have been added is refused, line and field."""
+
+import contextlib
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duebell_editor import InvalidTask, Status
+from duebell_shared.expression import expression_at
+from duebell_shared.failure import Failure
+from duebell_shared.item_size import MAX_ITEM, size_of
+from duebell_shared.items import item_of
+from duebell_shared.recurrence import MAX_OCCURRENCES
+from duebell_shared.task import Task
+from tests.editor.memory import Scheduler
+from tests.support import NOON
+
+HOUR = timedelta(hours=1)
+
+#: A task as it is exported, and one that recurs.
+LINE: dict[str, Any] = {
+    "id": "one", "lane": 0, "action": "act", "due": "2026-11-21T13:00:00Z", "payload_json": "{}",
+    "status": "scheduled", "queued": "2026-11-21T13:00:00Z", "created_at": "2026-11-21T12:00:00Z",
+}  # fmt: skip
+RECURRING = {**LINE, "recurrence": {"schedule": {"expression": "rate(2 hours)"}}}
+ENDED = {
+    **LINE, "status": "done", "queued": None, "attempt": 1, "finished_at": "2026-11-21T13:00:01Z",
+    "expires_at": "2026-12-21T13:00:01Z",
+}  # fmt: skip
+OCCURRENCE = {
+    "due": "2026-11-21T11:00:00Z", "started_at": None, "finished_at": "2026-11-21T11:00:01Z",
+    "lateness_ms": 1, "attempts": 1, "result": "done",
+}  # fmt: skip
+SEAT = {"due": "2026-11-21T11:00:00Z", "queued": "2026-11-21T11:00:00Z", "turn": "alone"}
+
+FAR = "0001-01-01T00:00:00+14:00"
+DEEP = "[" * 101 + "]" * 101
+
+
+def recurring(**changed: Any) -> dict[str, Any]:
+    return {**RECURRING, "recurrence": {**RECURRING["recurrence"], **changed}}
+
+
+def scheduled(**changed: Any) -> dict[str, Any]:
+    return recurring(schedule={"expression": "rate(2 hours)", **changed})
+
+
+#: What is said of each wrong line, after the number of the line.
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({**LINE, "id": ""}, "id: must be 1 to 256 characters"),
+    ({**LINE, "id": "a\nb"}, "id: 'a\\nb' has '\\n' in it"),
+    ({**LINE, "id": 7}, "Expected `str`, got `int` - at `$.id`"),
+    ({**LINE, "colour": "red"}, "colour: is not a field of a task"),
+    ({**LINE, "action": "x" * 257}, "action: must be 1 to 256 characters"),
+    ({**LINE, "action": "a\x00"}, "action: 'a\\x00' has"),
+    ({**LINE, "due": "2026-11-21T13:00:00"}, "with a timezone component - at `$.due`"),
+    ({**LINE, "queued": "2026-11-21T13:00:00"}, "with a timezone component - at `$.queued`"),
+    ({**LINE, "created_at": "2026-11-21T13:00:00"}, "with a timezone component - at `$.created_at`"),
+    ({**LINE, "due": FAR}, "due: has a time beyond the ends of the calendar"),
+    ({**LINE, "queued": FAR}, "queued: has a time beyond the ends of the calendar"),
+    ({**LINE, "created_at": FAR}, "created_at: has a time beyond the ends of the calendar"),
+    ({**LINE, "due": "2200-01-01T00:00:00Z"}, "due: 2200-01-01 00:00:00+00:00 is after 2199"),
+    ({**LINE, "queued": "2200-01-01T00:00:00Z"}, "queued: 2200-01-01 00:00:00+00:00 is after 2199"),
+    ({**LINE, "queued": None}, "queued: is missing: the task is scheduled"),
+    ({**LINE, "status": "running", "queued": None}, "queued: is missing: the task is running"),
+    ({**LINE, "status": "paused"}, "queued: goes without: the task is paused"),
+    ({**LINE, "expires_at": "2026-12-21T13:00:01Z"}, "expires_at: goes without: the task is scheduled"),
+    ({**LINE, "finished_at": "2026-11-21T12:00:01Z"}, "finished_at: goes without: the task is scheduled"),
+    ({**LINE, "status": "archived"}, "Invalid enum value 'archived' - at `$.status`"),
+    ({**ENDED, "queued": LINE["queued"]}, "queued: goes without: the task is done"),
+    ({**ENDED, "expires_at": None}, "expires_at: is missing: the task is done"),
+    ({**ENDED, "finished_at": None}, "finished_at: is missing: the task is done"),
+    ({**LINE, "attempt": -1}, "Expected `int` >= 0 - at `$.attempt`"),
+    ({**LINE, "attempt": 10**400}, "at `$.attempt`"),
+    ({**ENDED, "lateness_ms": 10**30}, "at `$.lateness_ms`"),
+    ({**ENDED, "run": "r" * 257}, "run: must be 1 to 256 characters"),
+    ({**LINE, "payload_json": "{oops"}, "payload: is not JSON: "),
+    ({**LINE, "payload_json": "NaN"}, "payload: payload is nan, which JSON cannot hold"),
+    ({**LINE, "payload_json": '["\\ud800"]'}, "payload: has no JSON form"),
+    ({**LINE, "payload_json": DEEP}, "payload: is nested more than 100 levels deep"),
+    ({**LINE, "payload_json": "[" * 100_000}, "payload: is nested more than 100 levels deep"),
+    ({**LINE, "payload_json": f'"{"x" * 358_399}"'}, "payload: is 358,401 bytes as JSON, at most 358,400"),
+    ({**LINE, "payload_json": " " * 358_400 + "1"}, "payload: is 358,401 bytes as JSON, at most 358,400"),
+    ({**LINE, "spread": "P2D"}, "spread: must be a millisecond or more, and at most 1 day"),
+    ({**LINE, "spread": "-PT1S"}, "spread: must be a millisecond or more"),
+    ({**LINE, "expires_after": "P40000D"}, "expires_after: must be a millisecond or more, and at most 36"),
+    ({**RECURRING, "expires_after": "PT1H"}, "expires_after: goes without a schedule"),
+    (scheduled(expression="every blue moon"), "schedule: 'every blue moon' is no schedule"),
+    (scheduled(expression="0," * 600 + "0 9 * * *"), "schedule: must be at most 1,024 characters"),
+    (scheduled(timezone="Mars"), "timezone: 'Mars' is no IANA time zone"),
+    (scheduled(start="2026-11-21T13:00:00"), "with a timezone component - at `$.recurrence.schedule.start`"),
+    (scheduled(end=FAR), "recurrence: has a time beyond the ends of the calendar"),
+    (recurring(max_runs=0), "max_runs: must be a whole number, 1 to 1,000,000,000, not 0"),
+    (recurring(max_runs=10**10), "max_runs: must be a whole number, 1 to 1,000,000,000, not 10000000000"),
+    (recurring(runs=-1), "at `$.recurrence.runs`"),
+    (recurring(next_due="2200-01-01T00:00:00Z"), "recurrence.next_due: 2200-01-01 00:00:00+00:00 is after"),
+    (recurring(aside=[SEAT] * 21), "recurrence.aside: must be 20 at most, not 21"),
+    (recurring(aside=[{**SEAT, "queued": "2200-01-01T00:00:00Z"}]), "recurrence.aside[0].queued: 2200-01-01"),
+    (recurring(missed="never"), "Invalid enum value 'never' - at `$.recurrence.missed`"),
+    ({**LINE, "occurrences": [OCCURRENCE]}, "occurrences: goes with a recurrence, and there is none"),
+    ({**RECURRING, "occurrences": [{**OCCURRENCE, "lateness_ms": 10**400}]}, "at `$.occurrences[0]."),
+    ({**LINE, "failures": [{"attempt": 1}]}, "at `$.failures[0]`"),
+    ({**LINE, "failure": {"type": 5}}, "at `$.failure.type`"),
+    ({**LINE, "action": ["y" * 10_000]}, "Expected `str`, got `array` - at `$.action`"),
+    ({**LINE, "status": "y" * 10_000}, "- at `$.status`"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wrong", "said"), WRONG, ids=range(len(WRONG)))
+def test_a_line_that_could_not_have_been_added_is_refused_by_line_and_field(
+    scheduler: Scheduler, wrong: dict[str, Any], said: str
+) -> None:
+    # Given a line that is right, and then one that is not
+    lines = [json.dumps({**LINE, "id": "before"}), json.dumps(wrong), json.dumps({**LINE, "id": "after"})]
+    # When they are imported
+    with pytest.raises(InvalidTask) as refused:
+        scheduler.editor.import_tasks(lines)
+    # Then it says where and why, shortly
+    assert refused.value.field == "line 2"
+    assert refused.value.reason.startswith("is no task that was exported: ")
+    assert said in refused.value.reason
+    assert len(str(refused.value)) < 400
+    # And those before it are stored and rung for
+    assert [task.id for task in scheduler.store.tasks.values()] == ["before"]
+    assert scheduler.events.expression == expression_at(NOON + HOUR)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [LINE, RECURRING, ENDED, {**LINE, "due": "2026-11-21T23:00:00+10:00"}, {**LINE, "status": "running"}],
+)
+def test_a_line_that_is_right_is_stored_as_it_was(scheduler: Scheduler, line: dict[str, Any]) -> None:
+    assert scheduler.editor.import_tasks([json.dumps(line).encode()]).written == 1
+    [task] = scheduler.store.tasks.values()
+    assert (task.due, task.queued) == (NOON + HOUR, None if task.status is Status.DONE else NOON + HOUR)
+    assert (scheduler.editor.status().next_due is None) == (task.status is Status.DONE)
+
+
+@pytest.mark.parametrize("lines", [5, "one line", b"one line", None])
+def test_what_is_no_lines_is_refused(scheduler: Scheduler, lines: Any) -> None:
+    with pytest.raises(InvalidTask, match="lines: must be lines, such as an open file"):
+        scheduler.editor.import_tasks(lines)
+
+
+@pytest.mark.parametrize("line", [5, None, ["{}"]])
+def test_a_line_that_is_no_text_is_refused(scheduler: Scheduler, line: Any) -> None:
+    with pytest.raises(InvalidTask, match="line 1: is no task that was exported: must be text or bytes"):
+        scheduler.editor.import_tasks([line])
+
+
+@pytest.mark.parametrize(("started", "left"), [(0, 0), (1, 0), (3, 2)])
+def test_the_attempt_that_was_running_is_given_back(scheduler: Scheduler, started: int, left: int) -> None:
+    scheduler.editor.import_tasks([json.dumps({**LINE, "status": "running", "attempt": started})])
+    task = scheduler.editor.get("one")
+    assert (task.status, task.attempt, task.queued) == (Status.SCHEDULED, left, NOON + HOUR)
+
+
+def test_of_a_longer_past_as_much_is_kept_as_a_task_keeps_here(scheduler: Scheduler) -> None:
+    # Given a task of a version that keeps more of what was
+    words = "\x00" * 10_000
+    attempt = {"due": OCCURRENCE["due"], "attempt": 1, "type": words, "message": words}
+    line = {
+        **RECURRING,
+        "payload_json": json.dumps("x" * 358_398),
+        "failure": {"type": words, "message": words, "traceback": words + "the end"},
+        "failures": [attempt] * 30,
+        "occurrences": [{**OCCURRENCE, "result": "failed", "failure": words}] * 50,
+    }
+    # When it is imported
+    scheduler.editor.import_tasks([json.dumps(line)])
+    # Then its item is none too large, and has the end of what is long
+    [task] = scheduler.store.tasks.values()
+    assert size_of(item_of(task)) < MAX_ITEM
+    assert (len(task.failures), len(task.occurrences)) == (10, MAX_OCCURRENCES)
+    assert task.failure
+    assert task.failure.traceback.endswith("the end")
+
+
+# Whatever the line.
+
+ANY = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from([10**30, 10**400, -(10**400), 1e308])
+    | st.floats(allow_nan=False)
+    | st.text(max_size=20)
+    | st.datetimes().map(lambda at: at.isoformat())
+    | st.datetimes().map(lambda at: f"{at.isoformat()}+14:00")
+    | st.sampled_from(
+        [
+            "running",
+            "paused",
+            "done",
+            "failed",
+            "P1D",
+            "-P999999999D",
+            "9999-12-31T23:59:59.9999Z",
+            FAR,
+            "rate(1 day)",
+            "[]",
+        ]
+    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+FAILURE = {"type": "E", "message": "m"}
+WHOLE = {
+    **ENDED, "status": "scheduled", "queued": LINE["queued"], "finished_at": None, "expires_at": None,
+    "started_at": LINE["due"], "run": "r", "lateness_ms": 1, "spread": "PT1H", "rev": 2,
+    "expires_after": None,
+    "failure": FAILURE, "failures": [{**FAILURE, "due": LINE["due"], "attempt": 1}],
+    "occurrences": [OCCURRENCE],
+    "recurrence": {
+        "schedule": {"expression": "rate(2 hours)", "timezone": "UTC", "start": LINE["due"], "end": None},
+        "missed": "once", "max_runs": 5, "runs": 1, "consecutive_failures": 0, "next_due": LINE["due"],
+        "turn": "alone", "missed_runs": 0, "aside": [SEAT],
+    },
+}  # fmt: skip
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Each place in the document."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place for key, one in inner for place in [(*path, key), *places(one, (*path, key))]]
+
+
+def altered(place: tuple[Any, ...], value: Any) -> Any:
+    document = json.loads(json.dumps(WHOLE))
+    at = document
+    for key in place[:-1]:
+        at = at[key]
+    at[place[-1]] = value
+    return document
+
+
+@settings(max_examples=1_500, deadline=None, derandomize=True)
+@given(st.sampled_from(places(WHOLE)), ANY)
+def test_whatever_stands_in_a_line_it_is_refused_or_can_be_run(place: tuple[Any, ...], value: Any) -> None:
+    scheduler = Scheduler.start()
+    with contextlib.suppress(InvalidTask):
+        scheduler.editor.import_tasks([json.dumps(altered(place, value))])
+    for task in scheduler.store.tasks.values():
+        can_be_lived_with(scheduler, task)
+
+
+def can_be_lived_with(scheduler: Scheduler, task: Task) -> None:
+    """It is rung for, listed and exported, and every outcome of it can be written."""
+    editor, now = scheduler.editor, scheduler.clock()
+    waits = task.status is Status.SCHEDULED
+    assert waits == (task.queued is not None)
+    assert (editor.status().rings_at is not None) == waits
+    assert editor.list(status=list(Status)).tasks == (task,)
+    assert Scheduler.start().editor.import_tasks(editor.export_tasks()).written == 1
+    if waits:
+        running = scheduler.become(task, Status.RUNNING).caught_up().left_running()
+        failure = Failure(type="E", message="\x00" * 9_999, traceback="\x00" * 9_999)
+        for ended in (
+            running.done(now=now, retention=HOUR),
+            running.failed(failure, now=now, retention=HOUR),
+            running.to_retry(now, failure, now=now),
+        ):
+            assert size_of(item_of(ended)) < MAX_ITEM
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(ANY | st.binary(max_size=60) | st.text('\ud800\x00{}[]":A', max_size=20))
+def test_whatever_a_line_is_it_is_refused(value: Any) -> None:
+    scheduler = Scheduler.start()
+    line = value if isinstance(value, str | bytes) else json.dumps(value)
+    with contextlib.suppress(InvalidTask):
+        assert scheduler.editor.import_tasks([line]).written == 0
+    assert scheduler.store.tasks == {}

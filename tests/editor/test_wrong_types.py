@@ -1,0 +1,178 @@
+"""Whatever the editor's methods are given, they refuse it with an error of duebell's own."""
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duebell_editor import DuebellError, Editor, InvalidInput, InvalidQuery, InvalidTask, Missed, Status
+from duebell_shared.quoting import MOST_QUOTED
+from tests.editor.memory import Scheduler
+
+HOUR = timedelta(hours=1)
+
+
+class Silent:
+    """A value that says nothing of itself."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+def itself() -> list[Any]:
+    """A list that holds itself."""
+    inner: list[Any] = []
+    inner.append(inner)
+    return inner
+
+
+#: Values of every kind, each of them right for few parameters or none.
+ODD: list[Any] = [
+    None, True, False, 0, 1, -1, 3, 10**400, -(10**400), 10**5000, 0.5, math.nan, math.inf, 1e308, 1j,
+    Decimal("NaN"), "", "x", "y" * 100_000, "\x00", "\ud800", "2026-12-31", "at(", "rate(5 minutes)", b"x",
+    b"\xff", bytearray(b"x"), [], [1], ["x"], [[]], [None], itself(), (), ("a", "b"), {}, {"a": 1}, {1: 2},
+    {"action": "act"}, set(), {"x"}, frozenset(), object(), Silent(), SimpleNamespace(), range(3), iter(()),
+    len, int, Editor, ..., date(2026, 12, 31), datetime(2026, 12, 31),  # noqa: DTZ001
+    datetime(2026, 12, 31, tzinfo=UTC), datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC),
+    timedelta(0), timedelta(1), timedelta.min, timedelta.max, Missed.ALL, Status.DONE, ValueError("x"),
+]  # fmt: skip
+
+#: Each method with what it needs.
+METHODS: dict[str, dict[str, Any]] = {
+    "add": {"action": "act", "due": HOUR},
+    "add_many": {"tasks": [{"action": "act", "due": HOUR}]},
+    "get": {"id": "one"},
+    "list": {},
+    "move": {"id": "one", "due": HOUR},
+    "update": {"id": "one", "payload": 1},
+    "cancel": {"id": "one"},
+    "pause": {"id": "one"},
+    "resume": {"id": "one"},
+    "run_now": {"id": "one"},
+    "retry": {"id": "one"},
+    "status": {},
+    "ensure_armed": {},
+    "import_tasks": {"lines": []},
+}
+
+
+def parameters(method: str) -> list[str]:
+    return [name for name in inspect.signature(getattr(Editor, method)).parameters if name != "self"]
+
+
+EVERY = [(method, name) for method in METHODS for name in parameters(method)]
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    """A scheduler with a task that runs once and one that recurs."""
+    scheduler = Scheduler.start()
+    scheduler.editor.add("act", due=HOUR, id="one")
+    scheduler.editor.add("act", schedule="rate(2 hours)", id="recurring")
+    return scheduler
+
+
+def refusals(call: Callable[[], object]) -> Iterator[DuebellError]:
+    """The error, if it is one of duebell's own; any other comes through."""
+    try:
+        call()
+    except DuebellError as error:
+        yield error
+
+
+def test_each_public_method_is_tried() -> None:
+    public = {name for name, _ in inspect.getmembers(Editor, callable) if not name.startswith("_")}
+    assert public == {*METHODS, "from_env", "export_tasks"}
+
+
+@pytest.mark.parametrize(("method", "parameter"), EVERY, ids=[".".join(one) for one in EVERY])
+def test_a_value_of_any_kind_is_taken_or_refused_by_name(
+    scheduler: Scheduler, method: str, parameter: str
+) -> None:
+    values = [value for value in ODD if parameter != "progress" or not callable(value)]
+    for value in values:
+        arguments = {**METHODS[method], parameter: value}
+        before = scheduler.snapshot()
+        for error in refusals(partial(getattr(scheduler.editor, method), **arguments)):
+            if isinstance(error, InvalidInput):
+                # Then nothing was written, and the message is short, whatever was given
+                assert scheduler.snapshot() == before
+                assert len(str(error)) < 600
+                assert "y" * (MOST_QUOTED + 1) not in str(error)
+
+
+KINDS = st.sampled_from(ODD)
+ADDED = dict.fromkeys(parameters("add"), KINDS)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.fixed_dictionaries({}, optional=ADDED), st.sampled_from(["one", "recurring"]))
+def test_several_odd_values_at_once_are_refused_too(arguments: dict[str, Any], id: str) -> None:
+    scheduler = Scheduler.start()
+    scheduler.editor.add("act", due=HOUR, id="one")
+    scheduler.editor.add("act", schedule="rate(2 hours)", id="recurring")
+    editor, due = scheduler.editor, {} if "schedule" in arguments else {"due": HOUR}
+    list(refusals(lambda: editor.add(**{"action": "act", **due, **arguments})))
+    list(refusals(lambda: editor.add_many([{"action": "act", **due, **arguments}])))
+    changes = {name: value for name, value in arguments.items() if name in parameters("update")}
+    list(refusals(lambda: editor.update(**{**changes, "id": id})))
+    # What there is then can be read and shown
+    assert editor.list(limit=1000).tasks
+    assert editor.status().lanes
+    assert Scheduler.start().editor.import_tasks(editor.export_tasks()).failures == ()
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"limit": "x"}, "limit: must be 1 to 1000, not 'x'"),
+    ({"limit": True}, "limit: must be 1 to 1000, not True"),
+    ({"limit": 10**400}, "limit: must be 1 to 1000, not 1000"),
+    ({"status": 3}, "status: must be text, or several in a list, not 3"),
+    ({"status": [3]}, "status: 3 is not a valid Status; it is one of scheduled, running"),
+    ({"prefix": None}, "prefix: must be text, not NoneType"),
+    ({"action": 7}, "action: must be text, not int"),
+    ({"cursor": 7}, "cursor: must be text, not int"),
+    ({"latest_first": "maybe"}, "latest_first: must be True or False, not 'maybe'"),
+    ({"after": "soon"}, "after: must be a datetime with a time zone, not 'soon'"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "said"), WRONG, ids=range(len(WRONG)))
+def test_a_listing_says_which_argument_is_of_the_wrong_kind(
+    scheduler: Scheduler, wrong: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidQuery) as refused:
+        scheduler.editor.list(**wrong)
+    assert str(refused.value).startswith(said)
+    assert len(str(refused.value)) < 200
+
+
+UNFIT: list[tuple[dict[str, Any], str]] = [
+    ({"spread": 10**400}, "spread: must be a timedelta, not int"),
+    ({"start": 0, "schedule": "rate(2 hours)"}, "start: must be a datetime with a time zone, not 0"),
+    ({"end": "", "schedule": "rate(2 hours)"}, "end: must be a datetime with a time zone, not ''"),
+    ({"schedule": 0}, "schedule: must be text, not int"),
+    ({"schedule": "at(" + " " * 2_000}, "schedule: must be at most 1,024 characters, not 2,003"),
+    (
+        {"schedule": "rate(2 hours)", "max_runs": 10**400},
+        "max_runs: must be a whole number, 1 to 1,000,000,000, not 1000000",
+    ),
+    ({"rev": "1", "if_exists": "replace"}, "rev: must be a whole number"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "said"), UNFIT, ids=range(len(UNFIT)))
+def test_an_add_says_which_argument_is_of_the_wrong_kind(wrong: dict[str, Any], said: str) -> None:
+    scheduler = Scheduler.start()
+    due: dict[str, Any] = {} if "schedule" in wrong else {"due": HOUR}
+    with pytest.raises(InvalidTask) as refused:
+        scheduler.editor.add("act", **due, **wrong)
+    assert str(refused.value).startswith(said)
+    assert scheduler.is_untouched()

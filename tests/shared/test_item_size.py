@@ -1,0 +1,140 @@
+"""What may be added fits into an item of DynamoDB, and so does whatever comes of it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from duebell_shared.errors import InvalidTask, TaskConflict
+from duebell_shared.failure import Failure
+from duebell_shared.item_size import MAX_ITEM, check_size, size_of
+from duebell_shared.items import item_of
+from duebell_shared.new_task import new_task
+from duebell_shared.payload import MAX_BYTES
+from duebell_shared.recurrence import MAX_ASIDE, MAX_OCCURRENCES, Missed, Recurrence
+from duebell_shared.schedule import MAX_EXPRESSION, make_schedule
+from duebell_shared.task import Status, Task
+
+NOW = datetime(2026, 12, 31, 1, 2, 3, 456_000, tzinfo=UTC)
+KEEP = timedelta(days=30)
+DAY = timedelta(days=1)
+
+#: Minutes, for as long as an expression may be.
+LONGEST = "cron(" + "0," * 503 + "0 9 ? * * *)"
+
+
+def largest(*, recurs: bool) -> Task:
+    """A task with the longest of everything that may be added."""
+    recurrence = None
+    if recurs:
+        schedule = make_schedule(
+            LONGEST, timezone="America/Argentina/ComodRivadavia", start=NOW, end=NOW + 36_000 * DAY, now=NOW
+        )
+        recurrence = Recurrence(
+            schedule=schedule, next_due=schedule.first(NOW), missed=Missed.SKIP, max_runs=10**9
+        )
+    task = new_task(
+        id="𝄞" * 256,
+        action="𝄞" * 256,
+        due=None if recurs else NOW,
+        payload="x" * (MAX_BYTES - 2),
+        now=NOW,
+        recurrence=recurrence,
+        spread=DAY - timedelta(milliseconds=1),
+        expires_after=None if recurs else 36_524 * DAY + timedelta(milliseconds=1),
+    )
+    return check_size(task)
+
+
+def started(task: Task, at: datetime) -> Task:
+    """The task as a run claims it."""
+    return replace(
+        task,
+        status=Status.RUNNING,
+        attempt=task.attempt + 1,
+        rev=task.rev + 10**9,
+        started_at=at,
+        run="r" * 36,
+        lateness_ms=10**12,
+    )
+
+
+def fits(task: Task) -> Task:
+    assert size_of(item_of(task)) <= MAX_ITEM
+    return task
+
+
+NASTY = st.text(st.sampled_from('\x00\x1f"\\𝄞ü\ud800x\n'), min_size=1, max_size=50)
+FAILURES = st.builds(
+    lambda kind, words, trace: Failure(type=kind * 50, message=words * 100, traceback=trace * 200),
+    NASTY,
+    NASTY,
+    NASTY,
+)
+WORST = Failure(type="\x00" * 10_000, message="\x00" * 10_000, traceback="\x00" * 10_000)
+
+
+def test_the_longest_expression_is_as_long_as_it_may_be() -> None:
+    assert MAX_EXPRESSION - 3 <= len(LONGEST) <= MAX_EXPRESSION
+
+
+@pytest.mark.parametrize("recurs", [False, True])
+def test_outcomes_can_always_be_written_however_often_it_fails(recurs: bool) -> None:
+    # Given the largest task there may be, whose every attempt fails with what takes the most room
+    task, at, most = largest(recurs=recurs), NOW, 0
+    # When it is tried again and again, each occurrence a few times, some put aside for long
+    for number in range(100):
+        at += timedelta(hours=30)
+        running = fits(started(task, at).caught_up().left_running())
+        if running.can_wait and (not recurs or number % 2):
+            task = running.to_retry(at + (300 + number) * DAY if recurs else at, WORST, now=at)
+        elif recurs:
+            task = running.failed(WORST, now=at, retention=KEEP)
+        # Then each outcome can be written
+        most = max(most, len(fits(task).failures))
+    fits(started(task, at).failed(WORST, now=at, retention=KEEP))
+    assert most == 10
+    if recurs:
+        assert task.recurrence
+        assert (len(task.occurrences), len(task.recurrence.aside)) == (MAX_OCCURRENCES, MAX_ASIDE)
+        # And another payload of the largest size is taken still
+        check_size(task.updated(payload="y" * (MAX_BYTES - 2)))
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(FAILURES, min_size=1, max_size=25), st.booleans())
+def test_outcomes_can_be_written_whatever_it_fails_with(failures: list[Failure], recurs: bool) -> None:
+    task, at = largest(recurs=recurs), NOW
+    for failure in failures:
+        at += timedelta(hours=30)
+        task = fits(started(task, at).to_retry(at, failure, now=at))
+    fits(started(task, at).failed(failures[-1], now=at, retention=KEEP))
+
+
+def test_what_leaves_no_room_for_outcomes_is_refused() -> None:
+    # Given a task whose item is smaller than DynamoDB's limit, but not by what runs may write
+    task = replace(largest(recurs=False), payload_json="x" * 366_000)
+    assert size_of(item_of(task)) < MAX_ITEM
+    with pytest.raises(InvalidTask, match="payload: makes the task larger than an item of DynamoDB may be"):
+        check_size(task)
+    # And so is one whose past takes more than a task here keeps: another version may have written it
+    past = Failure(type="E", message="x" * 60_000)
+    with pytest.raises(InvalidTask, match="payload: makes the task larger"):
+        check_size(replace(largest(recurs=False), failure=past))
+    check_size(replace(largest(recurs=False), payload_json="{}", failure=past))
+
+
+def test_no_more_occurrences_are_moved_than_may_wait() -> None:
+    schedule = make_schedule("rate(1 day)", now=NOW)
+    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOW))
+    task = new_task(id="one", action="act", due=None, payload=None, now=NOW, recurrence=recurrence)
+    # Given a task whose occurrences are moved far away, one after the other
+    for _ in range(MAX_ASIDE):
+        task = task.moved(NOW + 1_000 * DAY, now=NOW)
+    # When one more is, then that is refused: each is kept on the task
+    with pytest.raises(TaskConflict, match="cannot move an occurrence of 'one': too many of its occurrences"):
+        task.moved(NOW + 1_000 * DAY, now=NOW)
+    assert task.recurrence
+    assert len(task.recurrence.aside) == MAX_ASIDE

@@ -1,0 +1,72 @@
+"""Messages quote a little of what was given, whatever that is, and all of them in one place."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from duebell_shared.quoting import in_brief, quoted, shortened
+
+PACKAGES = ("shared", "editor", "worker", "infra")
+ROOT = Path(__file__).parents[2]
+
+#: Modules that quote names from settings or from the user's code, which no caller gives.
+OWN_NAMES = {
+    "shared/duebell_shared/refusals.py",
+    "shared/duebell_shared/rule.py",
+    "worker/duebell_worker/action.py",
+    "worker/duebell_worker/loading.py",
+    "worker/duebell_worker/worker.py",
+}
+
+
+class Mute:
+    """A value of which Python can write nothing."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("soon", "'soon'"),
+        ("a\nb\x00\ud800", "'a\\nb\\x00\\ud800'"),
+        ("x" * 80, f"'{'x' * 80}'"),
+        ("x" * 81, f"'{'x' * 80}'…"),
+        (7, "7"),
+        (10**400, f"1{'0' * 79}…"),
+        (["x" * 500], f"['{'x' * 78}…"),
+        (Mute(), "<Mute>"),
+        (None, "None"),
+    ],
+)
+def test_a_quotation_has_80_characters_at_most(given: Any, said: str) -> None:
+    assert quoted(given) == said
+
+
+def test_a_number_that_python_does_not_write_is_named_by_its_type() -> None:
+    assert quoted(10**5000) == "<int>"
+
+
+def test_text_without_quotes_is_cut_too() -> None:
+    assert shortened("x" * 80) == "x" * 80
+    assert shortened("x" * 81) == "x" * 80 + "…"
+    assert shortened(Mute()) == "<Mute>"
+
+
+def test_a_long_error_keeps_its_beginning_and_its_end() -> None:
+    said = in_brief(ValueError(f"Invalid enum value '{'x' * 10_000}' - at `$.status`"))
+    assert said.startswith("Invalid enum value 'xxx")
+    assert said.endswith("x' - at `$.status`")
+    assert said.count("x") < 80
+    assert in_brief("short") == "short"
+
+
+def test_no_message_quotes_by_itself() -> None:
+    # Given every module, when it is searched for what quotes without a limit
+    files = {path for name in PACKAGES for path in (ROOT / name).rglob("*.py")}
+    found = {str(path.relative_to(ROOT)) for path in files if re.search(r"![rsa]\}", path.read_text())}
+    # Then only those do that quote what no caller gives
+    assert found <= OWN_NAMES, found - OWN_NAMES

@@ -114,8 +114,6 @@ class Network:
         fault = self._draw(process, sent.service)
         now = self._aws.world.now.isoformat(timespec="milliseconds")
         self._aws.trace.append(f"{now} {process.name}: {sent.operation} {_subject(sent)} {fault}")
-        if self._aws.outage.hits(sent.service, self._aws.world.now):
-            return self._out(process, sent)
         process.sleep(random.uniform(0.001, 0.01) if fault != "slow" else random.uniform(0.5, 4.0))
         if fault == "crash" and random.random() < 0.5:
             process.crash()
@@ -131,14 +129,6 @@ class Network:
             process.pause(random.uniform(1, 400))
         process.sleep(random.uniform(0.001, 0.01))
         return answer
-
-    def _out(self, process: Process, sent: Try) -> Answer:
-        """A service that is out fails every try, or lets it wait in vain."""
-        if self._random.random() < 0.5:
-            process.sleep(sent.read_timeout)
-            raise ReadTimeoutError(endpoint_url=f"https://{sent.service}.simulated")
-        status, code = self._random.choice(_FAILURES[sent.service])
-        return _refusal(Refused(code, status=status))
 
     def _take(self, sent: Try) -> Answer:
         """What the service makes of it, and answers."""

@@ -33,8 +33,10 @@ resource "aws_dynamodb_table" "queue" {
   point_in_time_recovery {
     enabled = true
   }
+  # Without a key of yours the table is encrypted with one that DynamoDB owns. Enabled without a key would be the
+  # account's managed one, whose requests KMS charges for.
   server_side_encryption {
-    enabled     = true
+    enabled     = var.kms_key_arn != ""
     kms_key_arn = var.kms_key_arn == "" ? null : var.kms_key_arn
   }
 

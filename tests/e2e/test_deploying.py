@@ -92,8 +92,8 @@ def test_a_failure_gives_the_reasons_and_a_way_out(
 
 
 def test_settings_reach_a_table_that_no_stack_has(deployer: Deployer) -> None:
-    # Given a table whose stack is gone, as after a first deployment that failed: AWS retains it at the rollback,
-    # which the emulator does not
+    # Given a table whose stack is gone, as after a first deployment that failed: AWS retains it at the
+    # rollback, which the emulator does not
     deployer.deploy(DeletionProtection="no")
     deployer.destroy(Queue.KEEP)
     assert deployer.table["DeletionProtectionEnabled"] is False

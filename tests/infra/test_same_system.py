@@ -31,6 +31,10 @@ UNTAGGABLE = {
     "aws_lambda_function_recursion_config",
     "aws_lambda_invocation",
     "aws_lambda_permission",
+    "aws_s3_bucket_lifecycle_configuration",
+    "aws_s3_bucket_policy",
+    "aws_s3_bucket_public_access_block",
+    "aws_s3_bucket_server_side_encryption_configuration",
 }
 
 

@@ -24,6 +24,7 @@ class Killer(Enum):
     TABLE = ("-m", "pytest", "tests/shared/test_table.py")
     INSERTING = ("-m", "pytest", "tests/shared/test_inserting_many.py")
     UPDATING = ("-m", "pytest", "tests/shared/test_updating_many.py")
+    READING = ("-m", "pytest", "tests/shared/test_reading_many.py")
     LEASE = ("-m", "pytest", "tests/worker", "-k", "lease or giving_back")
     ADDED_TO = ("-m", "pytest", "tests/worker/test_giving_back.py", "-k", "something_was_added")
     GIVING_BACK = ("-m", "pytest", "tests/worker", "-k", "while_the_heads_are_read")

@@ -36,6 +36,7 @@ class Killer(Enum):
     HANDLER = ("-m", "pytest", "tests/worker", "-k", "handler or entry")
     SCENARIO = ("-m", "pytest", "tests/test_seed_scenario.py", "tests/test_call_counts.py")
     COSTS = ("-m", "pytest", "tests/test_call_counts.py")
+    METRICS = ("-m", "pytest", "tests/worker/test_metrics.py")
     MEANWHILE = ("-m", "pytest", "tests/poison/test_meanwhile.py")
     SHAPES = ("-m", "pytest", "tests/shapes", "-k", "due_later or no_time or without_a_zone or years")
 

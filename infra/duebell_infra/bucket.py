@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3.type_defs import TagTypeDef
 
 __all__ = ["PREFIX", "REPLACED", "create", "settle"]
 
@@ -18,7 +19,7 @@ __all__ = ["PREFIX", "REPLACED", "create", "settle"]
 PREFIX = "bundles/"
 
 #: The tag of a bundle that its stack has no use for any more.
-REPLACED = {"Key": "duebell", "Value": "replaced"}
+REPLACED: "TagTypeDef" = {"Key": "duebell", "Value": "replaced"}
 
 #: Days after its upload that a replaced bundle is kept.
 _KEPT_DAYS = 30

@@ -43,8 +43,8 @@ class BatchRead:
         left: Any = list(keys)
         waits = pauses()
         while left:
-            asked = {self._table: {"Keys": left, "ConsistentRead": True}}
-            answer = self._client.batch_get_item(RequestItems=asked)
+            asked: Any = {self._table: {"Keys": left, "ConsistentRead": True}}
+            answer: Any = self._client.batch_get_item(RequestItems=asked)
             unread = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
             if len(unread) < len(left):
                 waits = pauses()

@@ -106,7 +106,7 @@ class DynamoTable:
         except DuebellError as error:
             return [error] * len(changes)
         return [
-            no_room or is_made or _or_error(partial(self.save, old, new))
+            (is_made or _or_error(partial(self.save, old, new))) if no_room is None else no_room
             for (old, new), is_made, no_room in zip(changes, written.made, written.no_room, strict=True)
         ]
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
-from moto.kms import kms_backends
+from moto.kms.models import kms_backends
 
 from duebell_infra.errors import DeployFailed
 from duebell_infra.table_settings import own_key, settle
@@ -25,7 +25,8 @@ def dynamodb(session: boto3.Session) -> "DynamoDBClient":
 @pytest.fixture
 def key(session: boto3.Session) -> str:
     """A key of the customer's."""
-    return session.client("kms").create_key()["KeyMetadata"]["Arn"]
+    arn: str = session.client("kms").create_key()["KeyMetadata"]["Arn"]
+    return arn
 
 
 def test_a_table_gets_what_the_template_gives_one(
@@ -83,8 +84,8 @@ def encrypted(session: boto3.Session, key: str | None) -> str:
     """The name of a protected table that is encrypted with this key, or with AWS's managed one."""
     encryption = {"Enabled": True, **({"KMSMasterKeyId": key} if key else {})}
 
-    def encrypt(params: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return {**params, "SSESpecification": encryption}
+    def encrypt(params: dict[str, Any], **_: Any) -> None:
+        params["SSESpecification"] = encryption
 
     session.events.register("provide-client-params.dynamodb.CreateTable", encrypt)
     create_table(session, "encrypted")

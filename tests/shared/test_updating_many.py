@@ -105,7 +105,11 @@ def test_what_was_made_is_not_forgotten_when_nobody_answers_the_next_try(
     store: DynamoTable, fail: Fail, aws: Hooks, write: Write
 ) -> None:
     fail("two", "ThrottlingError")
-    aws.after("dynamodb." + BATCH, lambda **_: answer_nothing(store))
+
+    def be_gone(**_: object) -> None:
+        answer_nothing(store)
+
+    aws.after(f"dynamodb.{BATCH}", be_gone)
     one, two, three = write(store)
     assert isinstance(two, AwsUnavailable)
     assert all(each and not isinstance(each, DuebellError) for each in (one, three))

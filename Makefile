@@ -4,19 +4,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# What all of this is made with: exact versions, and the hashes of their files. `make lock` writes it.
+LOCK := requirements-dev.txt
 # Test processes: more than most machines have processors, because the end-to-end tests mostly wait.
 WORKERS ?= 4
 
-.PHONY: help demo test soak mutants bench check audit reference format clean
+.PHONY: help demo test soak mutants bench check audit lock reference format clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "duebell needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: --requirement $(LOCK)
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 demo: $(READY) ## Run the example on the embedded stack, no AWS account needed (ARGS=--once: end when the task has run)
@@ -41,10 +43,17 @@ check: $(READY) ## Lint, formatting, types and the links of the docs
 	$(BIN)/cfn-lint infra/template.yaml
 	$(BIN)/python docs/check_links.py
 
-audit: $(READY) ## Look through the templates with checkov, which is installed beside (some 300 MB)
+audit: $(READY) ## Look for known faults: in the templates with checkov (some 300 MB, installed beside), in the lock with pip-audit
 	@test -x $(VENV)/audit/bin/checkov || ($(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet checkov)
 	$(VENV)/audit/bin/checkov --compact --quiet --skip-download --framework cloudformation --file infra/template.yaml
 	$(VENV)/audit/bin/checkov --compact --quiet --skip-download --framework terraform --directory infra/terraform
+	@test -x $(VENV)/pip-audit/bin/pip-audit || ($(PYTHON) -m venv $(VENV)/pip-audit && $(VENV)/pip-audit/bin/pip install --quiet pip-audit)
+	$(BIN)/python -m tests.audit $(VENV)/pip-audit/bin/pip-audit $(LOCK)
+
+lock: ## Write the lock anew for what pyproject.toml asks for (ARGS=--upgrade: with the newest versions of everything)
+	@test -x $(VENV)/lock/bin/uv || ($(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install --quiet uv)
+	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --custom-compile-command 'make lock' --extra dev --output-file $(LOCK) $(ARGS) pyproject.toml
 
 reference: $(READY) ## Write docs/reference.md from the docstrings
 	$(BIN)/python docs/make_reference.py

@@ -1,15 +1,20 @@
-"""The libraries that go into the bundle: from package wheels for Lambda, or as installed on this machine."""
+"""The libraries that go into the bundle: from package wheels for Lambda, or as installed on this machine.
+
+Nothing is built from source: that would run anybody's code here, and make a library for this machine.
+"""
 
 import re
 import subprocess
 import sys
-from collections.abc import Collection, Sequence
+import tempfile
+from collections.abc import Collection
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
 from .archive import Files
 from .errors import BundleFailed
-from .requirements import pip_arguments
+from .requirements import Requirement, Requirements, distribution_name, requirements_of
 from .target import Place, Target
 
 __all__ = ["IN_RUNTIME", "core_requirements", "install"]
@@ -35,17 +40,28 @@ def install(
 ) -> Files:
     """The core's libraries, and those of the user's requirements file or project, for this target.
 
-    What is not taken from this machine's installation is put into `folder`. Raises BundleFailed.
+    Where the user's requirements have hashes, what has another is refused. What is not taken from this
+    machine's installation is put into `folder`. Raises BundleFailed.
     """
-    wanted = pip_arguments(requirements)
+    users = requirements_of(requirements)
+    core = [_pinned(line) for line in core_requirements(leave_out=leave_out)]
+    if target.place is Place.LAMBDA and not users.are_hashed:
+        both = replace(users, wanted=(*core, *users.wanted))
+        return _installed_files(_pip(folder, target, both), leave_out)
+    within = replace(users, constraints=(*users.constraints, *core))
+    theirs = _pip(folder / "theirs", target, within) if users.wanted else folder
+    files = _installed_files(theirs, leave_out) if users.wanted else {}
     if target.place is Place.LAMBDA:
-        _pip(folder, _lambda_options(target), [*core_requirements(leave_out=leave_out), *wanted], target)
-        return _installed_files(folder, leave_out)
-    files = dict(_files_here(_closure("duebell", leave_out)))
-    if wanted:
-        _pip(folder, [], wanted, target)
-        files.update(_installed_files(folder, leave_out))
-    return files
+        # By itself, for the core has no hashes; but with what the user's requirements brought of it.
+        brought = {distribution_name(found.name): found.version for found in _distributions(theirs)}
+        pins = tuple(_pinned(f"{name}=={version}") for name, version in brought.items())
+        ours = _pip(folder / "ours", target, Requirements(wanted=tuple(core), constraints=pins))
+        return {**_installed_files(ours, {*leave_out, *brought}), **files}
+    return {**_files_here(_closure("duebell", leave_out)), **files}
+
+
+def _pinned(line: str) -> Requirement:
+    return Requirement(name=line.partition("==")[0], line=line, hashes=(), where="duebell itself")
 
 
 def _required_by(distribution: str) -> set[str]:
@@ -60,7 +76,7 @@ def _required_by(distribution: str) -> set[str]:
 
 def _name(requirement: str) -> str:
     match = _NAME.match(requirement)
-    return re.sub(r"[-_.]+", "-", match.group() if match else requirement).lower()
+    return distribution_name(match.group() if match else requirement)
 
 
 def _closure(distribution: str, leave_out: Collection[str]) -> set[str]:
@@ -97,32 +113,65 @@ def _files_here(names: Collection[str]) -> Files:
 def _lambda_options(target: Target) -> list[str]:
     platforms = [option for tag in target.wheel_platforms for option in ("--platform", tag)]
     version = ["--implementation", "cp", "--python-version", target.python]
-    return [*platforms, *version, "--only-binary=:all:"]
+    return [*platforms, *version]
 
 
-def _pip(folder: Path, options: Sequence[str], wanted: Sequence[str], target: Target) -> None:
-    fixed = ["--quiet", "--no-input", "--no-compile", "--disable-pip-version-check", "--target", str(folder)]
-    command = [sys.executable, "-m", "pip", "install", *fixed, *options, *wanted]
-    outcome = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if outcome.returncode == 0:
-        return
-    if "No module named pip" in outcome.stderr:
-        raise BundleFailed(
+def _pip(folder: Path, target: Target, requirements: Requirements) -> Path:
+    """Have pip put these, and what they require, into the folder; the folder. Raises BundleFailed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    options = _lambda_options(target) if target.place is Place.LAMBDA else []
+    fixed = ["--quiet", "--no-input", "--no-compile", "--disable-pip-version-check", "--only-binary=:all:"]
+    hashes = ["--require-hashes"] if requirements.are_hashed else []
+    with tempfile.TemporaryDirectory(prefix="duebell-requirements-") as notes:
+        wanted, constraints = Path(notes, "requirements.txt"), Path(notes, "constraints.txt")
+        wanted.write_text("\n".join(map(str, requirements.wanted)), encoding="utf-8")
+        constraints.write_text("\n".join(map(str, requirements.constraints)), encoding="utf-8")
+        files = ["--requirement", str(wanted), "--constraint", str(constraints)]
+        command = [sys.executable, "-m", "pip", "install", "--target", str(folder), *fixed, *options, *hashes]
+        outcome = subprocess.run([*command, *files], capture_output=True, text=True, check=False)  # noqa: S603
+    if outcome.returncode:
+        raise BundleFailed(_why(outcome.stderr, target, requirements))
+    for found in _distributions(folder):
+        if found.read_text("direct_url.json"):  # https://peps.python.org/pep-0610/
+            raise BundleFailed(
+                f"{found.name} is required from a URL by another library: require another version of that"
+            )
+    return folder
+
+
+def _why(said: str, target: Target, requirements: Requirements) -> str:
+    """Why pip failed, and what to do."""
+    if "No module named pip" in said:
+        return (
             f"pip is missing beside {sys.executable}: install it (python -m ensurepip, or uv pip install pip)"
         )
-    errors = [
-        line.removeprefix("ERROR: ") for line in outcome.stderr.splitlines() if line.startswith("ERROR")
-    ]
-    raise BundleFailed(
-        f"pip found no fitting wheels for {target}: {errors[-1] if errors else outcome.stderr.strip()}"
+    errors = "\n".join(line for line in said.splitlines() if "ResolutionImpossible" not in line)
+    told = " ".join(errors[max(errors.find("ERROR"), 0) :].replace("ERROR: ", "").split())
+    told = re.sub(r" \(from -r \S+ \(line \d+\)\)", "", told)
+    if "hashes" in told.lower():
+        return f"the hashes that are required for {target} are not those of what there is: {told}"
+    named = [one for one in requirements.wanted if re.search(rf"\b{re.escape(one.name)}\b", told)]
+    where = f" ({named[-1].where})" if named else ""
+    if "conflicting dependencies" in told:
+        core = ", ".join(core_requirements())
+        return (
+            f"pip found nothing that fits together: {told}{where} In the bundle are {core}, as installed here"
+        )
+    return (
+        f"pip found no fitting wheels for {target}: {told}{where}; nothing is built from source: take a "
+        f"version with such a wheel, or build one and name its folder in PIP_FIND_LINKS"
     )
+
+
+def _distributions(folder: Path) -> list[metadata.Distribution]:
+    return list(metadata.distributions(path=[str(folder)]))
 
 
 def _installed_files(folder: Path, leave_out: Collection[str]) -> Files:
     """What pip put into the folder, but for the distributions to leave out."""
     dropped = {
         file.as_posix()
-        for found in metadata.distributions(path=[str(folder)])
+        for found in _distributions(folder)
         if _name(found.name) in leave_out
         for file in found.files or []
     }

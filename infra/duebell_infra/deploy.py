@@ -20,10 +20,18 @@ from .errors import DeployFailed
 from .naming import check_scheduler_name
 from .queue_table import is_there
 from .stack import Outcome, Stack
+from .table_settings import own_key, settle
 from .target import Architecture, Place, Target
 from .template import parameter_names, template_text, unknown_types, without_types
 
 __all__ = ["Deployment", "deploy"]
+
+#: https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activating-tags.html
+_ACTIVATE_THE_TAG = (
+    "budget: it counts nothing before the tag duebell is activated, once for each organisation: in the payer "
+    "account, Billing and Cost Management, Cost allocation tags. A new tag is listed there within a day, and "
+    "counts within another"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,13 +87,13 @@ def deploy(
     target = _target(deployment, before)
     bundle = build(deployment.actions, target, requirements=deployment.requirements, folder=deployment.folder)
     say(f"bundle: {bundle}")
-    artifacts = Artifacts(session, account=account, bucket=deployment.bucket)
-    code = {"CodeBucket": artifacts.bucket, "CodeKey": artifacts.upload(bundle), "Worker": bundle.actions}
+    artifacts = Artifacts(session, account=account, bucket=deployment.bucket, progress=progress)
+    key = artifacts.upload(bundle, stack=name)
+    code = {"CodeBucket": artifacts.bucket, "CodeKey": key, "Worker": bundle.actions}
 
     python = {"Runtime": target.runtime, "Architecture": target.architecture.value}
     parameters = {**before, **deployment.parameters, **python, **code, "Name": name}
-    if not before:
-        parameters["ExistingTable"] = "yes" if is_there(session, name) else "no"
+    parameters |= _found_table(session, name, before, deployment.parameters)
     settings = _settings(name, parameters)
     backend = Backend.connect(settings, session)
     editor = Editor(backend=backend)
@@ -100,8 +108,45 @@ def deploy(
         raise
     backend.armer.change(lambda record: record.ringing_ahead(settings.head_start))
     editor.ensure_armed()
+    if _code_of(before) != _code_of(parameters):
+        artifacts.retire(before)
+    if parameters.get("ExistingTable") == "yes":
+        _settle_table(session, name, parameters, say)
+    if float(parameters.get("MonthlyBudget", "0")):
+        say(_ACTIVATE_THE_TAG)
     say(f"stack {name}: {outcome}")
     return settings
+
+
+def _found_table(
+    session: boto3.Session, name: str, before: Mapping[str, str], asked: Mapping[str, str]
+) -> dict[str, str]:
+    """The parameters that tell of a table that is there without being in the stack; it keeps its key."""
+    if before.get("ExistingTable") == "no":
+        return {}
+    if not is_there(session, name):
+        return {"ExistingTable": "no"}
+    if before or "KmsKeyArn" in asked:
+        return {"ExistingTable": "yes"}
+    return {"ExistingTable": "yes", "KmsKeyArn": own_key(session, name)}
+
+
+def _settle_table(
+    session: boto3.Session, name: str, parameters: Mapping[str, str], say: Callable[[str], None]
+) -> None:
+    """Keep the settings of a table that was taken up: it is in no stack."""
+    changed = settle(
+        session,
+        name,
+        is_protected=parameters.get("DeletionProtection", "yes") == "yes",
+        key=parameters.get("KmsKeyArn", ""),
+    )
+    if changed:
+        say(f"table {name}, taken up as it was: {', '.join(changed)}")
+
+
+def _code_of(parameters: Mapping[str, str]) -> tuple[str | None, str | None]:
+    return parameters.get("CodeBucket"), parameters.get("CodeKey")
 
 
 def _apply(

@@ -6,6 +6,7 @@ from enum import StrEnum
 import boto3
 
 from . import queue_table
+from .artifacts import Artifacts
 from .aws import aws_calls
 from .stack import Stack
 
@@ -32,8 +33,11 @@ def destroy(
     A queue that is kept is taken up again by the next deployment of the same name.
     """
     with aws_calls("AWS cannot be used"):
+        account = session.client("sts").get_caller_identity()["Account"]
         stack = Stack(session.client("cloudformation"), name, progress=progress)
+    parameters = stack.parameters()
     say(f"stack {name}: {'deleted' if stack.delete() else 'there is none'}")
+    Artifacts(session, account=account).retire(parameters)
     if queue is Queue.DELETE:
         say(f"table {name}: {'deleted' if queue_table.delete(session, name) else 'there is none'}")
     elif queue_table.is_there(session, name):

@@ -9,7 +9,7 @@ output "rule_name" {
 }
 
 output "function_name" {
-  description = "The worker"
+  description = "The worker, and DUEBELL_FUNCTION for the editors"
   value       = aws_lambda_function.worker.function_name
 }
 

@@ -49,6 +49,12 @@ data "aws_iam_policy_document" "editor" {
       sid       = "Key"
       actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
       resources = [statement.value]
+      # Only as DynamoDB asks for the table's items: not for anything else that the key protects.
+      condition {
+        test     = "StringLike"
+        variable = "kms:ViaService"
+        values   = ["dynamodb.${data.aws_region.here.name}.*"]
+      }
     }
   }
 }
@@ -70,6 +76,20 @@ data "aws_iam_policy_document" "worker" {
     sid       = "FailedRuns"
     actions   = ["sqs:SendMessage"]
     resources = [aws_sqs_queue.failed_runs.arn]
+  }
+  # Lambda reads the environment, and puts failed runs into their queue, in the role's name.
+  dynamic "statement" {
+    for_each = var.kms_key_arn == "" ? [] : [var.kms_key_arn]
+    content {
+      sid       = "WorkerKey"
+      actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
+      resources = [statement.value]
+      condition {
+        test     = "StringLike"
+        variable = "kms:ViaService"
+        values   = ["lambda.${data.aws_region.here.name}.*", "sqs.${data.aws_region.here.name}.*"]
+      }
+    }
   }
   dynamic "statement" {
     for_each = var.tracing ? ["*"] : []

@@ -92,7 +92,7 @@ variable "deletion_protection" {
 }
 
 variable "kms_key_arn" {
-  description = "A KMS key of yours for the table, the queues and the log. Without it AWS's own keys are used."
+  description = "A KMS key of yours for the table, the queues, the log and the environment. Without it AWS's own keys are used."
   type        = string
   default     = ""
 }
@@ -116,7 +116,7 @@ variable "tracing" {
 }
 
 variable "metrics" {
-  description = "Whether the worker writes metrics. Each action has five; CloudWatch charges for each metric."
+  description = "Whether the worker writes metrics. Each of its actions has five, and all that it does not know together; CloudWatch charges for each metric."
   type        = bool
   default     = true
 }
@@ -150,7 +150,7 @@ variable "backstop_minutes" {
 }
 
 variable "monthly_budget" {
-  description = "US dollars a month that what is tagged duebell=<name> may cost before a mail is sent. 0 is off."
+  description = "US dollars a month that what is tagged duebell=<name> may cost before a mail is sent. 0 is off. It counts nothing before the tag duebell is activated as a cost allocation tag."
   type        = number
   default     = 0
 }

@@ -9,7 +9,9 @@ resource "aws_lambda_function" "worker" {
   handler          = "duebell_worker.entry.handler"
   runtime          = var.runtime
   architectures    = [var.architecture]
-  filename         = var.bundle
+  filename         = local.by_s3 ? null : var.bundle
+  s3_bucket        = local.by_s3 ? aws_s3_object.bundle[0].bucket : null
+  s3_key           = local.by_s3 ? aws_s3_object.bundle[0].key : null
   source_code_hash = filebase64sha256(var.bundle)
   role             = aws_iam_role.worker.arn
   memory_size      = var.memory_size

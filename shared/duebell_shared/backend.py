@@ -147,7 +147,7 @@ class Backend:
         function = Function(name, lambda: session.client("lambda", config=_LAMBDA)) if name else None
         return cls.over(
             settings,
-            DynamoTable(settings.table, dynamodb),
+            DynamoTable(settings.table, dynamodb, sleep=sleep),
             Rule(settings.rule, events, clock=clock, sleep=sleep),
             clock=clock,
             sleep=sleep,

@@ -10,6 +10,7 @@ that may be such a case, the stored item is compared.
 """
 
 import logging
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -20,6 +21,7 @@ import msgspec
 from pynamodb.expressions.condition import Condition
 
 from .arming import ArmingRecord
+from .batch_read import BatchRead
 from .batching import INSERT, UPDATE, BatchWrite, Written
 from .errors import AwsRefused, DuebellError, UnreadableTask
 from .instants import NEVER, floor, render, to_utc
@@ -44,12 +46,15 @@ _PAGE = 200
 class DynamoTable:
     """The queue in the DynamoDB table of this name. The client brings time-outs, retries and credentials."""
 
-    def __init__(self, name: str, client: "DynamoDBClient") -> None:
+    def __init__(
+        self, name: str, client: "DynamoDBClient", *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         self.name = name
         self._client = client
         self._tasks, self._arming = items_of(name, client)
-        self._insert_batch = BatchWrite(name, client, INSERT)
-        self._update_batch = BatchWrite(name, client, UPDATE)
+        self._insert_batch = BatchWrite(name, client, INSERT, sleep=sleep)
+        self._update_batch = BatchWrite(name, client, UPDATE, sleep=sleep)
+        self._get_batch = BatchRead(name, client, sleep=sleep)
 
     def read_record(self) -> ArmingRecord | None:
         with self._aws():
@@ -85,9 +90,10 @@ class DynamoTable:
             return [error] * len(tasks)
         if inserted is None:
             return [self._insert_alone(task) for task in tasks]
-        left = [task for task, is_made in zip(tasks, inserted.made, strict=True) if not is_made]
+        came = list(zip(tasks, inserted.made, inserted.no_room, strict=True))
+        left = [task for task, is_made, no_room in came if not (is_made or no_room)]
         became = iter(self._insert_left(left, is_sure=inserted.is_sure))
-        return [is_made or next(became) for is_made in inserted.made]
+        return [no_room or is_made or next(became) for _, is_made, no_room in came]
 
     def save(self, old: Task, new: Task) -> bool:
         with self._aws():
@@ -100,8 +106,8 @@ class DynamoTable:
         except DuebellError as error:
             return [error] * len(changes)
         return [
-            is_made or _or_error(partial(self.save, old, new))
-            for (old, new), is_made in zip(changes, written.made, strict=True)
+            (is_made or _or_error(partial(self.save, old, new))) if no_room is None else no_room
+            for (old, new), is_made, no_room in zip(changes, written.made, written.no_room, strict=True)
         ]
 
     def get(self, lane: int, id: str) -> Task | None:
@@ -113,9 +119,10 @@ class DynamoTable:
 
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
         try:
-            with self._aws(), reading("(one of many)"):
-                items = self._tasks.batch_get([(str(key.lane), key.id) for key in keys], consistent_read=True)
-                return {item.id: item.to_task() for item in items}
+            with self._aws():
+                asked = {(key.lane, key.id): _key(key.lane, key.id) for key in keys}
+                tasks = [task_of(item) for item in self._get_batch(list(asked.values()))]
+            return {task.id: task for task in tasks}
         except (UnreadableTask, AwsRefused):  # one is odd, or one at a time is all that a policy allows
             found = (self._get_if_readable(key) for key in keys)
             return {task.id: task for task in found if task}
@@ -140,12 +147,15 @@ class DynamoTable:
             return [error] * len(keys)
         claim = partial(self.claim, run=run, now=now, status=status)
         return [
-            _or_error(
+            no_room
+            or _or_error(
                 partial(task_of, item)
                 if is_made and item
                 else partial(claim, key, may_be_made=is_made or not written.is_sure)
             )
-            for key, is_made, item in zip(keys, *written[:2], strict=True)
+            for key, is_made, item, no_room in zip(
+                keys, written.made, written.items, written.no_room, strict=True
+            )
         ]
 
     def queued(
@@ -185,21 +195,20 @@ class DynamoTable:
         return try_write(lambda: self._client.update_item(TableName=self.name, **update.call()))
 
     def _update_many(self, updates: Sequence[ItemUpdate]) -> Written:
-        """What one call makes of them. Whatever it does not make is to be tried alone.
+        """What one batch makes of them. Whatever it does not make, and had room for, is to be tried alone.
 
         Raises AwsUnavailable, NotDeployed: then it is no use to try.
         """
-        nothing = [False] * len(updates)
         items = {(update.key["lane"]["S"], update.key["id"]["S"]) for update in updates}
         is_for_one = any(update.unless for update in updates)
         if len(updates) == 1 or len(items) < len(updates) or is_for_one:
-            return Written(nothing, nothing, is_sure=True)
+            return Written.nothing(len(updates), is_sure=True)
         try:
             with self._aws():
-                return self._update_batch(updates) or Written(nothing, nothing, is_sure=True)
+                return self._update_batch(updates) or Written.nothing(len(updates), is_sure=True)
         except AwsRefused as error:
             _LOG.info("many writes at once were refused, so each is made alone: %s", error)
-            return Written(nothing, nothing, is_sure=False)
+            return Written.nothing(len(updates), is_sure=False)
 
     def _all(self, lane: int, which: Condition, *, now: datetime) -> Iterator[Task]:
         """The tasks of a lane that are so, expired history left out: the whole lane is read."""

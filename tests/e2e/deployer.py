@@ -3,13 +3,18 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from duebell_editor import Editor
+from duebell_infra.bucket import REPLACED
 from duebell_infra.deploy import Deployment, deploy
 from duebell_infra.destroy import Queue, destroy
 from duebell_infra.local import EmbeddedStack
 from duebell_infra.target import Place
 from tests.e2e.support import ACTIONS, HERE, wait_for
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation.type_defs import StackTypeDef
 
 __all__ = ["LATER", "Deployer"]
 
@@ -67,7 +72,33 @@ class Deployer:
         return dict(self.session.client("lambda").get_function_configuration(FunctionName=self.name))
 
     @property
+    def table(self) -> dict[str, object]:
+        return dict(self.session.client("dynamodb").describe_table(TableName=self.name)["Table"])
+
+    @property
+    def expires(self) -> bool:
+        """Whether finished tasks are deleted in time."""
+        found = self.session.client("dynamodb").describe_time_to_live(TableName=self.name)
+        return found["TimeToLiveDescription"].get("AttributeName") == "expires_at"
+
+    @property
     def status(self) -> str:
-        return self.session.client("cloudformation").describe_stacks(StackName=self.name)["Stacks"][0][
-            "StackStatus"
-        ]
+        return self._stack["StackStatus"]
+
+    def parameter(self, name: str) -> str:
+        """What the stack was deployed with."""
+        given = {one["ParameterKey"]: one["ParameterValue"] for one in self._stack["Parameters"]}
+        return given[name]
+
+    def bundles(self) -> dict[str, bool]:
+        """The keys of the stack's bundles, and whether each is marked as replaced."""
+        s3, [bucket] = self.session.client("s3"), self.session.client("s3").list_buckets()["Buckets"]
+        there = s3.list_objects_v2(Bucket=bucket["Name"], Prefix=f"bundles/{self.name}/")["Contents"]
+        return {
+            one["Key"]: REPLACED in s3.get_object_tagging(Bucket=bucket["Name"], Key=one["Key"])["TagSet"]
+            for one in there
+        }
+
+    @property
+    def _stack(self) -> "StackTypeDef":
+        return self.session.client("cloudformation").describe_stacks(StackName=self.name)["Stacks"][0]

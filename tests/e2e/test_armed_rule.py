@@ -67,7 +67,7 @@ def test_a_failed_update_leaves_the_rule_armed(deployer: Deployer, monkeypatch: 
     editor = deployer.deploy()
     editor.add("succeed", due=LATER)
     with monkeypatch.context() as patch:
-        patch.setattr(Artifacts, "upload", lambda *_: "bundles/missing.zip")
+        patch.setattr(Artifacts, "upload", lambda *_, **__: "bundles/missing.zip")
         with pytest.raises(DeployFailed, match="UPDATE_ROLLBACK_COMPLETE"):
             deployer.deploy()
 

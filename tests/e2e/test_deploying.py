@@ -1,6 +1,7 @@
 """Deploying and destroying, through the real template and bundle, against the embedded stack."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -90,6 +91,47 @@ def test_a_failure_gives_the_reasons_and_a_way_out(
     assert any("deleting it first" in line for line in deployer.said)
 
 
+def test_settings_reach_a_table_that_no_stack_has(deployer: Deployer) -> None:
+    # Given a table whose stack is gone, as after a first deployment that failed: AWS retains it at the
+    # rollback, which the emulator does not
+    deployer.deploy(DeletionProtection="no")
+    deployer.destroy(Queue.KEEP)
+    assert deployer.table["DeletionProtectionEnabled"] is False
+    # Then the next has the settings that it was given, or the template's defaults
+    deployer.deploy()
+    assert deployer.table["DeletionProtectionEnabled"] is True
+    assert deployer.expires
+    # And so have later ones
+    deployer.deploy(DeletionProtection="no")
+    assert deployer.table["DeletionProtectionEnabled"] is False
+    deployer.deploy()
+    assert deployer.table["DeletionProtectionEnabled"] is False
+    assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
+
+
+def test_the_bundle_that_was_replaced_is_marked_and_the_one_in_use_is_not(
+    deployer: Deployer, tmp_path: Path
+) -> None:
+    for version in ("first", "second"):
+        (tmp_path / "jobs.py").write_text(f"worker = None  # {version}")
+        deployer.deploy(folder=tmp_path, actions="jobs:worker")
+    marked = deployer.bundles()
+    assert sorted(marked.values()) == [False, True]
+    [in_use] = [key for key, is_replaced in marked.items() if not is_replaced]
+    assert in_use == deployer.parameter("CodeKey")
+
+    deployer.destroy(Queue.KEEP)
+
+    assert set(deployer.bundles().values()) == {True}
+
+
+def test_with_a_budget_it_is_said_that_its_tag_must_be_activated(deployer: Deployer) -> None:
+    deployer.deploy()
+    assert not any("budget:" in line for line in deployer.said)
+    deployer.deploy(MonthlyBudget="10", BudgetMail="someone@example.com")
+    assert any("before the tag duebell is activated" in line for line in deployer.said)
+
+
 @pytest.mark.parametrize(
     ("parameters", "why"),
     [
@@ -170,6 +212,9 @@ def test_a_restored_queue_goes_on_under_its_own_name(deployer: Deployer, stack: 
     assert editor.get("restored").due == LATER
     assert restored.rule == expression_at(LATER)
     assert editor.status().healthy
+    # And what a restored table lacks is made up for
+    assert restored.table["DeletionProtectionEnabled"] is True
+    assert restored.expires
     restored.destroy(Queue.DELETE)
 
 

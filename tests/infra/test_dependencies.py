@@ -3,7 +3,10 @@
 pip gets the wheels from a folder: no test here reaches a registry.
 """
 
+import hashlib
+import io
 import sys
+import tarfile
 import zipfile
 from importlib import metadata
 from pathlib import Path
@@ -145,3 +148,111 @@ def test_this_machine_gets_what_is_installed_on_it(tmp_path: Path) -> None:
     assert not [
         name for name in files if "__pycache__" in name or name.startswith(("boto3", "botocore", ".."))
     ]
+
+
+# Hashes, and what is never done.
+
+
+def sha(folder: Path, name: str) -> str:
+    [wheel] = folder.glob(f"{name}-*.whl")
+    return f"--hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}"
+
+
+@pytest.fixture
+def hashed(wheels: Path, tmp_path: Path) -> Path:
+    """A requirements file with hashes for two libraries, one of which requires the other."""
+    write_wheel(wheels, "sums", "1.0", "py3-none-any", needs="numbers")
+    write_wheel(wheels, "numbers", "2.0", "py3-none-any")
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text(f"sums==1.0 \\\n  {sha(wheels, 'sums')}\nnumbers==2.0 {sha(wheels, 'numbers')}\n")
+    return requirements
+
+
+PLACES = pytest.mark.parametrize("target", [ARM, Target.this_machine()], ids=["Lambda", "here"])
+
+
+@PLACES
+def test_what_has_its_hash_goes_in_beside_the_core(hashed: Path, tmp_path: Path, target: Target) -> None:
+    files = install(tmp_path / "installed", target, requirements=hashed)
+
+    assert {"sums/__init__.py", "numbers/__init__.py", "msgspec/__init__.py"} <= set(files)
+
+
+@PLACES
+def test_what_has_another_is_refused(hashed: Path, wheels: Path, tmp_path: Path, target: Target) -> None:
+    write_wheel(wheels, "numbers", "2.0", "py3-none-any", needs="msgspec")  # somebody changed it
+
+    with pytest.raises(BundleFailed, match=r"hashes that are required .* numbers==2\.0 .*Expected sha256"):
+        install(tmp_path / "installed", target, requirements=hashed)
+
+
+@PLACES
+def test_what_nobody_gave_a_hash_for_is_refused(
+    hashed: Path, wheels: Path, tmp_path: Path, target: Target
+) -> None:
+    hashed.write_text(f"--require-hashes\nsums==1.0 {sha(wheels, 'sums')}\n")
+
+    with pytest.raises(BundleFailed, match=r"hashes .*numbers"):
+        install(tmp_path / "installed", target, requirements=hashed)
+
+
+def test_the_core_is_checked_too_where_its_hashes_are_given(
+    hashed: Path, wheels: Path, tmp_path: Path
+) -> None:
+    version = metadata.version("msgspec")
+    with hashed.open("a") as file:
+        file.write(f"msgspec=={version} --hash=sha256:{'0' * 64}\n")
+
+    with pytest.raises(BundleFailed, match=r"hashes .*msgspec"):
+        install(tmp_path / "installed", ARM, requirements=hashed)
+
+
+def test_a_lock_with_another_version_of_the_core_is_refused_and_told_which(
+    hashed: Path, wheels: Path, tmp_path: Path
+) -> None:
+    write_wheel(wheels, "msgspec", "0.1", "py3-none-any")
+    digest = hashlib.sha256((wheels / "msgspec-0.1-py3-none-any.whl").read_bytes()).hexdigest()
+    with hashed.open("a") as file:
+        file.write(f"msgspec==0.1 --hash=sha256:{digest}\n")
+
+    with pytest.raises(BundleFailed) as refused:
+        install(tmp_path / "installed", ARM, requirements=hashed)
+    assert f"msgspec=={metadata.version('msgspec')}" in str(refused.value)
+    assert f"{hashed}, line 4" in str(refused.value)
+
+
+@PLACES
+def test_nothing_is_built_from_source(wheels: Path, tmp_path: Path, target: Target) -> None:
+    # Given a library without a wheel, whose building would leave a trace
+    trace = tmp_path / "built"
+    setup = (
+        f"import pathlib; pathlib.Path({str(trace)!r}).touch()\n"
+        f"from setuptools import setup; setup(name='sums', version='1.0')"
+    )
+    with tarfile.open(wheels / "sums-1.0.tar.gz", "w:gz") as archive:
+        for name, text in {
+            "setup.py": setup,
+            "PKG-INFO": "Metadata-Version: 2.1\nName: sums\nVersion: 1.0\n",
+        }.items():
+            entry = tarfile.TarInfo(f"sums-1.0/{name}")
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("\nsums\n")
+    # Then it is refused, with its line and the way out
+    with pytest.raises(BundleFailed, match=r"no fitting wheels .*sums.*line 2.*nothing is built from source"):
+        install(tmp_path / "installed", target, requirements=requirements)
+    assert not trace.exists()
+
+
+def test_what_a_library_requires_from_a_url_is_refused(wheels: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    write_wheel(elsewhere, "numbers", "2.0", "py3-none-any")
+    url = (elsewhere / "numbers-2.0-py3-none-any.whl").as_uri()
+    write_wheel(wheels, "sums", "1.0", "py3-none-any", needs=f"numbers @ {url}")
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text("sums\n")
+
+    with pytest.raises(BundleFailed, match="numbers is required from a URL"):
+        install(tmp_path / "installed", ARM, requirements=requirements)

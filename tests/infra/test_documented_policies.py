@@ -14,16 +14,20 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused
 from duebell_shared.settings import Settings
 from tests.infra.policies import Guarded
-from tests.support import Clock
+from tests.support import REGION, Clock
 
 HOUR = timedelta(hours=1)
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 
 
+def blocks() -> list[str]:
+    """The page's JSON."""
+    return re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
 def limited(number: int, clock: Clock) -> Editor:
     """An editor that may do what the page's policy of this number says."""
-    blocks = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    document: dict[str, Any] = json.loads(blocks[number])
+    document: dict[str, Any] = json.loads(blocks()[number])
     session = Guarded(document["Statement"]).session
     return Editor(backend=Backend.connect(Settings(), session, clock=clock, sleep=clock.sleep))
 
@@ -48,6 +52,18 @@ def test_a_service_that_only_adds(editor: Editor, clock: Clock) -> None:
     assert adder.get("b").id == "b"
     assert editor.status().healthy
     is_refused(adder.list, lambda: adder.cancel("a"), lambda: adder.move("a", due=2 * HOUR))
+
+
+def test_the_statement_for_a_key_is_the_templates(template: Any) -> None:
+    documented = json.loads(blocks()[2])
+    [theirs] = [
+        given["Fn::If"][1]
+        for given in template["Resources"]["EditorPolicy"]["Properties"]["PolicyDocument"]["Statement"]
+        if "Fn::If" in given
+    ]
+    via = theirs["Condition"]["StringLike"]["kms:ViaService"]["Fn::Sub"].replace("${AWS::Region}", REGION)
+    assert documented["Condition"] == {"StringLike": {"kms:ViaService": via}}
+    assert (documented["Effect"], documented["Action"]) == (theirs["Effect"], theirs["Action"])
 
 
 def test_someone_who_only_looks(editor: Editor, clock: Clock) -> None:

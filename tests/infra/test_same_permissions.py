@@ -38,6 +38,47 @@ def test_the_permissions_are_for_the_same(template: Any, module: Any) -> None:
     assert theirs == {statement["Sid"]: [statement["Resource"]] for statement in statements_of(role)}
 
 
+def test_a_key_is_for_what_asks_for_it_on_their_behalf_only(template: Any, module: Any) -> None:
+    # Given what each is allowed with a key, in CloudFormation
+    editor = _conditions(properties(template, "EditorPolicy")["PolicyDocument"])
+    worker = _conditions(properties(template, "Role")["Policies"][0]["PolicyDocument"])
+    # Then an editor may use it as DynamoDB asks for the table's items, and no otherwise
+    assert editor == {"Key": {"dynamodb.${AWS::Region}.*"}}
+    assert worker == editor | {"WorkerKey": {"lambda.${AWS::Region}.*", "sqs.${AWS::Region}.*"}}
+    # And the same in Terraform, whose worker has what its editor has
+    documents = module["data"]["aws_iam_policy_document"]
+    theirs = {name: _their_conditions(documents[name]) for name in ("editor", "worker")}
+    assert theirs["editor"] == editor
+    assert theirs["editor"] | theirs["worker"] == worker
+
+
+def _conditions(document: Any) -> dict[str, set[str]]:
+    """What each conditional statement is for: always by `kms:ViaService`."""
+    found = {}
+    for given in document["Statement"]:
+        statement = given["Fn::If"][1] if "Fn::If" in given else given
+        if any(action.startswith("kms:") for action in statement["Action"]):
+            values = statement["Condition"]["StringLike"]["kms:ViaService"]
+            found[statement["Sid"]] = {
+                one["Fn::Sub"] for one in (values if isinstance(values, list) else [values])
+            }
+    return found
+
+
+def _their_conditions(document: Any) -> dict[str, set[str]]:
+    found = {}
+    for dynamic in document.get("dynamic", []):
+        [statement] = dynamic["statement"]["content"]
+        if statement["actions"][0].startswith("kms:"):
+            [condition] = statement["condition"]
+            assert (condition["test"], condition["variable"]) == ("StringLike", "kms:ViaService")
+            found[statement["sid"]] = {
+                value.replace("${data.aws_region.here.name}", "${AWS::Region}")
+                for value in condition["values"]
+            }
+    return found
+
+
 def _allowed(document: Any) -> dict[str, set[str]]:
     statements = list(document["statement"])
     for dynamic in document.get("dynamic", []):

@@ -80,6 +80,11 @@ def test_what_is_not_known_somewhere_can_be_left_out(template: Any) -> None:
     assert unknown_types("another error") == set()
 
 
+def test_another_mail_for_the_budget_is_another_budget(template: Any) -> None:
+    # Subscribers are create-only: the new budget is made before the old one is gone, so neither may be named.
+    assert "BudgetName" not in template["Resources"]["Budget"]["Properties"]["Budget"]
+
+
 def test_only_the_rule_may_wake_the_worker(template: Any) -> None:
     permission = template["Resources"]["Permission"]["Properties"]
     assert permission["Principal"] == "events.amazonaws.com"

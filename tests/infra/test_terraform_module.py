@@ -17,6 +17,61 @@ def example(tmp_path: Path) -> Terraform:
     return Terraform(tmp_path / "terraform" / "example", {})
 
 
+PLAN = """
+mock_provider "aws" {{
+  mock_data "aws_iam_policy_document" {{
+    defaults = {{ json = "{{}}" }}
+  }}
+}}
+variables {{
+  bundle = "bundle.zip"
+}}
+run "planned" {{
+  command = plan
+  assert {{
+    condition     = aws_lambda_function.worker.filename == {filename}
+    error_message = "filename"
+  }}
+  assert {{
+    condition     = length(aws_s3_object.bundle) == {objects}
+    error_message = "objects in S3"
+  }}
+  assert {{
+    condition     = length(aws_s3_bucket_policy.bundles) == {objects}
+    error_message = "policies of a bucket"
+  }}
+  assert {{
+    condition     = aws_lambda_function.worker.s3_key == {key}
+    error_message = "key"
+  }}
+  assert {{
+    condition     = output.function_name == "duebell"
+    error_message = "the name that editors need"
+  }}
+}}
+"""
+IN_S3 = {"filename": "null", "objects": 1, "key": '"bundles/${filesha256("bundle.zip")}.zip"'}
+DIRECTLY = {"filename": '"bundle.zip"', "objects": 0, "key": "null"}
+
+
+@pytest.mark.parametrize(("megabytes", "uploaded"), [(49, DIRECTLY), (51, IN_S3)], ids=["directly", "by S3"])
+def test_a_bundle_that_lambda_does_not_take_directly_goes_by_s3(
+    tmp_path: Path, megabytes: int, uploaded: dict[str, object]
+) -> None:
+    folder = Path(shutil.copytree(MODULE, tmp_path / "module"))
+    with (folder / "bundle.zip").open("wb") as bundle:
+        bundle.truncate(megabytes * 1_000_000)
+    (folder / "planned.tftest.hcl").write_text(PLAN.format(**uploaded))
+
+    assert "1 passed, 0 failed" in Terraform(folder, {}).run("test", "-no-color")
+
+
+def test_the_example_names_all_that_editors_need() -> None:
+    example = (MODULE / "example" / "main.tf").read_text()
+    for name in ("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION"):
+        assert name in example
+
+
 def test_the_example_is_valid_and_formatted(example: Terraform) -> None:
     assert "The configuration is valid" in example.run("validate", "-no-color")
     assert example.run("fmt", "-check", "-recursive", str(MODULE)) == ""

@@ -3,6 +3,7 @@
 from .mutant import Mutant
 from .of_a_run import OF_A_RUN
 from .of_arming import OF_ARMING
+from .of_deploying import OF_DEPLOYING
 from .of_direct_calls import OF_DIRECT_CALLS
 from .of_precision import OF_PRECISION
 from .of_sharing import OF_SHARING
@@ -31,4 +32,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_TIME,
     *OF_THE_HTTP_EDITOR,
     *OF_THE_LIMITS,
+    *OF_DEPLOYING,
 )

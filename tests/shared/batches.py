@@ -1,7 +1,8 @@
 """Batches of statements over moto: three tasks, and a hand in what becomes of each statement."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+import json
+from collections.abc import Iterator
+from typing import Any, Protocol
 from unittest.mock import patch
 
 import boto3
@@ -19,7 +20,19 @@ from tests.shared.test_table import client_of
 from tests.support import NOON, REGION, create_table
 from tests.worker.hooks import Hooks
 
-__all__ = ["BATCH", "THREE", "Fail", "answer_nothing", "aws", "bare_moto", "fail", "store", "task"]
+__all__ = [
+    "BATCH",
+    "THREE",
+    "THROTTLED",
+    "Fail",
+    "answer_nothing",
+    "aws",
+    "bare_moto",
+    "fail",
+    "sent",
+    "store",
+    "task",
+]
 
 BATCH = "BatchExecuteStatement"
 
@@ -40,9 +53,16 @@ def task(id: str, payload: object = None) -> Task:
     return new_task(id=id, action="act", due=NOON, payload=payload, now=to_utc(NOON))
 
 
+#: What DynamoDB answers to a statement that it has no room for at the moment.
+THROTTLED = ["ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError"]
+
 THREE = [task("one"), task("two"), task("three")]
 
-Fail = Callable[[str, str], None]
+
+class Fail(Protocol):
+    """Have the statement for this id fail with this code, so many times; unless told, each time."""
+
+    def __call__(self, id: str, code: str, *, times: int = 1000) -> None: ...
 
 
 @pytest.fixture
@@ -67,17 +87,33 @@ def bare_moto() -> Iterator[boto3.Session]:
 
 @pytest.fixture
 def fail() -> Iterator[Fail]:
-    """Have the statement for this id fail with this code; after its effect, if it is InternalServerError."""
+    """Have statements fail; after their effect, if the code is InternalServerError."""
     execute: Any = partiql.__dict__["_execute"]
-    codes: dict[str, str] = {}
+    codes: dict[str, list[str]] = {}
+
+    def fail(id: str, code: str, *, times: int = 1000) -> None:
+        codes[id] = [code] * times
 
     def execute_or_fail(backend: Any, Statement: str, Parameters: list[Any]) -> dict[str, Any]:  # noqa: N803
         values = [*Parameters, *Parameters[0].get("M", {}).values()]
-        code = next((code for id, code in codes.items() if {"S": id} in values), None)
+        code = next((codes[id].pop() for id in codes if {"S": id} in values and codes[id]), None)
         if code and code != "InternalServerError":
             return {"Error": {"Code": code, "Message": "as told"}}
         answer: dict[str, Any] = execute(backend, Statement, Parameters)
         return {"Error": {"Code": code}} if code else answer
 
     with patch.object(partiql, "_execute", execute_or_fail):
-        yield codes.__setitem__
+        yield fail
+
+
+@pytest.fixture
+def sent(store: DynamoTable) -> list[list[str]]:
+    """For each batch, the ids of the tasks that it has statements for."""
+    batches: list[list[str]] = []
+
+    def note(params: dict[str, Any], **_: Any) -> None:
+        statements = json.loads(params["body"])["Statements"]
+        batches.append([each.id for each in THREE if f'"{each.id}"' in json.dumps(statements)])
+
+    client_of(store).meta.events.register(f"before-call.dynamodb.{BATCH}", note)
+    return batches

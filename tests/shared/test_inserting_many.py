@@ -1,20 +1,34 @@
 """Inserting many tasks over moto: statements that fail, answers that are lost, and who takes no batches."""
 
+from datetime import timedelta
+
 import boto3
 import pytest
 
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
+from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, NotDeployed
 from duebell_shared.settings import Settings
 from duebell_shared.store import AT_ONCE
 from duebell_shared.table import DynamoTable
 from tests import partiql
-from tests.shared.batches import BATCH, THREE, Fail, answer_nothing, aws, bare_moto, fail, store, task
+from tests.shared.batches import (
+    BATCH,
+    THREE,
+    THROTTLED,
+    Fail,
+    answer_nothing,
+    aws,
+    bare_moto,
+    fail,
+    sent,
+    store,
+    task,
+)
 from tests.shared.test_table import client_of, lose_the_next_answer
-from tests.support import NOON, Calls
+from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
 
-__all__ = ["aws", "bare_moto", "fail", "store"]
+__all__ = ["aws", "bare_moto", "fail", "sent", "store"]
 
 
 def test_many_are_one_call(store: DynamoTable, calls: Calls) -> None:
@@ -33,10 +47,44 @@ def test_a_task_is_the_same_item_whether_it_is_written_alone_or_with_others(stor
 # Statements that fail alone.
 
 
-@pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded", "TransactionConflict"])
-def test_what_dynamodb_had_no_room_for_is_written_alone(
-    store: DynamoTable, calls: Calls, fail: Fail, code: str
+@pytest.mark.parametrize("code", THROTTLED)
+def test_what_is_throttled_is_tried_again_after_a_while_and_nothing_else_is(
+    store: DynamoTable, sent: list[list[str]], clock: Clock, fail: Fail, code: str
 ) -> None:
+    fail("two", code, times=2)
+    assert store.insert_many(THREE) == [True] * 3
+    assert sent == [["one", "two", "three"], ["two"], ["two"]]
+    assert timedelta(seconds=0.15) <= clock.now - NOON <= timedelta(seconds=0.3)
+
+
+def test_what_is_throttled_again_and_again_is_unavailable_and_not_tried_alone(
+    store: DynamoTable, calls: Calls, clock: Clock, fail: Fail
+) -> None:
+    fail("two", "ThrottlingError")
+    one, two, three = store.insert_many(THREE)
+    assert isinstance(two, AwsUnavailable)
+    assert "throttled" in str(two)
+    assert all(each and not isinstance(each, DuebellError) for each in (one, three))
+    assert calls == {BATCH: 6}
+    assert timedelta(seconds=1.5) <= clock.now - NOON <= timedelta(seconds=3.1)
+
+
+def test_what_was_made_is_not_forgotten_when_nobody_answers_the_next_try(
+    store: DynamoTable, fail: Fail, aws: Hooks
+) -> None:
+    fail("two", "ThrottlingError")
+
+    def be_gone(**_: object) -> None:
+        answer_nothing(store)
+
+    aws.after(f"dynamodb.{BATCH}", be_gone)
+    one, two, three = store.insert_many(THREE)
+    assert isinstance(two, AwsUnavailable)
+    assert all(each and not isinstance(each, DuebellError) for each in (one, three))
+
+
+@pytest.mark.parametrize("code", ["TransactionConflict", "ItemCollectionSizeLimitExceeded"])
+def test_what_failed_alone_is_written_alone(store: DynamoTable, calls: Calls, fail: Fail, code: str) -> None:
     fail("two", code)
     assert store.insert_many(THREE) == [True] * 3
     assert calls == {BATCH: 1, "BatchGetItem": 1, "PutItem": 1}
@@ -46,7 +94,7 @@ def test_what_dynamodb_had_no_room_for_is_written_alone(
 def test_what_cannot_be_written_alone_either_is_its_own_error(
     store: DynamoTable, fail: Fail, aws: Hooks
 ) -> None:
-    fail("two", "ThrottlingError")
+    fail("two", "TransactionConflict")
     aws.refuse("dynamodb.PutItem", "ThrottlingException")
     one, two, three = store.insert_many(THREE)
     assert (one, three) == (True, True)

@@ -14,12 +14,12 @@ from duebell_shared.store import Store
 from duebell_shared.table import DynamoTable
 from duebell_shared.task import QueueKey, Status, Task
 from tests import partiql
-from tests.shared.batches import BATCH, THREE, Fail, answer_nothing, aws, bare_moto, fail
+from tests.shared.batches import BATCH, THREE, THROTTLED, Fail, answer_nothing, aws, bare_moto, fail, sent
 from tests.shared.test_table import client_of, lose_the_next_answer
-from tests.support import NOON, Calls
+from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
 
-__all__ = ["aws", "bare_moto", "fail"]
+__all__ = ["aws", "bare_moto", "fail", "sent"]
 
 KEYS = [QueueKey(NOON, each.id, each.lane) for each in THREE]
 SOON = NOON + timedelta(seconds=1)
@@ -77,10 +77,46 @@ def test_one_is_an_update_as_ever(store: DynamoTable, calls: Calls) -> None:
 # Statements that fail alone.
 
 
-@pytest.mark.parametrize("code", ["ThrottlingError", "ProvisionedThroughputExceeded", "TransactionConflict"])
-def test_what_dynamodb_had_no_room_for_is_written_alone(
-    store: DynamoTable, calls: Calls, fail: Fail, code: str
+@pytest.mark.parametrize("code", THROTTLED)
+def test_what_is_throttled_is_tried_again_after_a_while_and_nothing_else_is(
+    store: DynamoTable, sent: list[list[str]], clock: Clock, fail: Fail, code: str
 ) -> None:
+    fail("two", code, times=2)
+    assert ours(claim(store), store) == ["one", "two", "three"]
+    assert sent == [["one", "two", "three"], ["two"], ["two"]]
+    assert timedelta(seconds=0.15) <= clock.now - NOON <= timedelta(seconds=0.3)
+
+
+@WRITES
+def test_what_is_throttled_again_and_again_is_unavailable_and_not_tried_alone(
+    store: DynamoTable, calls: Calls, clock: Clock, fail: Fail, write: Write
+) -> None:
+    fail("two", "ThrottlingError")
+    one, two, three = write(store)
+    assert isinstance(two, AwsUnavailable)
+    assert "throttled" in str(two)
+    assert all(each and not isinstance(each, DuebellError) for each in (one, three))
+    assert calls == {BATCH: 6}
+    assert timedelta(seconds=1.5) <= clock.now - NOON <= timedelta(seconds=3.1)
+
+
+@WRITES
+def test_what_was_made_is_not_forgotten_when_nobody_answers_the_next_try(
+    store: DynamoTable, fail: Fail, aws: Hooks, write: Write
+) -> None:
+    fail("two", "ThrottlingError")
+
+    def be_gone(**_: object) -> None:
+        answer_nothing(store)
+
+    aws.after(f"dynamodb.{BATCH}", be_gone)
+    one, two, three = write(store)
+    assert isinstance(two, AwsUnavailable)
+    assert all(each and not isinstance(each, DuebellError) for each in (one, three))
+
+
+@pytest.mark.parametrize("code", ["TransactionConflict", "ItemCollectionSizeLimitExceeded"])
+def test_what_failed_alone_is_written_alone(store: DynamoTable, calls: Calls, fail: Fail, code: str) -> None:
     fail("two", code)
     claimed = claim(store)
     assert calls == {BATCH: 1, "UpdateItem": 1}
@@ -95,7 +131,7 @@ def test_what_dynamodb_had_no_room_for_is_written_alone(
 def test_what_cannot_be_written_alone_either_is_its_own_error(
     store: DynamoTable, fail: Fail, aws: Hooks, write: Write
 ) -> None:
-    fail("two", "ThrottlingError")
+    fail("two", "TransactionConflict")
     aws.refuse("dynamodb.UpdateItem", "ThrottlingException")
     one, two, three = write(store)
     assert isinstance(two, AwsUnavailable)

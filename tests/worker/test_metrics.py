@@ -57,6 +57,20 @@ def test_each_action_and_the_run(watched: Worker, editor: Editor, clock: Clock, 
     assert "hunter2" not in str(said)
 
 
+def test_actions_that_the_worker_does_not_have_are_one_dimension(
+    watched: Worker, editor: Editor, clock: Clock, log: Log
+) -> None:
+    editor.add_many({"action": f"bogus-{number}", "due": HOUR} for number in range(30))
+    editor.add("act", due=HOUR)
+    clock.advance(2 * HOUR)
+    watched.run()
+    by_action = {line["Action"]: line for line in log.lines("metrics") if "Action" in line}
+    assert set(by_action) == {"act", "(unknown)"}
+    assert by_action["(unknown)"]["Failed"] == 30
+    # And which they were is in the log
+    assert {line["action"] for line in log.lines("task")} >= {"bogus-0", "bogus-29"}
+
+
 def test_every_metric_named_is_there_and_a_line_holds_a_hundred_values_at_most(
     watched: Worker, editor: Editor, clock: Clock, log: Log
 ) -> None:

@@ -5,16 +5,20 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedd
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
 from .log import emit
 from .report import Outcome
 
-__all__ = ["NAMESPACE", "Metrics"]
+__all__ = ["NAMESPACE", "UNKNOWN", "Metrics"]
 
 NAMESPACE = "duebell"
+
+#: Stands for every action that the worker does not have. CloudWatch charges for each value of a dimension,
+#: and anybody who may add tasks can name actions without end.
+UNKNOWN = "(unknown)"
 
 #: The format takes no more values of one metric in a line.
 _MOST_VALUES = 100
@@ -32,14 +36,16 @@ _UNITS = {"Lateness": "Milliseconds", "RunDuration": "Milliseconds"}
 class Metrics:
     """The metrics of one run, written to the log as they come."""
 
-    def __init__(self, scheduler: str) -> None:
-        """`scheduler` tells one from the other: the rule's name."""
+    def __init__(self, scheduler: str, *, actions: Collection[str]) -> None:
+        """`scheduler` tells one from the other: the rule's name. `actions` are those that the worker has."""
         self._scheduler = scheduler
+        self._actions = actions
         self._lateness: defaultdict[str, list[int]] = defaultdict(list)
         self._outcomes: defaultdict[str, Counter[Outcome]] = defaultdict(Counter)
 
     def count(self, action: str, outcome: Outcome, lateness_ms: int, now: datetime) -> None:
         """One attempt of this action came to this."""
+        action = action if action in self._actions else UNKNOWN
         self._outcomes[action][outcome] += 1
         self._lateness[action].append(lateness_ms)
         if len(self._lateness[action]) == _MOST_VALUES:

@@ -158,7 +158,8 @@ class Worker:
             reserve = min(_RESERVE, time_left / 5)
             stop_at = backend.clock() + time_left - reserve
             leave_at = stop_at + reserve / 2
-        metrics = Metrics(backend.settings.rule) if backend.settings.metrics else None
+        wanted = backend.settings.metrics
+        metrics = Metrics(backend.settings.rule, actions=self._actions) if wanted else None
         began, puts = backend.clock(), backend.rule.puts
         pool = self._make_pool(self._concurrency)
         try:

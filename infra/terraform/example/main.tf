@@ -25,8 +25,9 @@ module "duebell" {
 output "environment_for_editors" {
   description = "What a service that adds tasks needs in its environment."
   value = {
-    DUEBELL_TABLE = module.duebell.table_name
-    DUEBELL_RULE  = module.duebell.rule_name
+    DUEBELL_TABLE    = module.duebell.table_name
+    DUEBELL_RULE     = module.duebell.rule_name
+    DUEBELL_FUNCTION = module.duebell.function_name
   }
 }
 

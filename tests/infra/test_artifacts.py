@@ -1,0 +1,220 @@
+"""The bundles in S3, on moto: what the bucket is given, and what is uploaded when."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from moto import mock_aws
+from moto.iam.access_control import PermissionResult
+from moto.s3.models import FakeBucket
+
+from duebell_infra.artifacts import Artifacts
+from duebell_infra.bundle import Bundle
+from duebell_infra.errors import DeployFailed
+from duebell_infra.target import Target
+from tests.infra.policies import ACCOUNT
+from tests.support import REGION
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+OURS = f"duebell-{ACCOUNT}-{REGION}"
+REPLACED = [{"Key": "duebell", "Value": "replaced"}]
+
+#: Each setting of the bucket, by the name that its calls end with.
+SETTINGS = [
+    "public_access_block",
+    "bucket_encryption",
+    "bucket_lifecycle_configuration",
+    "bucket_policy",
+    "bucket_tagging",
+]
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Iterator[boto3.Session]:
+    # moto obeys a bucket's policy without looking at its conditions, and would deny everything.
+    monkeypatch.setattr(FakeBucket, "get_permission", lambda *_: PermissionResult.NEUTRAL)
+    with mock_aws():
+        yield boto3.Session(region_name=REGION)
+
+
+@pytest.fixture
+def s3(session: boto3.Session) -> "S3Client":
+    return session.client("s3")
+
+
+def bundle(data: bytes = b"zip") -> Bundle:
+    return Bundle(data=data, actions="", target=Target(), files=1, unpacked=len(data))
+
+
+def artifacts(session: boto3.Session, **given: Any) -> Artifacts:
+    return Artifacts(session, account=ACCOUNT, **given)
+
+
+def refuse(session: boto3.Session, operation: str, status: int = 403, code: str = "403") -> list[str]:
+    """Have S3 answer so to this operation from now on, as it does for HEAD: without a code of its own."""
+    made: list[str] = []
+
+    def happen(model: Any, **_: Any) -> None:
+        made.append(model.name)
+        error = {
+            "Error": {"Code": code, "Message": "Forbidden"},
+            "ResponseMetadata": {"HTTPStatusCode": status},
+        }
+        raise ClientError(error, model.name)  # type: ignore[arg-type]
+
+    session.events.register(f"before-call.s3.{operation}", happen)
+    return made
+
+
+def keys(s3: "S3Client", bucket: str = OURS) -> list[str]:
+    return [one["Key"] for one in s3.list_objects_v2(Bucket=bucket).get("Contents", [])]
+
+
+def test_a_bundle_is_the_stacks_own_and_named_by_its_contents(session: boto3.Session, s3: "S3Client") -> None:
+    key = artifacts(session).upload(bundle(), stack="one")
+    other = artifacts(session).upload(bundle(), stack="two")
+
+    assert key == f"bundles/one/{bundle().hash}.zip"
+    assert keys(s3) == [key, other]
+    assert s3.get_object(Bucket=OURS, Key=key)["Body"].read() == b"zip"
+
+
+def test_the_bucket_answers_nobody_without_tls(session: boto3.Session, s3: "S3Client") -> None:
+    artifacts(session).upload(bundle(), stack="duebell")
+
+    [statement] = json.loads(s3.get_bucket_policy(Bucket=OURS)["Policy"])["Statement"]
+    assert (statement["Effect"], statement["Principal"], statement["Action"]) == ("Deny", "*", "s3:*")
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    assert statement["Resource"] == [f"arn:aws:s3:::{OURS}", f"arn:aws:s3:::{OURS}/*"]
+
+
+def test_only_bundles_that_were_replaced_expire(session: boto3.Session, s3: "S3Client") -> None:
+    artifacts(session).upload(bundle(), stack="duebell")
+
+    [rule] = s3.get_bucket_lifecycle_configuration(Bucket=OURS)["Rules"]
+    assert rule["Status"] == "Enabled"
+    assert rule["Filter"] == {"And": {"Prefix": "bundles/", "Tags": REPLACED}}
+    assert rule["Expiration"]["Days"] == 30
+
+
+def test_the_rest_of_the_bucket(session: boto3.Session, s3: "S3Client") -> None:
+    artifacts(session).upload(bundle(), stack="duebell")
+
+    block = s3.get_public_access_block(Bucket=OURS)["PublicAccessBlockConfiguration"]
+    assert set(block.values()) == {True}
+    assert s3.get_bucket_tagging(Bucket=OURS)["TagSet"] == [{"Key": "duebell", "Value": "bundles"}]
+    [rule] = s3.get_bucket_encryption(Bucket=OURS)["ServerSideEncryptionConfiguration"]["Rules"]
+    assert rule["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"] == "AES256"
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_what_a_deployment_that_was_broken_off_left_out_is_made_up_for(
+    session: boto3.Session, s3: "S3Client", setting: str
+) -> None:
+    artifacts(session).upload(bundle(), stack="duebell")
+    lacking = setting.removesuffix("_configuration")
+    getattr(s3, f"delete_{lacking}")(Bucket=OURS)
+
+    artifacts(session).upload(bundle(), stack="duebell")
+
+    getattr(s3, f"get_{setting}")(Bucket=OURS)
+
+
+def test_settings_that_someone_made_stay(session: boto3.Session, s3: "S3Client") -> None:
+    artifacts(session).upload(bundle(), stack="duebell")
+    s3.put_bucket_tagging(Bucket=OURS, Tagging={"TagSet": [{"Key": "owner", "Value": "me"}]})
+
+    artifacts(session).upload(bundle(), stack="duebell")
+
+    assert s3.get_bucket_tagging(Bucket=OURS)["TagSet"] == [{"Key": "owner", "Value": "me"}]
+
+
+def test_who_may_only_upload_to_the_bucket_deploys_all_the_same(
+    session: boto3.Session, s3: "S3Client"
+) -> None:
+    artifacts(session).upload(bundle(), stack="duebell")
+    for operation in ("HeadBucket", "GetBucketPolicy", "GetObjectTagging", "CreateBucket"):
+        refuse(session, operation)
+    said: list[str] = []
+
+    key = artifacts(session, progress=said.append).upload(bundle(b"new"), stack="duebell")
+
+    assert key in keys(s3)
+    assert OURS in said[0]
+
+
+@pytest.mark.parametrize(("status", "code"), [(403, "403"), (404, "404")])
+def test_a_given_bucket_that_one_may_not_list_gets_the_bundle(
+    session: boto3.Session, s3: "S3Client", status: int, code: str
+) -> None:
+    s3.create_bucket(Bucket="mine", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
+    asked = refuse(session, "HeadObject", status, code)
+
+    key = artifacts(session, bucket="mine").upload(bundle(), stack="duebell")
+
+    assert asked == ["HeadObject"]
+    assert keys(s3, "mine") == [key]
+
+
+def test_a_given_bucket_is_given_no_settings(session: boto3.Session, s3: "S3Client") -> None:
+    s3.create_bucket(Bucket="mine", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
+
+    artifacts(session, bucket="mine").upload(bundle(), stack="duebell")
+
+    with pytest.raises(ClientError, match="NoSuchBucketPolicy"):
+        s3.get_bucket_policy(Bucket="mine")
+
+
+def test_a_given_bucket_that_is_not_there_is_told(session: boto3.Session) -> None:
+    with pytest.raises(DeployFailed, match=r"the bucket absent: .*NoSuchBucket"):
+        artifacts(session, bucket="absent").upload(bundle(), stack="duebell")
+
+
+def uploads(session: boto3.Session) -> list[str]:
+    """The keys that are uploaded from now on."""
+    made: list[str] = []
+    session.events.register(
+        "provide-client-params.s3.PutObject", lambda params, **_: made.append(params["Key"])
+    )
+    return made
+
+
+def test_what_is_there_is_not_uploaded_again(session: boto3.Session) -> None:
+    made = uploads(session)
+    for _ in range(2):
+        key = artifacts(session).upload(bundle(), stack="duebell")
+    assert made == [key]
+
+
+def test_a_bundle_that_was_replaced_is_uploaded_again_when_it_comes_back(
+    session: boto3.Session, s3: "S3Client"
+) -> None:
+    # Given a bundle that another has replaced
+    key = artifacts(session).upload(bundle(), stack="duebell")
+    artifacts(session).retire({"CodeBucket": OURS, "CodeKey": key})
+    assert s3.get_object_tagging(Bucket=OURS, Key=key)["TagSet"] == REPLACED
+    # When it is deployed again
+    artifacts(session).upload(bundle(), stack="duebell")
+    # Then it does not expire, for it is the one in use
+    assert s3.get_object_tagging(Bucket=OURS, Key=key)["TagSet"] == []
+
+
+def test_nothing_in_someones_own_bucket_is_ever_replaced(session: boto3.Session, s3: "S3Client") -> None:
+    s3.create_bucket(Bucket="mine", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
+    key = artifacts(session, bucket="mine").upload(bundle(), stack="duebell")
+
+    artifacts(session, bucket="mine").retire({"CodeBucket": "mine", "CodeKey": key})
+
+    assert s3.get_object_tagging(Bucket="mine", Key=key)["TagSet"] == []
+
+
+@pytest.mark.parametrize("parameters", [{}, {"CodeBucket": OURS, "CodeKey": "bundles/gone.zip"}])
+def test_that_there_is_nothing_to_replace_stops_nothing(
+    session: boto3.Session, parameters: dict[str, str]
+) -> None:
+    artifacts(session).retire(parameters)

@@ -5,7 +5,7 @@ editor = Editor.from_env()
 editor.add("remind", due=timedelta(days=2), payload={"user": 7})
 """
 
-from duebell_shared.arming import LastRun
+from duebell_shared.arming import LastRun, LateRing
 from duebell_shared.errors import (
     AwsError,
     AwsRefused,
@@ -54,6 +54,7 @@ __all__ = [
     "InvalidSettings",
     "InvalidTask",
     "LastRun",
+    "LateRing",
     "Missed",
     "NewTask",
     "NotArmed",

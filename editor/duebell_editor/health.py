@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from duebell_shared.arming import GRACE, ArmingRecord
-from duebell_shared.expression import SENTINEL
+from duebell_shared.expression import SENTINEL, next_ring
 from duebell_shared.instants import NEVER, render
 from duebell_shared.quoting import quoted
 from duebell_shared.rule import RuleState
@@ -91,9 +91,14 @@ def rule_problems(
             what=f"the rule should have rung at {render(record.rings_at)}, and no run came of it"
             if is_missed and record.rings_at
             else "the rule is not confirmed to be where the queue needs it",
-            way_out=_DOCTOR,
+            way_out=_DOCTOR + _echo(rule, now),
             mendable=True,
         )
+
+
+def _echo(rule: RuleState, now: datetime) -> str:
+    echo = next_ring(rule.expression, now) if rule.minute else None
+    return f"; or wait for the rule's echo at {render(echo)}" if echo else ""
 
 
 def _ring_at(minute: datetime | None) -> str:

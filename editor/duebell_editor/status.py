@@ -2,14 +2,16 @@
 
 import itertools
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
-from duebell_shared.arming import ArmingRecord, LastRun
+from duebell_shared.arming import ArmingRecord, LastRun, LateRing
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, NotDeployed
+from duebell_shared.expression import next_ring
 from duebell_shared.instants import NEVER
+from duebell_shared.rule import RuleState
 from duebell_shared.settings import MAX_LANES, Precision
 from duebell_shared.task import Status
 from duebell_shared.zones import TZDATA_VERSION
@@ -28,6 +30,9 @@ from .health import (
 __all__ = ["SchedulerStatus", "read_status"]
 
 
+_MINUTE = timedelta(minutes=1)
+
+
 class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """How the scheduler stands at one moment. Times are UTC.
 
@@ -39,6 +44,8 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     armed        whether the rule is confirmed to be where the queue needs it
     precision    how near to their due date tasks start, as the worker was set up when it last ran
     last_run     what came of the run that ended last; None before the first
+    late_ring    the last ring that brought no run in time, so that its echo did: its minute, and when a run
+                 came; None if there was none
     lanes        partitions of the queue
     running      how many of these a run holds at this moment
     tzdata       the release of the time zones that this editor has; the worker's is `last_run.tzdata`
@@ -54,6 +61,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     armed: bool = False
     precision: Precision = Precision.MINUTE
     last_run: LastRun | None = None
+    late_ring: LateRing | None = None
     lanes: int = 0
     running: int = 0
     tzdata: str = ""
@@ -103,6 +111,7 @@ def _with_queue(
         armed=record.is_settled(now) or record.target == NEVER,
         precision=Precision.SECOND if record.head_start else Precision.MINUTE,
         last_run=record.last_run,
+        late_ring=record.late_ring,
         lanes=len(record.lanes),
         running=sum(not lane.is_free(now) for lane in record.lanes),
     )
@@ -115,9 +124,19 @@ def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) 
     rule = backend.rule.read()
     targets = backend.rule.count_targets()
     status = msgspec.structs.replace(
-        status, expression=rule.expression, enabled=rule.is_enabled, rings_at=rule.minute
+        status,
+        expression=rule.expression,
+        enabled=rule.is_enabled,
+        rings_at=_next_ring(rule, backend.clock()),
     )
     return _and(status, *rule_problems(backend.rule.name, rule, targets, record, backend.clock()))
+
+
+def _next_ring(rule: RuleState, now: datetime) -> datetime | None:
+    """The minute that it rings in next: the one that it is set to, or an echo if that is over."""
+    if rule.minute is None or rule.minute > now - _MINUTE:
+        return rule.minute
+    return next_ring(rule.expression, now)
 
 
 def _thoroughly(backend: Backend, record: ArmingRecord) -> Iterator[Problem]:

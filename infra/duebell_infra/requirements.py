@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from duebell_shared.quoting import quoted
+
 from .errors import BundleFailed
 
 __all__ = ["Requirement", "Requirements", "distribution_name", "requirements_of"]
@@ -38,9 +40,6 @@ _OTHER_FILE = re.compile(
     r"(?P<kind>-r|--requirement|-c|--constraint)(?:\s*=\s*|\s+|(?<=-[rc]))(?P<path>\S.*)"
 )
 _PASSWORD = re.compile(r"://[^/@\s]*@")
-
-#: Characters of a line that a message quotes.
-_QUOTED = 80
 
 _SET_UP_PIP = (
     "options are not taken from there; say which indexes to use where pip is set up (PIP_INDEX_URL, "
@@ -175,9 +174,7 @@ def _checked(line: str, where: str, *, may_have_hashes: bool) -> Requirement:
 
 
 def _refused(where: str, line: str, why: str) -> BundleFailed:
-    shown = _PASSWORD.sub("://…@", line)
-    quoted = shown if len(shown) <= _QUOTED else f"{shown[:_QUOTED]}…"
-    return BundleFailed(f"{where}: {quoted!r}: {why}")
+    return BundleFailed(f"{where}: {quoted(_PASSWORD.sub('://…@', line))}: {why}")
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from .arming import ArmingRecord, Lane, early_minute, ring_minute
+from .arming import MOST_SKEW, ArmingRecord, Lane, early_minute, ring_minute
 from .errors import AwsRefused, AwsUnavailable, DuebellError, LanesChanged, NotArmed, NotDeployed
 from .instants import NEVER, utc_now
 from .rule import Rule
@@ -24,6 +24,9 @@ HOLD = timedelta(seconds=20)
 
 #: How long a caller waits for the rule to be confirmed before it gives up with NotArmed.
 PATIENCE = timedelta(seconds=45)
+
+
+_NONE = timedelta(0)
 
 
 class Armer:
@@ -108,14 +111,16 @@ class Armer:
         """
         give_up = self._clock() + PATIENCE
         failure: DuebellError | None = None
+        me, seen = uuid.uuid4().hex, _Hold()
         for pause in _pauses():
             record = record or self.read()
             now = self._clock()
             if record.is_settled(now):
                 return record
-            if not record.is_being_applied(now):
+            skew = _NONE if record.applier == me else MOST_SKEW
+            if not record.is_being_applied(now, skew=skew) or seen.is_over(record, now):
                 try:
-                    record = self._apply(record)
+                    record = self._apply(record, me)
                 except AwsUnavailable as error:
                     failure = error
                 except (AwsRefused, NotDeployed) as error:  # waiting will not mend it
@@ -159,9 +164,8 @@ class Armer:
                 record = self._store.swap_record(record, record.disputed()) or self.read()
         return self.ensure(record)
 
-    def _apply(self, record: ArmingRecord) -> ArmingRecord | None:
+    def _apply(self, record: ArmingRecord, me: str) -> ArmingRecord | None:
         """Become the applier, set the rule, confirm. Returns the record as it is then; None: read it anew."""
-        me = uuid.uuid4().hex
         now = self._clock()
         held = self._store.swap_record(record, record.applying(me, until=now + HOLD))
         if held is None:
@@ -196,6 +200,25 @@ class Armer:
             lanes=tuple(Lane(due=due) for due in heads[: max(lanes, *in_use, 0)]), head_start=self._head_start
         )
         return self._store.swap_record(damaged, made) or self.read()
+
+
+class _Hold:
+    """How long another process has been seen to hold the rule.
+
+    Its hold ends by its own clock, which may be behind. But no hold is longer than HOLD, so one that was seen
+    for so long is over, whatever the clocks say.
+    """
+
+    def __init__(self) -> None:
+        self._holder: tuple[str | None, datetime] | None = None
+        self._since = NEVER
+
+    def is_over(self, record: ArmingRecord, now: datetime) -> bool:
+        """Whether the hold in the record, which may have been seen before, is over for certain."""
+        holder = (record.applier, record.applier_until)
+        if holder != self._holder:
+            self._holder, self._since = holder, now
+        return now - self._since >= HOLD
 
 
 def _pauses() -> Iterator[float]:

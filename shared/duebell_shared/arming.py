@@ -24,6 +24,7 @@ __all__ = [
     "GRACE",
     "HEAD_START",
     "LEAD",
+    "MOST_SKEW",
     "ArmingRecord",
     "Lane",
     "LastRun",
@@ -50,7 +51,7 @@ _LONGEST = timedelta(hours=1)
 _CALL = timedelta(seconds=10)
 
 #: How far the clocks of two machines may be apart.
-_CLOCKS = timedelta(minutes=1)
+MOST_SKEW = timedelta(minutes=1)
 
 #: A run that comes so long after the minute of the ring, or later, was brought by an echo of it. The first
 #: echo is four minutes after the ring.
@@ -174,9 +175,12 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         is_near = bool(self.head_start) and start_by <= now + LEAD
         return is_near and (self.rings_at is None or self.rings_at > ceil_to_minute(start_by))
 
-    def is_being_applied(self, now: datetime) -> bool:
-        """Whether someone may be calling PutRule at this moment."""
-        return self.applier is not None and self.applier_until > now
+    def is_being_applied(self, now: datetime, *, skew: timedelta = MOST_SKEW) -> bool:
+        """Whether someone may be calling PutRule at this moment, or a call of theirs may take effect yet.
+
+        Their clock may be behind by `skew`.
+        """
+        return self.applier is not None and self.applier_until + skew > now
 
     def is_held_too_long(self, now: datetime) -> bool:
         """Whether a lease, or a hold on the rule, ends later than any does: by an edit, or a wrong clock."""
@@ -258,7 +262,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         free = [number for number, lane in enumerate(self.lanes) if lane.is_free(now)]
         mine = [number for number in free if only is None or number in only]
         if not mine:
-            may_have_rung = self.rings_at is not None and self.rings_at <= now + _CLOCKS
+            may_have_rung = self.rings_at is not None and self.rings_at <= now + MOST_SKEW
             return replace(self, armed=None, rings_at=None) if may_have_rung else self
         unowned = {number: lane for number, lane in enumerate(self.lanes) if not lane.owner}
         soonest = min((lane.due for lane in unowned.values()), default=NEVER)

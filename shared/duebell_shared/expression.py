@@ -25,9 +25,12 @@ from calendar import monthrange
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
+from .cron import parse_aws
 from .instants import LATEST
+from .wall_clock import next_match
+from .zones import zone_of
 
-__all__ = ["SENTINEL", "expression_at", "is_set_for", "minute_of"]
+__all__ = ["SENTINEL", "expression_at", "is_set_for", "minute_of", "next_ring"]
 
 #: A past year is valid in a cron expression and never comes: the rule is parked.
 SENTINEL = "cron(0 0 1 1 ? 1970)"
@@ -78,6 +81,12 @@ def minute_of(expression: str) -> datetime | None:
         if is_set_for(expression, candidate):
             return candidate
     return None
+
+
+def next_ring(expression: str, now: datetime) -> datetime | None:
+    """The first minute after `now` that our `expression` rings in; None if there is none."""
+    cron = parse_aws(expression.removeprefix("cron(").removesuffix(")"))
+    return next_match(cron, zone_of("UTC"), now)
 
 
 def is_set_for(expression: str, minute: datetime | None) -> bool:

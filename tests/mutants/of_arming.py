@@ -14,10 +14,26 @@ OF_ARMING = (
     Mutant(
         name="the lock ignored",
         file=_ARMER,
-        line="if not record.is_being_applied(now):",
+        line="if not record.is_being_applied(now, skew=skew) or seen.is_over(record, now):",
         broken="if True:",
         why="two calls of PutRule are under way at once, and the earlier one may land last",
         killers=(Killer.ARMER, Killer.HISTORIES),
+    ),
+    Mutant(
+        name="a hold ends by the clock of whoever looks",
+        file=_ARMER,
+        line="skew = _NONE if record.applier == me else MOST_SKEW",
+        broken="skew = _NONE",
+        why="a PutRule of a process whose clock is behind lands after the next one's",
+        killers=(Killer.ARMER,),
+    ),
+    Mutant(
+        name="a dead applier's hold is waited for by the clock only",
+        file=_ARMER,
+        line="        return now - self._since >= HOLD\n",
+        broken="        return False\n",
+        why="a process that dies while it sets the rule has the next ones give up with NotArmed",
+        killers=(Killer.ARMER,),
     ),
     Mutant(
         name="settled without a look",

@@ -114,7 +114,7 @@ OF_THE_RECORD = (
     Mutant(
         name="a ring is used up only when all clocks agree",
         file=_FILE,
-        line="self.rings_at <= now + _CLOCKS",
+        line="self.rings_at <= now + MOST_SKEW",
         broken="self.rings_at <= now",
         why="the ring came, by EventBridge's clock, and this run's is behind",
         killers=_UNIT,
@@ -122,7 +122,7 @@ OF_THE_RECORD = (
     Mutant(
         name="every run that finds nothing free counts the ring as used up",
         file=_FILE,
-        line="may_have_rung = self.rings_at is not None and self.rings_at <= now + _CLOCKS",
+        line="may_have_rung = self.rings_at is not None and self.rings_at <= now + MOST_SKEW",
         broken="may_have_rung = self.rings_at is not None",
         why="each run that comes while another works sets the rule anew, and puts its ring off",
         killers=(Killer.ARMING,),

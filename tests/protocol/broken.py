@@ -16,7 +16,7 @@ __all__ = ["BROKEN"]
 class _NoLock(ArmingRecord, frozen=True, kw_only=True):
     """Whoever wants to calls PutRule."""
 
-    def is_being_applied(self, now: datetime) -> bool:
+    def is_being_applied(self, now: datetime, **_: Any) -> bool:
         return False
 
 

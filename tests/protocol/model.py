@@ -5,6 +5,8 @@ arming record (with the look at the record that it returns), one read of a head,
 task. What the record becomes is computed by the real transitions.
 """
 
+from datetime import timedelta
+
 from . import transitions as t
 from .world import (
     DONE,
@@ -206,7 +208,7 @@ class Model:
         record = self.records[s.record]
         if self._is_settled(s.record, s.now):
             self._look("looks", s, p)
-        elif not record.is_being_applied(instant(s.now)):
+        elif not record.is_being_applied(instant(s.now), skew=timedelta(0)):
             number = self.records.changed(s.record, t.applying, p.name, s.now)
             put = (at(self.records[number].target), s.now + HOLD)
             self._on(p.name, f"applies {put[0]}", s, p._replace(step="put", put=put), record=number)

@@ -8,7 +8,7 @@ from threading import Barrier, Lock
 import pytest
 
 from duebell_shared.armer import HOLD, PATIENCE, Armer
-from duebell_shared.arming import ArmingRecord
+from duebell_shared.arming import MOST_SKEW, ArmingRecord
 from duebell_shared.errors import NotArmed
 from duebell_shared.expression import expression_at
 from duebell_shared.rule import Rule
@@ -58,6 +58,27 @@ def test_one_who_died_at_it_is_taken_over_after_the_hold(
     assert armer.ensure().armed == DUE
     assert HOLD <= clock.now - NOON <= HOLD + timedelta(seconds=1)
     assert len(eventbridge.put) == 1
+
+
+@pytest.mark.parametrize("behind", [1, 19, 20, 45, 60])
+def test_a_hold_lasts_as_long_as_it_was_meant_to_whatever_the_clocks_say(
+    armer: Armer, store: SharedStore, clock: Clock, behind: int
+) -> None:
+    # Given a process that has just begun to set the rule, by a clock that is behind this one's
+    armer.lower({0: DUE})
+    hold(armer, store, NOON + HOLD - timedelta(seconds=behind))
+    # When this one comes, then it waits until that must be over
+    assert armer.ensure().armed == DUE
+    assert HOLD <= clock.now - NOON <= HOLD + timedelta(seconds=1)
+
+
+def test_a_hold_that_is_over_by_any_clock_is_not_waited_for(
+    armer: Armer, store: SharedStore, clock: Clock
+) -> None:
+    armer.lower({0: DUE})
+    hold(armer, store, NOON - MOST_SKEW)
+    assert armer.ensure().armed == DUE
+    assert clock.now == NOON
 
 
 def test_one_after_the_other_dies_at_it_and_that_is_said(

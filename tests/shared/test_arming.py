@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from duebell_shared.arming import GRACE, HEAD_START, ArmingRecord, Lane, LastRun
+from duebell_shared.arming import GRACE, HEAD_START, MOST_SKEW, ArmingRecord, Lane, LastRun
 from duebell_shared.instants import NEVER
 from tests.support import NOON
 
@@ -163,7 +163,10 @@ def test_while_someone_applies_the_rule_is_unknown() -> None:
     record = armed(SOON, SOON, SOON).applying("me", until=HOLD_END)
     assert (record.armed, record.rings_at) == (None, None)
     assert record.is_being_applied(HOLD_END - SECOND)
-    assert not record.is_being_applied(HOLD_END)
+    # For everybody else it lasts until it is over by any clock
+    assert record.is_being_applied(HOLD_END + MOST_SKEW - SECOND)
+    assert not record.is_being_applied(HOLD_END + MOST_SKEW)
+    assert not record.is_being_applied(HOLD_END, skew=timedelta(0))
     assert not record.is_settled(NOON)
 
 

@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 
 #: Modules that quote names from settings or from the user's code, which no caller gives.
 OWN_NAMES = {
+    "shared/duebell_shared/batch_read.py",
+    "shared/duebell_shared/batching.py",
     "shared/duebell_shared/refusals.py",
     "shared/duebell_shared/rule.py",
     "worker/duebell_worker/action.py",

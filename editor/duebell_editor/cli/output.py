@@ -13,7 +13,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor import LastRun, Missed, Problem, Recurrence, Schedule, SchedulerStatus
+from duebell_editor import LastRun, LateRing, Missed, Problem, Recurrence, Schedule, SchedulerStatus
 from duebell_shared.instants import render
 from duebell_shared.task import Status, Task
 from duebell_shared.zones import zone_of
@@ -45,6 +45,9 @@ _MISSED = {
 
 #: A due date that passed longer ago than this was most likely not meant.
 _LONG_AGO = timedelta(minutes=5)
+
+#: A ring that was lost is shown for so long.
+_RECENT = timedelta(days=7)
 
 
 def task_json(task: Task) -> dict[str, Any]:
@@ -166,6 +169,7 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         "table": Text(status.table),
         "next due": when(status.next_due, now) if status.next_due else "nothing",
         "last run": _last_run(status.last_run, now) if status.last_run else "none yet",
+        **_late_ring(status.late_ring, now),
         "running": f"{status.running} of {status.lanes} lanes",
         "precision": f"to the {status.precision}",
         "time zones": _tzdata(status),
@@ -180,6 +184,14 @@ def _tzdata(status: SchedulerStatus) -> str:
     theirs = status.last_run.tzdata if status.last_run else None
     differs = theirs not in {None, status.tzdata}
     return f"tzdata {status.tzdata}" + (f", and {theirs} in the worker" if differs else "")
+
+
+def _late_ring(ring: LateRing | None, now: datetime) -> dict[str, str | Text]:
+    """A ring that was lost, as long as someone may want to know why."""
+    if ring is None or ring.came_at < now - _RECENT:
+        return {}
+    came = f"rung for at {when(ring.minute, now)}; a run came at {when(ring.came_at, now)}, by an echo"
+    return {"late ring": Text(came)}
 
 
 def _last_run(run: LastRun, now: datetime) -> Text:

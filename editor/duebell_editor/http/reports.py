@@ -38,6 +38,13 @@ class LastRunView(BaseModel):
     tzdata: str | None = Field(description="The release of the worker's time zones; null if it did not say")
 
 
+class LateRingView(BaseModel):
+    """A ring that brought no run in time."""
+
+    minute: Instant = Field(description="The minute that the rule was set to")
+    came_at: Instant = Field(description="When the next run came")
+
+
 class StatusView(BaseModel):
     """How the scheduler stands; the fields are those of the library's `SchedulerStatus`."""
 
@@ -65,6 +72,10 @@ class StatusView(BaseModel):
                         "lateness_max_ms": 20914,
                         "tzdata": "2026f",
                     },
+                    "late_ring": {
+                        "minute": "2026-12-24T18:30:00.000Z",
+                        "came_at": "2026-12-24T18:34:18.260Z",
+                    },
                     "lanes": 4,
                     "running": 0,
                     "tzdata": "2026f",
@@ -84,6 +95,9 @@ class StatusView(BaseModel):
     armed: bool = Field(description="Whether the rule is confirmed to be where the queue needs it")
     precision: Precision = Field(description="How near to their due date tasks start")
     last_run: LastRunView | None = Field(description="What came of the run that ended last")
+    late_ring: LateRingView | None = Field(
+        description="The last ring that brought no run in time; an echo of it did"
+    )
     lanes: int
     running: int = Field(description="How many lanes a run holds now")
     tzdata: str = Field(description="The release of this editor's time zones")
@@ -93,7 +107,13 @@ class StatusView(BaseModel):
         """The status as it was read."""
         problems = [msgspec.structs.asdict(problem) for problem in status.problems]
         last = status.last_run and msgspec.structs.asdict(status.last_run)
-        plain = {**msgspec.structs.asdict(status), "problems": problems, "last_run": last}
+        late = status.late_ring and msgspec.structs.asdict(status.late_ring)
+        plain = {
+            **msgspec.structs.asdict(status),
+            "problems": problems,
+            "last_run": last,
+            "late_ring": late,
+        }
         return cls.model_validate({**plain, "healthy": status.healthy})
 
 

@@ -78,6 +78,9 @@ function outcome(run) {
   return [`${run.done} done`, `${run.failed} failed`, ...rare, ...late].join(", ");
 }
 
+const WEEK = 7 * 24 * 3600 * 1000;
+const isRecent = (ring) => ring && new Date(ring.came_at) > new Date() - WEEK;
+
 function facts() {
   const last = status.last_run;
   const shown = [
@@ -87,6 +90,8 @@ function facts() {
       status.next_due && h("small", {}, STARTS[status.precision]),
     ),
     last && fact("Last run", time(last.finished_at), h("small", {}, outcome(last))),
+    isRecent(status.late_ring) &&
+      fact("Late ring", time(status.late_ring.minute), h("small", {}, "lost; its echo came at ", time(status.late_ring.came_at))),
     fact(
       "Rule",
       status.rule,

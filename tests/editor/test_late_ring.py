@@ -1,0 +1,102 @@
+"""A ring that is lost: what the status says while it is missed, and once its echo brought a run."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from duebell_editor import LateRing, ProblemKind
+from duebell_infra.testing import InlinePool
+from duebell_shared.arming import ArmingRecord, Lane
+from duebell_shared.expression import expression_at
+from duebell_shared.instants import render
+from duebell_worker import Worker
+from tests.editor.memory import Scheduler
+from tests.support import NOON
+
+HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
+DUE = NOON + HOUR
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    scheduler = Scheduler.start()
+    scheduler.editor.add("act", due=DUE, id="one")
+    return scheduler
+
+
+def run_at(scheduler: Scheduler, now: datetime) -> None:
+    scheduler.clock.now = now
+    worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda: None)
+    worker.run()
+
+
+def test_a_ring_that_comes_in_its_minute_is_not_late(scheduler: Scheduler) -> None:
+    run_at(scheduler, DUE + 2 * MINUTE)
+    assert scheduler.editor.status().late_ring is None
+
+
+def test_while_a_ring_is_missed_the_status_says_when_its_echo_comes(scheduler: Scheduler) -> None:
+    scheduler.clock.now = DUE + 3 * MINUTE
+    status = scheduler.editor.status()
+    assert status.expression == expression_at(DUE)
+    assert status.rings_at == DUE + 4 * MINUTE
+    problem = next(problem for problem in status.problems if problem.kind is ProblemKind.NOT_ARMED)
+    assert problem.what == f"the rule should have rung at {render(DUE)}, and no run came of it"
+    assert problem.way_out.endswith(f"; or wait for the rule's echo at {render(DUE + 4 * MINUTE)}")
+
+
+@pytest.mark.parametrize("echo", [4 * MINUTE, 27 * MINUTE, 5 * HOUR])
+def test_when_an_echo_brought_the_run_the_status_says_so(scheduler: Scheduler, echo: timedelta) -> None:
+    run_at(scheduler, DUE + echo + 20 * SECOND)
+    assert scheduler.editor.get("one").finished_at
+    status = scheduler.editor.status()
+    assert status.late_ring == LateRing(minute=DUE, came_at=DUE + echo + 20 * SECOND)
+    assert status.healthy
+    # And it goes on saying so when rings come in time again
+    scheduler.editor.add("act", due=3 * HOUR)
+    run_at(scheduler, scheduler.clock.now + 3 * HOUR + MINUTE)
+    assert scheduler.editor.status().late_ring == status.late_ring
+
+
+# Clocks that differ by up to a minute.
+
+
+@pytest.mark.parametrize("ahead", [SECOND, 15 * SECOND, MINUTE])
+def test_a_run_that_came_by_the_ring_of_a_lease_that_ends_soon_leaves_the_rule_unarmed(
+    ahead: timedelta,
+) -> None:
+    # Given a run that holds all lanes, and died; its watchdog rings by a clock that is ahead
+    record = ArmingRecord(lanes=(Lane(owner="dead", until=DUE),), armed=DUE, rings_at=DUE, applier=None)
+    # When another run comes by it, and finds the lease not over by its own clock
+    left = record.claimed("next", now=DUE - ahead, until=DUE + HOUR)
+    # Then the rule counts as unarmed, and is set again
+    assert left.lanes_of("next") == ()
+    assert left.armed is None
+
+
+def test_a_record_that_is_held_too_long_again_is_made_anew_again(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a record that someone edited, and someone else edits while it is made anew
+    held = Lane(owner="nobody", until=NOON + timedelta(days=100))
+    armer, store = scheduler.backend.armer, scheduler.store
+
+    def edit() -> None:
+        assert store.record
+        store.swap_record(store.record, ArmingRecord(lanes=(held, *store.record.lanes[1:])))
+
+    edit()
+    swap = store.swap_record
+
+    def edit_first(old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
+        monkeypatch.undo()
+        edit()
+        return swap(old, new)
+
+    monkeypatch.setattr(store, "swap_record", edit_first)
+    # Then what is left is sound, and the rule rings for the task
+    record = armer.verify()
+    assert not record.is_held_too_long(NOON)
+    assert record.target == DUE
+    assert scheduler.events.expression == expression_at(DUE)

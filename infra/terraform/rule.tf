@@ -60,26 +60,3 @@ data "aws_iam_policy_document" "lost_rings" {
     }
   }
 }
-
-resource "aws_cloudwatch_event_rule" "backstop" {
-  count               = var.backstop_minutes > 0 ? 1 : 0
-  name                = "${var.name}-backstop"
-  description         = "Wakes the duebell worker now and then, should anyone break the rule that wakes it when it is due."
-  schedule_expression = "rate(${var.backstop_minutes} minutes)"
-  tags                = local.tags
-}
-
-resource "aws_cloudwatch_event_target" "backstop" {
-  count     = var.backstop_minutes > 0 ? 1 : 0
-  rule      = aws_cloudwatch_event_rule.backstop[0].name
-  target_id = "worker"
-  arn       = aws_lambda_function.worker.arn
-}
-
-resource "aws_lambda_permission" "backstop" {
-  count         = var.backstop_minutes > 0 ? 1 : 0
-  function_name = aws_lambda_function.worker.function_name
-  action        = "lambda:InvokeFunction"
-  principal     = "events.amazonaws.com"
-  source_arn    = aws_cloudwatch_event_rule.backstop[0].arn
-}

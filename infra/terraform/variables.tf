@@ -139,16 +139,6 @@ variable "lateness_milliseconds" {
   default     = 300000
 }
 
-variable "backstop_minutes" {
-  description = "A second line, should anyone break the rule: the worker is also invoked every so many minutes, 2 or more. 0 is off."
-  type        = number
-  default     = 0
-  validation {
-    condition     = var.backstop_minutes == 0 || (var.backstop_minutes >= 2 && var.backstop_minutes <= 1440)
-    error_message = "0, or 2 to 1440."
-  }
-}
-
 variable "monthly_budget" {
   description = "US dollars a month that what is tagged duebell=<name> may cost before a mail is sent. 0 is off. It counts nothing before the tag duebell is activated as a cost allocation tag."
   type        = number

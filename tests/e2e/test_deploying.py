@@ -137,7 +137,6 @@ def test_with_a_budget_it_is_said_that_its_tag_must_be_activated(deployer: Deplo
     [
         ({"MemorySize": "1"}, "MemorySize"),
         ({"Memory": "1024"}, "no parameter Memory; it has .*MemorySize"),
-        ({"BackstopMinutes": "1"}, "BackstopMinutes is 0, or 2 and more"),
         ({"MonthlyBudget": "10"}, "MonthlyBudget needs BudgetMail"),
     ],
 )
@@ -161,7 +160,6 @@ def test_all_that_is_optional(deployer: Deployer) -> None:
         KmsKeyArn=key,  # the emulator takes it, and tells nothing of it afterwards
         AlarmTopicArn=topic,
         Tracing="yes",
-        BackstopMinutes="60",
         MonthlyBudget="10",
         BudgetMail="someone@example.com",
         WorkerPolicies=policy,
@@ -173,8 +171,6 @@ def test_all_that_is_optional(deployer: Deployer) -> None:
     assert deployer.function["TracingConfig"] == {"Mode": "Active"}
     table = session.client("dynamodb").describe_table(TableName=deployer.name)["Table"]
     assert table["DeletionProtectionEnabled"] is False
-    backstop = session.client("events").describe_rule(Name=f"{deployer.name}-backstop")
-    assert backstop["ScheduleExpression"] == "rate(60 minutes)"
     alarms = session.client("cloudwatch").describe_alarms(AlarmNamePrefix=deployer.name)["MetricAlarms"]
     assert {action for alarm in alarms for action in alarm["AlarmActions"]} == {topic}
     assert len(alarms) == 6

@@ -10,7 +10,6 @@ from duebell_infra.naming import NAME, check_scheduler_name
 
 #: AWS's longest names, and what of it follows the scheduler's own.
 LONGEST = {
-    "-backstop": 64,  # a rule
     "-worker-": 38,  # a role with what Terraform adds at the end
     "-lost-rings": 80,  # a queue
     "-monthly": 100,  # a budget

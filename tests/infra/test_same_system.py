@@ -15,8 +15,8 @@ ONLY_TERRAFORM = {"bundle", "saved_queries"}
 #: Without tags of their own in the template: rules and dashboard get the stack's, the budget's are named
 #: otherwise, and the rest can have none.
 UNTAGGED = {
-    *("Rule", "Backstop", "Dashboard", "Budget", "EditorPolicy"),
-    *("Permission", "BackstopPermission", "Retries", "LostRingsPolicy"),
+    *("Rule", "Dashboard", "Budget", "EditorPolicy"),
+    *("Permission", "Retries", "LostRingsPolicy"),
     *("FailuresQuery", "LatestQuery", "TaskQuery"),
 }
 
@@ -105,14 +105,9 @@ def test_the_worker_and_its_retries(template: Any, module: Any) -> None:
     assert "failed_runs" in config["destination_config"][0]["on_failure"][0]["destination"]
 
 
-def test_the_rest_of_what_may_wake_the_worker(template: Any, module: Any) -> None:
-    for name, same in (("Permission", "bell"), ("BackstopPermission", "backstop")):
-        ours, theirs = properties(template, name), module["resource"]["aws_lambda_permission"][same]
-        assert (ours["Action"], ours["Principal"]) == (theirs["action"], theirs["principal"])
-    backstop = module["resource"]["aws_cloudwatch_event_rule"]["backstop"]
-    assert backstop["schedule_expression"] == "rate(${var.backstop_minutes} minutes)"
-    expression = properties(template, "Backstop")["ScheduleExpression"]["Fn::Sub"]
-    assert expression == "rate(${BackstopMinutes} minutes)"
+def test_the_rule_may_wake_the_worker(template: Any, module: Any) -> None:
+    ours, theirs = properties(template, "Permission"), module["resource"]["aws_lambda_permission"]["bell"]
+    assert (ours["Action"], ours["Principal"]) == (theirs["action"], theirs["principal"])
 
 
 def test_all_that_can_be_is_tagged(template: Any, module: Any) -> None:

@@ -133,7 +133,8 @@ class History:
         self.starts: list[Start] = []
         self.invocations = 0
         self.failures: list[str] = []
-        self.last_healed = self.world.now  # when a call or a run came to its end the last time
+        # When a call or a run came to its end the last time
+        self.last_healed = self.world.now - timedelta(days=1)
 
     def run(self) -> "History":
         """Play it to the end."""
@@ -419,7 +420,8 @@ class History:
         queued = [task for task in self._tasks() if task.queued]
         waiting = [task.queued for task in queued if task.queued]
         # What a process stored that died then, and no call or run came after, waits for the next of these.
-        is_healed = not any(task.created_at < self.last_healed for task in queued)
+        skew = timedelta(seconds=self.faults.skew)
+        is_healed = not any(task.created_at + skew < self.last_healed for task in queued)
         if is_healed and (queued or self.aws.expression == SENTINEL):
             return []
         minute = minute_of(self.aws.expression)

@@ -1,0 +1,70 @@
+"""What is out for how long, and how soon the queue goes on by itself afterwards: nobody calls meanwhile."""
+
+import logging
+from datetime import datetime, timedelta
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_shared.settings import Precision, Settings
+from tests.simulation.history import History
+from tests.simulation.services import SERVICES, Faults, Outage
+from tests.simulation.world import Process
+from tests.support import NOON
+
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+
+#: When the tasks are due, and when the outage begins: with the rule armed, and before it rings.
+DUE, BEGINS = NOON + 15 * MINUTE, NOON + 14 * MINUTE
+
+#: An echo comes within the hour; the ring in its minute, its delivery and the run take two minutes more.
+BOUND = HOUR + 2 * MINUTE
+
+
+class IdleQueue(History):
+    """Tasks that are added before noon is long over, and nobody who calls again."""
+
+    def _use(self, process: Process, number: int, life: int) -> None:
+        editor = Editor(backend=self._backend(process))
+        for each in range(5):
+            known = self._new(DUE + each * timedelta(seconds=20), "quick")
+            self._add(editor, process, f"{number}-{life}.{each}", known)
+
+
+def play(services: tuple[str, ...], lasts: timedelta, *, precision: Precision = Precision.MINUTE) -> datetime:
+    """The latest start of a task in some histories with this outage; each must have been started once."""
+    latest = NOON
+    for seed in range(8):
+        outage = Outage(services=services, begins=BEGINS, ends=BEGINS + lasts)
+        settings = Settings(lanes=2, precision=precision, function="worker")
+        history = IdleQueue(seed, Faults(), settings=settings, outage=outage).run()
+        assert not [problem for problem in history.problems() if "calm" not in problem], f"seed {seed}"
+        assert sorted(start.id for start in history.starts) == sorted(history.known), f"seed {seed}"
+        latest = max(latest, *(start.at for start in history.starts))
+    return latest
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, logger="duebell")
+
+
+@pytest.mark.parametrize("precision", Precision)
+@pytest.mark.parametrize("minutes", [2, 5, 12, 30, 60, 180, 300])
+@pytest.mark.parametrize(
+    "out", [*((service,) for service in SERVICES), SERVICES], ids=lambda out: "+".join(out)
+)
+def test_a_queue_goes_on_by_itself_within_the_hour(
+    out: tuple[str, ...], minutes: int, precision: Precision
+) -> None:
+    # Given tasks that are due, a rule that is armed, and an outage that begins just before it rings
+    lasts = minutes * MINUTE
+    latest = play(out, lasts, precision=precision)
+    # Then all of them are started within about an hour after it has ended
+    assert latest - (BEGINS + lasts) <= BOUND
+
+
+def test_a_short_outage_costs_minutes() -> None:
+    # Lambda's own tries, and the first echoes, come soon after.
+    for services in (*((service,) for service in SERVICES), SERVICES):
+        assert play(services, 2 * MINUTE) - (BEGINS + 2 * MINUTE) <= 12 * MINUTE

@@ -6,7 +6,7 @@ promises, of what really happened.
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property, partial
@@ -48,6 +48,9 @@ LIMITS = {
 #: Lambda ends an invocation after this, and tries a failed one again twice.
 LAMBDA_LIMIT = 300.0
 LAMBDA_RETRIES = 2
+
+#: How often a service that died is started again to go on with what it does.
+_LIVES = 4
 
 #: Long enough for an outage, all retries with their back-off, and leases, watchdogs and echoes between.
 END = timedelta(hours=8)
@@ -146,11 +149,11 @@ class History:
     # The users' services.
 
     def _service(self, number: int, life: int) -> None:
-        """A process that uses an editor, and is started again when it dies."""
+        """A process that uses an editor, and is started again when it dies, until all its calls are answered."""
         process = Process(self.world, f"service-{number}.{life}", skew=self._skew())
 
         def again() -> None:
-            if life < 4:
+            if life < _LIVES or any(self._unanswered(number)):
                 self.world.after(self.random.uniform(1, 30), lambda: self._service(number, life + 1))
 
         process.start(lambda: self._use(process, number, life), on_death=again)
@@ -158,14 +161,22 @@ class History:
     def _use(self, process: Process, number: int, life: int) -> None:
         editor = Editor(backend=self._backend(process))
         # What a service that died was about to do, it does again: that is what ids and "keep" are for.
-        for id, known in list(self.known.items()):
-            if id.startswith(f"{number}-") and known.acknowledged_at is None:
+        for id, known in list(self._unanswered(number)):
+            if known.acknowledged_at is None:
                 self._add(editor, process, id, known)
-            elif id.startswith(f"{number}-") and known.pending:
+            elif known.pending:
                 self._change(editor, process, known.pending[0], id, known.pending[1])
+        if life > _LIVES:
+            return
         for step in range(self.random.randint(1, 6)):
             process.sleep(self.random.choice([0.0, 0.1, 5.0, self.random.uniform(0, 200)]))
             self._step(editor, process, f"{number}-{life}.{step}")
+
+    def _unanswered(self, number: int) -> Iterator[tuple[str, Known]]:
+        """The tasks of this service of which a call was not answered."""
+        for id, known in self.known.items():
+            if id.startswith(f"{number}-") and (known.acknowledged_at is None or known.pending):
+                yield id, known
 
     def _step(self, editor: Editor, process: Process, id: str) -> None:
         now = process.clock()

@@ -149,7 +149,7 @@ class History:
     # The users' services.
 
     def _service(self, number: int, life: int) -> None:
-        """A process that uses an editor, and is started again when it dies, until all its calls are answered."""
+        """A process that uses an editor, started again when it dies, until all its calls are answered."""
         process = Process(self.world, f"service-{number}.{life}", skew=self._skew())
 
         def again() -> None:

@@ -51,9 +51,7 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize("precision", Precision)
 @pytest.mark.parametrize("minutes", [2, 5, 12, 30, 60, 180, 300])
-@pytest.mark.parametrize(
-    "out", [*((service,) for service in SERVICES), SERVICES], ids=lambda out: "+".join(out)
-)
+@pytest.mark.parametrize("out", [*((service,) for service in SERVICES), SERVICES], ids="+".join)
 def test_a_queue_goes_on_by_itself_within_the_hour(
     out: tuple[str, ...], minutes: int, precision: Precision
 ) -> None:

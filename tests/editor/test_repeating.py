@@ -243,6 +243,30 @@ def test_a_queue_that_a_task_is_being_added_to_gets_no_more_lanes(monkeypatch: p
     assert (len(scheduler.store.record.lanes), scheduler.store.record.relaner) == (4, None)
 
 
+def test_a_task_that_is_added_once_the_queue_was_found_empty_keeps_its_lanes_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Given a task that another process adds just when the last lane was found empty
+    scheduler = Scheduler.start()
+    scheduler.editor.ensure_armed()
+    unqueued = scheduler.store.unqueued
+
+    def find_empty_then_add(lane: int, *given: Any, **more: Any) -> Any:
+        found = list(unqueued(lane, *given, **more))
+        if lane == 3:
+            monkeypatch.undo()
+            scheduler.editor.add("act", due=HOUR, id="one")
+        return iter(found)
+
+    monkeypatch.setattr(scheduler.store, "unqueued", find_empty_then_add)
+    # Then no lanes are added, and the task is found
+    with pytest.raises(TaskConflict, match="this took too long, and others went on"):
+        relane(scheduler.backend, MAX_LANES)
+    assert scheduler.store.record
+    assert len(scheduler.store.record.lanes) == 4
+    assert Editor(backend=scheduler.backend).get("one").queued == NOON + HOUR
+
+
 def test_an_add_waits_for_whoever_gives_the_queue_more_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     # Given a queue that is looked into, whether it is empty, at this moment
     scheduler = Scheduler.start()

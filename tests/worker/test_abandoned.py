@@ -165,6 +165,20 @@ def test_a_last_attempt_that_was_claimed_and_never_begun_is_made(  # noqa: PLR09
     assert sorted(called) == [(id, min(deaths + 1, attempts)) for id in ids]
 
 
+def test_a_last_attempt_that_was_never_begun_and_comes_too_late_expires(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock
+) -> None:
+    # Given a task that must start within a minute, and a run that died before it called the action
+    worker.action("act", attempts=1)(lambda: None)
+    editor.add("act", due=NOON, id="a", expires_after=timedelta(minutes=1))
+    die_while_running(backend, clock, "a")
+    # When the next run comes, two minutes later
+    report = worker.run()
+    # Then it has expired, and did not fail
+    assert (report.expired, report.failed) == (1, 0)
+    assert editor.get("a").status is Status.EXPIRED
+
+
 def test_the_last_attempt_is_recorded_before_it_is_made_and_others_cost_no_write(
     editor: Editor, worker: Worker, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

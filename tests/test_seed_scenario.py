@@ -54,11 +54,11 @@ def test_the_rule_follows_the_queue(
 
     # The first task: armed for it.
     editor.add("act", due=YEAR_END, id="year-end")
-    assert expression(events) == "cron(0,4,12,27 0-23 31 12 ? 2026)"
+    assert expression(events) == "cron(0,4,12,27 0-23 30,31 12 ? 2026)"
 
     # A later one: unchanged.
     editor.add("act", due=YEAR_END + timedelta(days=1), id="later")
-    assert expression(events) == "cron(0,4,12,27 0-23 31 12 ? 2026)"
+    assert expression(events) == "cron(0,4,12,27 0-23 30,31 12 ? 2026)"
 
     # An earlier one: armed for that.
     editor.add("act", due=datetime(2026, 12, 24, 18, 30, tzinfo=UTC), id="earlier")
@@ -100,13 +100,13 @@ PAST = "cron(1,2,6,14,29 12-23 21-30 11 ? 2026)"
         (datetime(2027, 7, 1, 9, tzinfo=ZoneInfo("America/New_York")), "cron(0,4,12,27 13-23 1-31 7 ? 2027)"),
         (
             datetime(2027, 1, 1, tzinfo=timezone(timedelta(hours=5, minutes=45))),
-            "cron(15,19,27,42 18-23 31 12 ? 2026)",
+            "cron(15,19,27,42 18-23 30,31 12 ? 2026)",
         ),
         # Seconds within a minute: the first whole minute that is not before.
-        (datetime(2026, 12, 31, 10, 5, 30, tzinfo=UTC), "cron(6,10,18,33 10-23 31 12 ? 2026)"),
-        (datetime(2026, 12, 31, 10, 5, 0, 1, tzinfo=UTC), "cron(6,10,18,33 10-23 31 12 ? 2026)"),
+        (datetime(2026, 12, 31, 10, 5, 30, tzinfo=UTC), "cron(6,10,18,33 10-23 30,31 12 ? 2026)"),
+        (datetime(2026, 12, 31, 10, 5, 0, 1, tzinfo=UTC), "cron(6,10,18,33 10-23 30,31 12 ? 2026)"),
         (datetime(2026, 12, 31, 23, 59, 59, tzinfo=UTC), "cron(0,4,12,27 0-23 1-31 1 ? 2027)"),
-        (datetime(2028, 2, 28, 23, 59, 1, tzinfo=UTC), "cron(0,4,12,27 0-23 29 2 ? 2028)"),
+        (datetime(2028, 2, 28, 23, 59, 1, tzinfo=UTC), "cron(0,4,12,27 0-23 28,29 2 ? 2028)"),
         # In the past, now, in the current minute, in the next: the first minute that is safe, and the one
         # before, which mostly comes. It is 12:00:20.
         (datetime(1999, 1, 1, tzinfo=UTC), PAST),

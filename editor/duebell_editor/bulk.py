@@ -41,6 +41,10 @@ _ELIGIBLE = {
 }
 
 
+#: Those that put a task into the queue.
+_QUEUES = frozenset({Verb.RESUME, Verb.RETRY, Verb.RUN})
+
+
 class BulkFailure(msgspec.Struct, frozen=True, kw_only=True):
     """One task of many that was not changed, and why."""
 
@@ -113,6 +117,8 @@ def change_all(editor: Editor, verb: Verb, ids: Iterable[str]) -> BulkReport:
         results = list(pool.map(attempt, dict.fromkeys(ids)))
     if any(_is_unarmed(result) for result in results):
         results = _armed_since(editor, results)
+    elif verb in _QUEUES and not results:
+        editor.ensure_armed()  # what an earlier call changed and could not arm for, a filter finds no more
     changed = tuple(result for result in results if isinstance(result, Task))
     failures = tuple(result for result in results if isinstance(result, BulkFailure))
     if failures and not changed and all(isinstance(one.error, AwsError | NotDeployed) for one in failures):

@@ -1,8 +1,9 @@
 """The library that services embed: add tasks to the queue, look at them, change them."""
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Literal, Self
 
 import boto3
@@ -12,6 +13,7 @@ from msgspec import UNSET, UnsetType
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AwsError,
+    DuebellError,
     InvalidTask,
     LanesChanged,
     NotArmed,
@@ -22,6 +24,7 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 from duebell_shared.given import check_changed_by, check_name, check_progress, check_rev
+from duebell_shared.lanes import lane_of
 from duebell_shared.quoting import quoted
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
@@ -152,7 +155,7 @@ class Editor:
         new = self._check(given)
         while True:
             try:
-                return self._add(self._placed(new), if_exists, rev)
+                return self._add(new, if_exists, rev)
             except LanesChanged:  # the task was taken out again
                 continue
 
@@ -172,9 +175,10 @@ class Editor:
         """
         if_exists = check_if_exists(if_exists)
         check_progress(progress)
-        checked = [self._placed(task) for task in check_all(tasks, self._check)]
+        checked = check_all(tasks, self._check)
+        lanes = self.queue.lanes if checked else 0
         stored, report = write_all(
-            checked,
+            [self._placed(task, lanes) for task in checked],
             logged("add", self._store.insert_many),
             lambda taken: settle_all(self.queue, taken, if_exists),
             progress,
@@ -182,10 +186,9 @@ class Editor:
         there = frozenset(report.there_already)
         refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
         try:
-            self._arm_added([task for task in stored if task.id not in there])
-            self._arm(
-                [*(task for task in stored if task.id in there), *self.queue.get_many(refused).values()]
-            )
+            self._arm_added([task for task in stored if task.id not in there], lanes)
+            self._arm([task for task in stored if task.id in there])
+            self._arm_ids(refused)
         except NotArmed as error:
             error.report = report
             raise
@@ -351,38 +354,46 @@ class Editor:
         One that was running is scheduled, and the attempt that was being made does not count. Each line is
         checked as `add` checks what it is given. `progress` is told now and then how many are done. An import
         that was broken off is repeated from the beginning. Raises InvalidTask with the line that is none, and
-        the field; those before it are stored, and the rule rings for them. Raises NotArmed.
+        the field; those before it are stored, and the rule rings for them. Raises NotArmed, and LanesChanged,
+        after which the import is repeated.
         """
         check_progress(progress)
         done = 0
         report = ImportReport(written=0, there=0)
-        for chunk in read_chunks(lines, self.queue.lanes):
-            part, waiting = write_chunk(chunk, logged("import", self._store.insert_many))
-            self._arm_added(waiting)
+        lanes = self.queue.lanes
+        for chunk in read_chunks(lines, lanes):
+            part, written, there = write_chunk(chunk, logged("import", self._store.insert_many))
+            self._arm_added(written, lanes)
+            self._arm(there)
             report = report + part
             done += len(chunk)
             progress(done)
         return report
 
-    def _placed(self, task: Task) -> Task:
-        """The task in its lane. Only when all is checked: the first look for the lanes makes the record."""
-        return msgspec.structs.replace(task, lane=self.queue.lane_of(task.id))
+    def _placed(self, task: Task, lanes: int) -> Task:
+        """The task in its lane, of so many."""
+        return msgspec.structs.replace(task, lane=lane_of(task.id, lanes))
 
     def _check(self, given: NewTask) -> Task:
         return msgspec.structs.replace(task_from(given, self._clock()), changed_by=self.changed_by)
 
-    def _add(self, new: Task, if_exists: IfExists, rev: int | None) -> Task:
+    def _add(self, checked: Task, if_exists: IfExists, rev: int | None) -> Task:
+        lanes = self.queue.lanes  # only now that all is checked: the first look makes the record
+        new = self._placed(checked, lanes)
         if self._store.insert(new):
             log_change("add", None, new)
-            self._arm_added([new])
+            self._arm_added([new], lanes)
             return new
         try:
             task = settle(self.queue, new, if_exists, rev=rev)
-        except _TAKEN:
+        except _TAKEN as taken:
             # It may be the very task of an earlier call that was not answered, and the rule not set for it.
-            self._arm(self.queue.get_many([new.id]).values())
+            self._arm_after(taken, self.queue.get_many([new.id]).values())
             raise
-        self._arm([task])
+        if task is new:
+            self._arm_added([new], lanes)
+        else:
+            self._arm([task])
         return task
 
     def _change(self, what: str, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
@@ -394,8 +405,8 @@ class Editor:
                 if rev is not None and task.rev != rev:
                     raise TaskChanged(id, expected=rev, rev=task.rev)
                 wanted = change(task)
-            except TaskConflict:
-                self._arm([task])  # an earlier call may have made it, and not been answered
+            except TaskConflict as conflict:
+                self._arm_after(conflict, [task])  # an earlier call may have made it, and not been answered
                 raise
             if wanted is task:
                 self._arm([task])
@@ -408,24 +419,42 @@ class Editor:
                 return changed
         raise kept_changing(id)
 
-    def _arm_added(self, tasks: Sequence[Task]) -> None:
-        """`_arm` for tasks that were just inserted.
+    def _arm_added(self, tasks: Sequence[Task], lanes: int) -> None:
+        """`_arm` for tasks that were just inserted, each in its lane of so many.
 
-        Raises LanesChanged when they are in lanes where nobody looks for their ids any more. They are taken
-        out again then, but for those that a run has started already: these stay.
+        Raises LanesChanged when some are in lanes where nobody looks for their ids any more. These are taken
+        out again then, but for those that a run has started already: they stay.
         """
         try:
-            self._arm(tasks, were_added=True)
+            self._arm(tasks, lanes=lanes)
         except LanesChanged:
-            self.queue.have_lanes_changed()
-            now = self._clock()
-            started = [task for task in tasks if not self._store.save(task, task.withdrawn(now=now))]
-            self._arm(started)
-            if len(started) < len(tasks):
+            lanes_now = self.queue.lanes_now()
+            misplaced = [task for task in tasks if lane_of(task.id, lanes_now) != task.lane]
+            withdrawn = {task.id for task in misplaced if self._store.save(task, task.withdrawn())}
+            self._arm([task for task in tasks if task.id not in withdrawn])
+            if withdrawn:
                 raise
 
-    def _arm(self, tasks: Iterable[Task], *, were_added: bool = False) -> None:
-        """See to it that the rule rings for these tasks, as far as they wait in the queue."""
+    def _arm_ids(self, ids: Collection[str]) -> None:
+        """`_arm` for the tasks with these ids, as far as they are there."""
+        try:
+            there = self.queue.get_many(ids).values()
+        except AwsError as error:
+            raise NotArmed(f"{len(ids):,} tasks were there before and could not be read: {error}") from error
+        self._arm(there)
+
+    def _arm_after(self, conflict: DuebellError, tasks: Iterable[Task]) -> None:
+        """`_arm` for what is there, when the call itself changed nothing."""
+        try:
+            self._arm(tasks)
+        except NotArmed as error:
+            raise NotArmed(f"{conflict}; and {error.__cause__ or error}") from conflict
+
+    def _arm(self, tasks: Iterable[Task], *, lanes: int | None = None) -> None:
+        """See to it that the rule rings for these tasks, as far as they wait in the queue.
+
+        `lanes` is the number of lanes that they were just placed by. Raises LanesChanged if there are others.
+        """
         dues: dict[int, datetime] = {}
         waiting = [(task.lane, task.queued, task.id) for task in tasks if task.queued]
         for lane, queued, _ in waiting:
@@ -433,11 +462,8 @@ class Editor:
         if not dues:
             return
         try:
-            lowered = (
-                self._armer.lower_placed(dues, lanes=self.queue.lanes)
-                if were_added
-                else self._armer.lower(dues)
-            )
+            lower = partial(self._armer.lower_placed, lanes=lanes) if lanes else self._armer.lower
+            lowered = lower(dues)
             record = self._armer.ensure(lowered)
         except (AwsError, NotArmed, NotDeployed) as error:
             what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"

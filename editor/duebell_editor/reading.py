@@ -31,11 +31,11 @@ class Queue:
         """The queue's own number of lanes, read once: it hardly ever changes."""
         return len(self.record().lanes)
 
-    def have_lanes_changed(self) -> bool:
-        """Read the number of lanes again; whether it is another one than was known."""
-        known = self.lanes
-        del self.lanes
-        return self.lanes != known
+    def lanes_now(self) -> int:
+        """The number of lanes, read anew, and known from now on."""
+        lanes = len(self.record().lanes)
+        self.__dict__["lanes"] = lanes  # other threads may be at it too
+        return lanes
 
     def lane_of(self, id: str) -> int:
         """The lane that holds the task with this id, if there is one."""
@@ -56,9 +56,10 @@ class Queue:
 
     def get(self, id: str, *, now: datetime | None = None) -> Task | None:
         """The task with this id; history that has expired by now counts as deleted, whether it is or not."""
-        task = self.store.get(self.lane_of(id), id)
-        if task is None and self.have_lanes_changed():
-            task = self.store.get(self.lane_of(id), id)
+        lanes = self.lanes
+        task = self.store.get(lane_of(id, lanes), id)
+        if task is None and (lanes_now := self.lanes_now()) != lanes:
+            task = self.store.get(lane_of(id, lanes_now), id)
         return None if task and task.expires_at and task.expires_at <= (now or self.clock()) else task
 
     def keys(

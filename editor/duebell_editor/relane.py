@@ -29,7 +29,9 @@ _MARK = timedelta(seconds=30)
 
 
 def relane(backend: Backend, lanes: int) -> ArmingRecord:
-    """Give the queue so many lanes. Editors that run notice it by themselves.
+    """Give the queue so many lanes. Restart the editors afterwards: those that run list the old ones only.
+
+    What they add is found by its id and run all the same.
 
     Raises InvalidSettings for fewer or too many; TaskConflict while there is any task or a run, or another
     process at it.
@@ -48,7 +50,7 @@ def relane(backend: Backend, lanes: int) -> ArmingRecord:
         return record.relaning(me, until=until)
 
     def widen(record: ArmingRecord) -> ArmingRecord:
-        if record.relaner != me or len(record.lanes) != before:
+        if record.relaner != me or len(record.lanes) != before or backend.clock() >= until:
             raise TaskConflict("this took too long, and others went on: try again")
         if any(lane.owner for lane in record.lanes):
             raise TaskConflict("a run is at work on the queue: wait till it is over")

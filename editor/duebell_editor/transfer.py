@@ -67,9 +67,11 @@ def read_chunks(lines: Iterable[bytes | str], lanes: int) -> Iterator[list[Task]
 
 def write_chunk(
     tasks: list[Task], insert: Callable[[Sequence[Task]], list[bool | DuebellError]]
-) -> tuple[ImportReport, list[Task]]:
-    """Write the tasks, but for ids that are there already. Also returned: those that wait, to be rung for."""
+) -> tuple[ImportReport, list[Task], list[Task]]:
+    """Write the tasks, but for ids that are there already. Also returned: those written, and those there."""
     stored, done = write_all(tasks, insert, list)
-    there = len(done.there_already)
-    report = ImportReport(written=len(stored) - there, there=there, failures=done.failures)
-    return report, [task for task in stored if task.queued]
+    count = len(done.there_already)  # an id that is in it twice is there the second time
+    report = ImportReport(written=len(stored) - count, there=count, failures=done.failures)
+    there = frozenset(done.there_already)
+    written = [task for task in stored if task.id not in there]
+    return report, written, [task for task in stored if task.id in there]

@@ -9,10 +9,10 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from .arming import MOST_SKEW, ArmingRecord, Lane, early_minute, ring_minute
+from .arming import ArmingRecord, Lane, early_minute, ring_minute
 from .errors import AwsRefused, AwsUnavailable, DuebellError, LanesChanged, NotArmed, NotDeployed
-from .instants import NEVER, utc_now
-from .rule import Rule
+from .instants import MOST_SKEW, NEVER, utc_now
+from .rule import CALL_LIMIT, Rule
 from .settings import MAX_LANES
 from .store import Store
 
@@ -21,6 +21,9 @@ __all__ = ["HOLD", "PATIENCE", "Armer"]
 #: How long one process may keep others from calling PutRule. Longer than the calls it makes meanwhile, and
 #: shorter than LEAD, so that a ring it sets is never over before the rule is set.
 HOLD = timedelta(seconds=20)
+
+#: Of that, how long it may be calling. What was not answered may take effect until the hold is over.
+_CALLING = HOLD - CALL_LIMIT
 
 #: How long a caller waits for the rule to be confirmed before it gives up with NotArmed.
 PATIENCE = timedelta(seconds=45)
@@ -173,7 +176,7 @@ class Armer:
         minute = ring_minute(held.target, now)
         try:
             is_all_answered = self._rule.ring_at(
-                minute, early=early_minute(minute, held.target, now), within=now + HOLD - self._clock()
+                minute, early=early_minute(minute, held.target, now), within=now + _CALLING - self._clock()
             )
         except (AwsRefused, NotDeployed):
             # It had no effect, so nobody needs to wait for our hold to end. After a time-out they do: the

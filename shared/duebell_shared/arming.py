@@ -18,13 +18,12 @@ from typing import Annotated, Self
 import msgspec
 from msgspec.structs import replace
 
-from .instants import LATEST, NEVER, ceil_to_minute
+from .instants import LATEST, MOST_SKEW, NEVER, ceil_to_minute
 
 __all__ = [
     "GRACE",
     "HEAD_START",
     "LEAD",
-    "MOST_SKEW",
     "ArmingRecord",
     "Lane",
     "LastRun",
@@ -49,9 +48,6 @@ _LONGEST = timedelta(hours=1)
 
 #: How long a run that was called directly may take to claim its lanes, before another one is called.
 _CALL = timedelta(seconds=10)
-
-#: How far the clocks of two machines may be apart.
-MOST_SKEW = timedelta(minutes=1)
 
 #: A run that comes so long after the minute of the ring, or later, was brought by an echo of it. The first
 #: echo is four minutes after the ring.

@@ -119,7 +119,10 @@ class TaskChanged(TaskConflict):
 
 
 class LanesChanged(TaskConflict):
-    """The queue was given more lanes while tasks were added. They were taken out again: repeat the call."""
+    """The queue was given more lanes while tasks were added. Those that were misplaced were taken out again.
+
+    Repeat the call, with `if_exists="keep"`.
+    """
 
     def __init__(self, *, before: int, now: int) -> None:
         super().__init__(

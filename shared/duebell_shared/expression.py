@@ -11,8 +11,7 @@ An expression is a product of lists, so the last hours of a day and of a month n
 * A ring in the last hour of a day, whose echoes are all lost, comes again at its hour of the next day.
 * A ring on the last day of a month has its next day in the next month. With both months listed the rule would
   ring on the first of this month too, so this waits until that has passed: a rule that is set in an earlier
-  month has the echoes of the last day only. If these are few, because the ring is in the last two hours, it
-  rings for nothing once, at the same time a day before, and that run sets the rule with both months.
+  month rings for nothing once, a day before its minute, and that run sets it with both months.
 * The last day of 2199 has no next day.
 
 Only comma-separated lists, or one range, in a field: both are documented, and their mixtures are not.
@@ -39,9 +38,6 @@ SENTINEL = "cron(0 0 1 1 ? 1970)"
 _ECHOES = (4, 12, 27)
 
 _MINUTES, _LAST_HOUR = 60, 23
-
-#: From this hour on, a day has few echoes left.
-_LATE_HOUR = 22
 
 _DAY = timedelta(days=1)
 
@@ -114,7 +110,7 @@ def _days_on(minute: datetime, now: datetime) -> str:
         return f"{day} {month} ? {year}"
     if (now.year, now.month) == (year, month) and now.day > 1:
         return f"1,{day} {_list([month, tomorrow.month])} ? {_list([year, tomorrow.year])}"
-    return f"{f'{day - 1},' if minute.hour >= _LATE_HOUR else ''}{day} {month} ? {year}"
+    return f"{day - 1},{day} {month} ? {year}"
 
 
 def _list(numbers: Iterable[int]) -> str:

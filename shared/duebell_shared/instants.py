@@ -13,6 +13,7 @@ from msgspec.structs import replace
 __all__ = [
     "LATEST",
     "MILLISECOND",
+    "MOST_SKEW",
     "NEVER",
     "Instant",
     "ceil_to_minute",
@@ -33,6 +34,9 @@ NEVER = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
 #: The last instant a rule can ring for: the years of an EventBridge cron expression end with 2199.
 #: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
 LATEST = datetime(2199, 12, 31, 23, 59, tzinfo=UTC)
+
+#: How far the clocks of two machines may be apart.
+MOST_SKEW = timedelta(minutes=1)
 
 #: What tasks' times are whole numbers of.
 MILLISECOND = timedelta(milliseconds=1)

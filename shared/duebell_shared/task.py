@@ -13,7 +13,7 @@ from .counts import Count, Milliseconds
 from .errors import InvalidTask, TaskConflict
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
 from .given import check_due, check_expiry, check_name, check_spread
-from .instants import MILLISECOND, Instant, to_utc
+from .instants import MILLISECOND, MOST_SKEW, Instant, to_utc
 from .quoting import quoted
 from .recurrence import (
     MAX_OCCURRENCES,
@@ -214,7 +214,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.recurrence is None:
             return self._scheduled(now, due=to_utc(now))
         is_extra = self.recurrence.turn is Turn.EXTRA and not self.attempt
-        if self.recurrence.has_extra_due(now) or (is_extra and self.queued and self.queued <= now):
+        soon = now + MOST_SKEW
+        if self.recurrence.has_extra_due(soon) or (is_extra and self.queued and self.queued <= soon):
             return self  # the call was made before, or what it asks for is about to happen anyway
         self._check_room("run once more", self.recurrence)
         extra = Seat(due=to_utc(now), queued=to_utc(now), turn=Turn.EXTRA)
@@ -227,9 +228,12 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._only("cancel", *waiting, Status.FAILED, Status.EXPIRED)
         return self._finished(Status.CANCELLED, now=now, retention=retention)
 
-    def withdrawn(self, *, now: datetime) -> Self:
-        """Taken out again right after it was added, as if it had never been: its history has expired."""
-        return self._finished(Status.CANCELLED, now=now, retention=timedelta(0))
+    def withdrawn(self) -> Self:
+        """Taken out again right after it was added, as if it had never been: its history has expired.
+
+        It has for the task itself, too, which is added again.
+        """
+        return self._finished(Status.CANCELLED, now=self.created_at, retention=timedelta(0))
 
     def paused(self) -> Self:
         """Out of the queue until it is resumed."""

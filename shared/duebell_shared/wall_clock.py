@@ -22,8 +22,6 @@ _TICK = timedelta(microseconds=1)
 #: Clocks are not changed and changed back within this, and never by as much.
 _STEADY = timedelta(days=3)
 
-_MINUTES_OF_DAY = 1440
-
 
 def next_match(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
     """The first instant strictly after this one, in UTC; None when there is none up to the last year."""

@@ -35,7 +35,7 @@ def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -
 
 @pytest.mark.usefixtures("queue")
 def test_more_lanes(duebell: Duebell) -> None:
-    assert duebell("relane", "9").out.startswith("9 lanes")
+    assert duebell("relane", "9").out.startswith("9 lanes; restart the editors")
     duebell("add", "x", "--in", "1h")
     status, _, err = duebell("relane", "16")
     assert status == 4

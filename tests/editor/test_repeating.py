@@ -17,11 +17,13 @@ from duebell_editor import (
     TaskConflict,
     TaskExists,
 )
-from duebell_editor.bulk import Verb, change_all
+from duebell_editor.bulk import Verb, change_all, find_all
+from duebell_editor.filtering import make_filter
 from duebell_editor.relane import relane
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.errors import LanesChanged
 from duebell_shared.expression import expression_at
+from duebell_shared.lanes import lane_of
 from duebell_shared.settings import MAX_LANES
 from duebell_shared.task import Task
 from tests.editor.memory import Scheduler
@@ -97,6 +99,27 @@ def _early(record: ArmingRecord, scheduler: Scheduler) -> Any:
     assert record.rings_at
     before = record.rings_at - timedelta(minutes=1)
     return before if before >= record.target and before > scheduler.clock.now else None
+
+
+@pytest.mark.parametrize(("verb", "status"), [(Verb.RETRY, Status.FAILED), (Verb.RESUME, Status.PAUSED)])
+def test_a_bulk_change_by_filter_that_could_not_arm_arms_when_it_finds_nothing_more(
+    scheduler: Scheduler, verb: Verb, status: Status
+) -> None:
+    # Given tasks that are changed while the rule cannot be set
+    scheduler.events.troubles["DescribeRule"] = [refusal("AccessDeniedException")] * 20
+    which = make_filter(status=status, limit=100)
+    ids, _ = find_all(scheduler.editor.queue, which)
+    assert change_all(scheduler.editor, verb, ids).failures
+    scheduler.events.troubles.clear()
+    # When that is repeated, and the filter finds them no more
+    ids, _ = find_all(scheduler.editor.queue, which)
+    assert not ids
+    change_all(scheduler.editor, verb, ids)
+    # Then the rule rings for them
+    record = scheduler.store.record
+    assert record
+    assert record.is_settled(scheduler.clock.now)
+    assert record.target == min(scheduler.store.head(lane) for lane in range(4)) <= NOON + HOUR
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -177,6 +200,19 @@ def test_an_extra_occurrence_that_waits_for_its_next_attempt_is_not_what_run_now
     assert asked.queued == task.queued
 
 
+def test_a_clock_that_is_behind_asks_for_no_second_one(scheduler: Scheduler) -> None:
+    first = scheduler.editor.run_now("daily")
+    scheduler.clock.advance(timedelta(seconds=-50))
+    assert scheduler.editor.run_now("daily") == first
+
+
+def test_a_change_that_made_nothing_says_why_also_when_the_rule_cannot_be_set(scheduler: Scheduler) -> None:
+    scheduler.events.troubles["DescribeRule"] = [refusal("AccessDeniedException")] * 4
+    scheduler.backend.armer.change(lambda record: record.disputed())
+    with pytest.raises(NotArmed, match=r"^task 'one' was changed meanwhile.*; and the rule could not be set"):
+        scheduler.editor.move("one", due=NOON + HOUR, rev=7)
+
+
 # More lanes meanwhile.
 
 
@@ -219,6 +255,94 @@ def test_a_task_that_is_added_while_the_queue_gets_more_lanes_is_there_once(
     assert scheduler.events.expression == expression_at(NOON + HOUR)
 
 
+@pytest.mark.parametrize("if_exists", ["fail", "keep"])
+@pytest.mark.parametrize("number", range(12))
+def test_a_task_that_waited_for_more_lanes_is_added_in_the_end(
+    monkeypatch: pytest.MonkeyPatch, number: int, if_exists: Any
+) -> None:
+    # Given lanes that are added while an add waits for that, which takes more than a second
+    scheduler = Scheduler.start()
+    scheduler.editor.ensure_armed()
+    assert scheduler.editor.queue.lanes == 4
+    armer = scheduler.backend.armer
+    waited: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        scheduler.clock.sleep(max(seconds, 0.5))
+        if len(waited) == 3:
+            armer.change(lambda record: record.widened(MAX_LANES) if record.relaner else record)
+
+    armer.change(lambda record: record.relaning("someone", until=NOON + timedelta(seconds=30)))
+    monkeypatch.setattr(armer, "_sleep", sleep)
+    # When the add returns
+    task = scheduler.editor.add("act", due=HOUR, id=f"task-{number}", if_exists=if_exists)
+    # Then the task is in the queue, once, wherever it belongs now
+    assert task.status is Status.SCHEDULED
+    waiting = [key for lane in range(MAX_LANES) for key in scheduler.store.queued(lane)]
+    assert [(key.lane, key.id) for key in waiting] == [(lane_of(task.id, MAX_LANES), task.id)]
+
+
+def test_an_import_by_an_editor_that_knows_fewer_lanes_takes_nothing_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Given an editor from before there were more lanes, and tasks that another one imported since
+    source = Scheduler.start()
+    for number in range(12):
+        source.editor.add("act", due=HOUR, id=f"task-{number}")
+    lines = list(source.editor.export_tasks())
+    scheduler = Scheduler.start()
+    scheduler.editor.ensure_armed()
+    assert scheduler.editor.queue.lanes == 4
+    relane(scheduler.backend, MAX_LANES)
+    Editor(backend=scheduler.backend).import_tasks(lines)
+    scheduler.clock.advance(timedelta(minutes=1))
+    # When it imports them again, as often as it is told to
+    with suppress(LanesChanged):
+        scheduler.editor.import_tasks(lines)
+    assert scheduler.editor.import_tasks(lines).there == 12
+    # Then each is in the queue once
+    waiting = [key.id for lane in range(MAX_LANES) for key in scheduler.store.queued(lane)]
+    assert sorted(waiting) == sorted(f"task-{number}" for number in range(12))
+
+
+def test_another_thread_that_learns_of_more_lanes_does_not_hide_that_a_task_is_misplaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scheduler = Scheduler.start()
+    scheduler.editor.ensure_armed()
+    assert scheduler.editor.queue.lanes == 4
+    id = next(f"t{n}" for n in range(99) if lane_of(f"t{n}", 4) != lane_of(f"t{n}", MAX_LANES))
+    relane(scheduler.backend, MAX_LANES)
+    insert = scheduler.store.insert
+
+    def learn_and_insert(task: Task) -> bool:
+        monkeypatch.undo()
+        scheduler.editor.queue.lanes_now()
+        return insert(task)
+
+    monkeypatch.setattr(scheduler.store, "insert", learn_and_insert)
+    scheduler.editor.add("act", due=HOUR, id=id)
+    with pytest.raises(TaskExists):
+        scheduler.editor.add("act", due=HOUR, id=id)
+    waiting = [key.id for lane in range(MAX_LANES) for key in scheduler.store.queued(lane)]
+    assert waiting == [id]
+
+
+def test_whoever_gives_more_lanes_gives_up_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    scheduler = Scheduler.start()
+    scheduler.editor.ensure_armed()
+    unqueued = scheduler.store.unqueued
+
+    def take_long(*given: Any, **more: Any) -> Any:
+        scheduler.clock.advance(timedelta(seconds=31))
+        return unqueued(*given, **more)
+
+    monkeypatch.setattr(scheduler.store, "unqueued", take_long)
+    with pytest.raises(TaskConflict, match="this took too long"):
+        relane(scheduler.backend, MAX_LANES)
+
+
 def test_many_tasks_that_are_added_while_the_queue_gets_more_lanes_are_there_once_in_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -229,7 +353,7 @@ def test_many_tasks_that_are_added_while_the_queue_gets_more_lanes_are_there_onc
     _relane_when_inserting(scheduler, monkeypatch, "insert_many", before=True)
     with pytest.raises(LanesChanged, match="was given 16 lanes instead of 4 at this very moment: repeat"):
         scheduler.editor.add_many(tasks)
-    assert len(scheduler.editor.add_many(tasks).added) == 20
+    assert len(scheduler.editor.add_many(tasks, if_exists="keep").added) == 20
     waiting = [key.id for lane in range(MAX_LANES) for key in scheduler.store.queued(lane)]
     assert sorted(waiting) == sorted(task.id or "" for task in tasks)
 

@@ -214,13 +214,14 @@ def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
         "problems": [],
         "rule": "duebell",
         "table": "duebell",
-        "expression": "cron(0,4,12,27 0-23 31 12 ? 2026)",
+        "expression": "cron(0,4,12,27 0-23 30,31 12 ? 2026)",
         "enabled": True,
         "rings_at": "2026-12-31T00:00:00.000Z",
         "next_due": "2026-12-31T00:00:00.000Z",
         "armed": True,
         "precision": "minute",
         "last_run": None,
+        "late_ring": None,
         "lanes": 4,
         "running": 0,
         "tzdata": TZDATA_VERSION,
@@ -298,7 +299,7 @@ def test_a_recurring_task_and_its_changes(client: TestClient) -> None:
 def test_a_preview(client: TestClient) -> None:
     body = {"schedule": "at(2199-12-31T09:00:00)", "timezone": "Asia/Kolkata"}
     assert client.post("/api/preview", json=body).json() == {
-        "words": "once, on 2199-12-31 at 09:00:00, Asia/Kolkata",
+        "words": "once, on 2199-12-31 at 09:00, Asia/Kolkata",
         "occurrences": ["2199-12-31T03:30:00.000Z"],
     }
     refused = client.post("/api/preview", json={"schedule": "0 0 31 2 *"})
@@ -333,7 +334,7 @@ def test_a_task_tells_of_its_failed_attempts(client: TestClient, editor: Editor)
     task = editor.get(add(client, id="a")["id"])
     store, now = editor._backend.store, task.due
     for status in (Status.SCHEDULED, Status.RUNNING):
-        claimed = store.claim(QueueKey(task.due, "a", task.lane), run="r", now=now, status=status)
+        claimed = store.claim(QueueKey(task.due, "a", task.lane), run=f"r-{status}", now=now, status=status)
     assert claimed
     failure = Failure(type="CardDeclined", message="no", traceback="somewhere")
     retry = claimed.left_running().to_retry(now + timedelta(hours=1), failure, now=now + timedelta(seconds=2))

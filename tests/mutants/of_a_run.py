@@ -122,7 +122,7 @@ OF_A_RUN = (
     Mutant(
         name="a last attempt that was never begun counts",
         file=_ACTION,
-        line="return task.attempt > self.attempts and task.begun is not None",
+        line="return task.attempt > self.attempts and (task.begun or 0) >= self.attempts",
         broken="return task.attempt > self.attempts",
         why="one death after a batch was claimed fails all of it, and none of it was started",
         killers=(Killer.ABANDONED,),
@@ -130,7 +130,7 @@ OF_A_RUN = (
     Mutant(
         name="a last attempt is not recorded as begun",
         file=_ACTION,
-        line="return claimed.attempt >= self.attempts and claimed.begun is None",
+        line="return claimed.attempt >= self.attempts and (claimed.begun or 0) < self.attempts",
         broken="return False",
         why="a task that kills its process does so for ever",
         killers=(Killer.ABANDONED,),
@@ -146,8 +146,8 @@ OF_A_RUN = (
     Mutant(
         name="an unanswered beginning is not made",
         file=_ATTEMPTS,
-        line="if result is True or (isinstance(result, AwsUnavailable) and self._may_be_stored(begun)):",
-        broken="if result is True:",
+        line="                    is_begun = self._may_be_stored(begun)\n",
+        broken="",
         why="the task fails as if its process had died, and was never started",
         killers=(Killer.ABANDONED,),
     ),

@@ -8,9 +8,10 @@ from threading import Barrier, Lock
 import pytest
 
 from duebell_shared.armer import HOLD, PATIENCE, Armer
-from duebell_shared.arming import MOST_SKEW, ArmingRecord
+from duebell_shared.arming import ArmingRecord
 from duebell_shared.errors import NotArmed
 from duebell_shared.expression import expression_at
+from duebell_shared.instants import MOST_SKEW
 from duebell_shared.rule import Rule
 from tests.shared.conftest import LANES
 from tests.shared.fake_events import FakeEvents, refusal

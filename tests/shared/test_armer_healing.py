@@ -47,7 +47,7 @@ def test_without_an_answer_it_is_unknown_until_the_next_call_heals_it(
     armer: Armer, backend: Backend, clock: Clock
 ) -> None:
     # Given EventBridge that does not answer for as long as anyone waits
-    at_put_rule(backend, *[unanswered(clock)] * 12)
+    at_put_rule(backend, *[unanswered(clock)] * 6)
     # When a task is added
     with pytest.raises(
         NotArmed, match=r"could not be confirmed .*: call ensure_armed\(\) to try again$"

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from duebell_shared.arming import GRACE, HEAD_START, MOST_SKEW, ArmingRecord, Lane, LastRun
-from duebell_shared.instants import NEVER
+from duebell_shared.arming import GRACE, HEAD_START, ArmingRecord, Lane, LastRun
+from duebell_shared.instants import MOST_SKEW, NEVER
 from tests.support import NOON
 
 SECOND = timedelta(seconds=1)

@@ -69,11 +69,11 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_last_attempt(self, claimed: Task) -> bool:
         """Whether this claim is for the last attempt, or beyond it because that was never begun."""
-        return claimed.attempt >= self.attempts and claimed.begun is None
+        return claimed.attempt >= self.attempts and (claimed.begun or 0) < self.attempts
 
     def is_used_up(self, task: Task) -> bool:
         """Whether the last attempt was begun before this claim: the process died during it."""
-        return task.attempt > self.attempts and task.begun is not None
+        return task.attempt > self.attempts and (task.begun or 0) >= self.attempts
 
     def __call__(self, task: Task) -> None:
         """Handle the task. Raises InvalidPayload, and whatever the function raises."""

@@ -5,6 +5,7 @@ to write, at the same time goes together. Nothing is written once the lease has 
 """
 
 import logging
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
@@ -33,6 +34,7 @@ class _Attempt:
 
     claimed  the task as it was claimed, or recorded as begun
     begun    the task with its last attempt recorded as begun, if it is the last
+    unsure   the task as it was before that, if nobody can tell whether it was recorded
     started  the task as it is run
     ending   how the attempt ended
     outcome  the same, once that is stored, or the task was changed meanwhile
@@ -44,6 +46,7 @@ class _Attempt:
         self.status = status
         self.claimed: Task | None = None
         self.begun: Task | None = None
+        self.unsure: Task | None = None
         self.started: Task | None = None
         self.ending: _Ending | None = None
         self.outcome: Outcome | None = None
@@ -94,6 +97,8 @@ class Attempts:
         self._metrics = metrics
         self._under_way: dict[Future[None], _Attempt] = {}
         self._to_claim: list[_Attempt] = []
+        self._starting = threading.Lock()
+        self._has_left = False
         self._beginnings = Gathered(self._begin, most=AT_ONCE)
         self._outcomes = Gathered(self._record, most=AT_ONCE)
 
@@ -140,13 +145,12 @@ class Attempts:
         """
         for future in [future for future in self._under_way if future.done()]:
             self._take_in(future)
+        with self._starting:
+            self._has_left = True
         attempts = list(self._under_way.values())
-        unbegun = [attempt.claimed for attempt in attempts if attempt.claimed and not attempt.started]
-        for task, saved in zip(
-            unbegun, self._save([(task, task.given_back()) for task in unbegun]), strict=True
-        ):
-            if isinstance(saved, BaseException):
-                self._note(task.id, saved)
+        unstarted = [attempt for attempt in attempts if not attempt.started]
+        self._give_back([one.claimed for one in unstarted if one.claimed])
+        self._give_back([one.begun for one in unstarted if one.begun])  # if that was stored meanwhile
         under_way = [attempt.ending or self._ending(attempt, Unfinished()) for attempt in attempts]
         endings = [ending for ending in under_way if ending]
         for ending, saved in zip(endings, self._save(map(_change, endings)), strict=True):
@@ -158,9 +162,12 @@ class Attempts:
         self._to_claim.clear()
 
     def _give_back(self, claimed: Sequence[Task]) -> None:
-        """Have the tasks wait as before they were claimed."""
-        saved = self._save([(task, task.given_back()) for task in claimed])
-        for task, result in zip(claimed, saved, strict=True):
+        """Have the tasks wait as before they were claimed; but for those whose attempts are used up."""
+        actions = ((task, self._actions.get(task.action)) for task in claimed)
+        given = [
+            (task, task.given_back()) for task, action in actions if action and not action.is_used_up(task)
+        ]
+        for (task, _), result in zip(given, self._save(given), strict=True):
             if isinstance(result, BaseException):
                 self._note(task.id, result)
 
@@ -256,30 +263,40 @@ class Attempts:
 
         From then on nobody else performs them. So they are performed whatever becomes of the lease.
         """
-        pairs = [(attempt, attempt.claimed, attempt.begun) for attempt in attempts]
-        known = [(attempt, claimed, begun) for attempt, claimed, begun in pairs if claimed and begun]
+        known = [(one, one.claimed, one.begun) for one in attempts if one.claimed and one.begun]
         saved = self._save([(claimed, begun) for _, claimed, begun in known])
-        for (attempt, _, begun), result in zip(known, saved, strict=True):
-            if result is True or (isinstance(result, AwsUnavailable) and self._may_be_stored(begun)):
-                self._pool.submit(self._perform, attempt, begun)
-            elif isinstance(result, BaseException):
-                attempt.over.set_exception(result)
-            else:  # the lease is lost, or the task was changed meanwhile
-                attempt.over.set_result(None)
+        for (attempt, claimed, begun), result in zip(known, saved, strict=True):
+            try:
+                is_begun = result is True
+                if isinstance(result, AwsUnavailable):
+                    is_begun = self._may_be_stored(begun)
+                    attempt.unsure = claimed
+                if is_begun:
+                    self._pool.submit(self._perform, attempt, begun)
+                elif isinstance(result, BaseException):
+                    attempt.over.set_exception(result)
+                else:  # the lease is lost, or the task was changed meanwhile
+                    attempt.over.set_result(None)
+            except BaseException as error:  # noqa: BLE001 (a bug of ours, or an item that someone has edited)
+                attempt.over.set_exception(error)
 
     def _may_be_stored(self, task: Task) -> bool:
-        """Whether the task is stored so, or nobody can tell."""
+        """Whether the task is stored so, or nobody can tell. Raises NotDeployed, UnreadableTask."""
         try:
             return self._store.get(task.lane, task.id) == task
         except AwsError:
             return True
 
     def _perform(self, attempt: _Attempt, claimed: Task) -> None:
-        """Call the action of a task, and have the outcome written."""
-        attempt.claimed = claimed
+        """Call the action of a task, and have the outcome written; not if the run has left meanwhile."""
         try:
             task = claimed.caught_up()
-            attempt.started = task.left_running() if attempt.status is Status.RUNNING else task
+            with self._starting:
+                if self._has_left:
+                    attempt.over.set_result(None)
+                    return
+                attempt.claimed = claimed
+                attempt.started = task.left_running() if attempt.status is Status.RUNNING else task
             attempt.ending = self._ending(attempt, self._call(attempt.started))
         except BaseException as error:  # noqa: BLE001 (a bug of ours)
             attempt.over.set_exception(error)
@@ -315,6 +332,8 @@ class Attempts:
         """Write what came of these attempts."""
         for ending, saved in zip(endings, self._save(map(_change, endings)), strict=True):
             attempt = ending.attempt
+            if saved is False and attempt.unsure:  # it was not recorded as begun
+                [saved] = self._save([(attempt.unsure, ending.ended)])  # noqa: PLW2901
             if isinstance(saved, BaseException):
                 attempt.over.set_exception(saved)
                 continue

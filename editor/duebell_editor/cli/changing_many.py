@@ -95,6 +95,8 @@ def _change(editor: Editor, ids: Sequence[str], how: How, *, is_all: bool) -> No
     changed: list[Task] = []
     failures: list[BulkFailure] = []
     rest = iter(ids)
+    if not ids:
+        change_all(editor, how.verb, ())
     with bar(how.verb, len(ids)) as progress:
         try:
             while chunk := list(itertools.islice(rest, _CHUNK)):

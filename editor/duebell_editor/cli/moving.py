@@ -75,4 +75,4 @@ def relane(
 ) -> None:
     """Give the queue more lanes, while it is empty; refuses otherwise, and says what to do."""
     record = relane_queue(_backend(), lanes)
-    print(f"{len(record.lanes)} lanes")
+    print(f"{len(record.lanes)} lanes; restart the editors, which go on listing those that there were")

@@ -56,7 +56,7 @@ class StatusView(BaseModel):
                     "problems": [],
                     "rule": "duebell",
                     "table": "duebell",
-                    "expression": "cron(0,4,12,27 0-23 31 12 ? 2026)",
+                    "expression": "cron(0,4,12,27 0-23 30,31 12 ? 2026)",
                     "enabled": True,
                     "rings_at": "2026-12-31T00:00:00.000Z",
                     "next_due": "2026-12-31T00:00:00.000Z",

@@ -1,6 +1,8 @@
 """What the tests share: a clock that stands still, and a scheduler on moto with its API calls counted."""
 
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from importlib import resources
 from pathlib import Path
@@ -12,6 +14,12 @@ from duebell_shared.expression import SENTINEL
 
 REGION = "eu-central-1"
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def in_a_thread(call: Callable[[], object]) -> None:
+    """Make the call in a thread of its own: this one may have an event loop, of a browser's test before."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(call).result()
 
 
 class Clock:

@@ -246,7 +246,7 @@ def test_status_exits_with_0_when_all_is_well(duebell: Duebell) -> None:
     status, out, err = duebell("status")
     assert (status, err) == (0, "")
     assert "healthy" in out
-    assert "cron(0 13 21 11 ? 2026)" in out
+    assert "cron(0,4,12,27 13-23" in out
 
 
 def test_status_exits_with_6_when_something_is_wrong(duebell: Duebell, events: Any) -> None:

@@ -60,6 +60,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "retry": {"id": "one"},
     "status": {},
     "ensure_armed": {},
+    "acting_as": {"changed_by": "anna"},
     "import_tasks": {"lines": []},
 }
 

@@ -176,7 +176,7 @@ OF_ARMING = (
     Mutant(
         name="an add that finds its id taken arms nothing",
         file=_EDITOR,
-        line="            self._arm(self.queue.get_many([new.id]).values())\n",
+        line="            self._arm_after(taken, self.queue.get_many([new.id]).values())\n",
         broken="",
         why="what is there may be its own, of a call that raised",
         killers=(Killer.REPEATING,),
@@ -240,8 +240,8 @@ OF_ARMING = (
     Mutant(
         name="not armed for a change that was made and never answered",
         file=_EDITOR,
-        line="                self._arm([task])  # an earlier call may have made it, and not been answered\n",
-        broken="",
+        line="                self._arm_after(conflict, [task])",
+        broken="                pass",
         why="the change is refused when it is repeated, and the rule stays at the later time",
         killers=(Killer.CHANGED,),
     ),

@@ -141,7 +141,11 @@ RUNS: dict[str, tuple[Mapping[str, Any], Status]] = {
     "a failure of another shape": (but(failure=text('{"type": 5}')), Status.DONE),
     "a payload that is no JSON": (but(payload=text("{oops")), Status.FAILED),
     "an action of another version": (but(action=text("later")), Status.FAILED),
-    "more attempts than there are": (but(status=text("running"), attempt=number(99)), Status.FAILED),
+    "more attempts than there are": (but(status=text("running"), attempt=number(99)), Status.DONE),
+    "more attempts than there are, the last begun": (
+        but(status=text("running"), attempt=number(99), begun=number(99)),
+        Status.FAILED,
+    ),
     "attempts below none": (but(attempt=number(-5)), Status.DONE),
     "a changed_by that is a map": (but(changed_by={"M": {}}), Status.DONE),
     "half an attempt": (but(attempt={"N": "0.5"}), Status.DONE),

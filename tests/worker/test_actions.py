@@ -8,6 +8,7 @@ import pytest
 from duebell_editor import Editor, InvalidTask
 from duebell_shared.backend import Backend
 from duebell_worker import Status, Task, Worker
+from tests.support import in_a_thread
 
 
 def test_an_action_gets_the_payload_and_the_task_or_the_first_or_nothing(
@@ -66,7 +67,7 @@ def test_an_action_may_be_async(editor: Editor, worker: Worker, backend: Backend
     # When both are run
     editor.add("act", due=backend.clock(), payload={"word": "hello"}, id="act")
     editor.add("fail", due=backend.clock(), id="fail")
-    worker.run()
+    in_a_thread(worker.run)
 
     # Then they were awaited to their end
     assert heard == ["hello"]

@@ -6,7 +6,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_worker import Abort, Failure, Retry, Status, Worker
-from tests.support import NOON, Clock
+from tests.support import NOON, Clock, in_a_thread
 from tests.worker.stage import Stage
 
 
@@ -155,7 +155,7 @@ def test_an_async_traceback_ends_in_the_action(editor: Editor, worker: Worker) -
         raise LookupError("lost")
 
     editor.add("fail", due=NOON, id="a")
-    worker.run()
+    in_a_thread(worker.run)
     trace = failure_of(editor, "a").traceback
     assert "in fail" in trace
     assert "duebell_worker" not in trace

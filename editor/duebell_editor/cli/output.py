@@ -53,7 +53,7 @@ _RECENT = timedelta(days=7)
 def task_json(task: Task) -> dict[str, Any]:
     """A task as JSON's own types, but for its times; durations are in seconds."""
     fields: dict[str, Any] = msgspec.to_builtins(task, builtin_types=(datetime,))
-    del fields["payload_json"]
+    del fields["payload_json"], fields["begun"]  # the one is shown as a value, the other is the worker's own
     durations = {
         "spread": task.spread.total_seconds(),
         "expires_after": task.expires_after.total_seconds() if task.expires_after else None,

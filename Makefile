@@ -27,7 +27,7 @@ demo: $(READY) ## Run the example on the embedded stack, no AWS account needed (
 test: $(READY) ## Run every test that CI runs, the end-to-end ones included (ARGS='-m "not e2e"' leaves those out)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-soak: $(READY) ## Play a hundred thousand simulated histories, about two hours on two cores (ARGS='--over wire': AWS fails below the SDK)
+soak: $(READY) ## Play a hundred thousand simulated histories, a fifth over the real table code and SDK; about an hour and a half on two cores
 	$(BIN)/python -m tests.simulation.play --count 100000 $(ARGS)
 
 mutants: $(READY) ## Break each line of the protocol, one at a time, and see that a test fails; a quarter of an hour

@@ -1,7 +1,7 @@
 """Plays simulated histories from the command line: `make soak`, and the replay of a seed.
 
-python -m tests.simulation.play --count 100000 --start 0        many
-python -m tests.simulation.play --count 100000 --over wire      the same, with AWS failing below the SDK
+python -m tests.simulation.play --count 100000 --start 0        many, a fifth with AWS failing below the SDK
+python -m tests.simulation.play --count 100000 --over wire      the same, all of them so
 python -m tests.simulation.play --seed 4711 --trace             one, with every call it made
 """
 
@@ -9,6 +9,7 @@ import argparse
 import logging
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from itertools import cycle
 from random import SystemRandom
 
 from .history import History, Over
@@ -16,21 +17,27 @@ from .weather import CALM, ROUGH
 
 _WEATHER = {"calm": CALM, "rough": ROUGH}
 
+#: What one batch after the other is played over, unless that is given. Over the wire takes four times longer.
+_MIXED = (Over.TWIN, Over.TWIN, Over.TWIN, Over.TWIN, Over.WIRE)
+
+_BATCH = 200
+
 
 def main() -> int:
     """Play, and say what was found; the exit status is 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description="Play simulated histories of duebell.")
     parser.add_argument("--weather", choices=_WEATHER, default="rough")
-    parser.add_argument("--over", choices=Over, type=Over, default=Over.TWIN, help="the store")
+    parser.add_argument("--over", choices=Over, type=Over, help="the store: of many, both; of one, the twin")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--start", type=int, help="first seed; by chance if not given, and printed")
     parser.add_argument("--seed", type=int, help="play this one only")
     parser.add_argument("--trace", action="store_true", help="print every call")
     options = parser.parse_args()
     if options.seed is not None:
-        return _one(options.seed, options.weather, options.over, trace=options.trace)
+        return _one(options.seed, options.weather, options.over or Over.TWIN, trace=options.trace)
     start = SystemRandom().randrange(2**40) if options.start is None else options.start
-    return _many(range(start, start + options.count), options.weather, options.over)
+    overs = (options.over,) if options.over else _MIXED
+    return _many(range(start, start + options.count), options.weather, overs)
 
 
 def _one(seed: int, weather: str, over: Over, *, trace: bool) -> int:
@@ -47,20 +54,23 @@ def _one(seed: int, weather: str, over: Over, *, trace: bool) -> int:
     return bool(history.problems())
 
 
-def _many(seeds: range, weather: str, over: Over) -> int:
+def _many(seeds: range, weather: str, overs: tuple[Over, ...]) -> int:
     broken, starts, crashes = 0, 0, 0
     with ProcessPoolExecutor() as processes:
-        batches = (seeds[at : at + 200] for at in range(0, len(seeds), 200))
-        jobs = [processes.submit(_batch, batch, weather, over) for batch in batches]
-        for job in jobs:
+        batches = (seeds[at : at + _BATCH] for at in range(0, len(seeds), _BATCH))
+        played = [
+            (over, processes.submit(_batch, batch, weather, over))
+            for batch, over in zip(batches, cycle(overs), strict=False)
+        ]
+        for over, job in played:
             found, batch_starts, batch_crashes = job.result()
             starts += batch_starts
             crashes += batch_crashes
             broken += len(found)
             for seed, problems in found:
-                print(f"seed {seed}: {'; '.join(problems)}", flush=True)
+                print(f"seed {seed} over {over}: {'; '.join(problems)}", flush=True)
     print(
-        f"{len(seeds):,} {weather} histories over {over} from seed {seeds[0]}: "
+        f"{len(seeds):,} {weather} histories over {', '.join(dict.fromkeys(overs))} from seed {seeds[0]}: "
         f"{starts:,} starts, {crashes:,} crashes, {broken} broke a promise"
     )
     return bool(broken)

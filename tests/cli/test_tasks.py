@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import uuid
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -11,13 +12,16 @@ from unittest import mock
 import pytest
 import typer
 from fastapi.testclient import TestClient
+from rich.console import Console
 
-from duebell_editor import Editor
+from duebell_editor import Editor, LateRing, SchedulerStatus
 from duebell_editor.cli import app, run
+from duebell_editor.cli.output import status_facts
 from duebell_editor.http import create_app
 from duebell_shared import errors
 from duebell_shared.instants import render
 from tests.cli.program import Duebell, fail, lines
+from tests.support import NOON
 
 
 def test_add_says_what_was_added(duebell: Duebell, editor: Editor) -> None:
@@ -374,3 +378,14 @@ def test_other_apps_are_run_alike(
     with pytest.raises(SystemExit, match="5"):
         run(other)
     assert capsys.readouterr() == ("", "error: no table\n")
+
+
+@pytest.mark.parametrize(("days", "is_told"), [(6, True), (8, False)])
+def test_status_tells_of_a_ring_that_was_lost_for_a_week(days: int, is_told: bool) -> None:
+    came_at = NOON - timedelta(days=days)
+    ring = LateRing(minute=came_at - timedelta(minutes=4), came_at=came_at)
+    console = Console(width=200)
+    with console.capture() as said:
+        console.print(status_facts(SchedulerStatus(table="t", rule="r", late_ring=ring), NOON))
+    assert ("late ring" in said.get()) is is_told
+    assert ("a run came at" in said.get()) is is_told

@@ -6,7 +6,7 @@ from datetime import timedelta
 import msgspec
 from playwright.sync_api import expect
 
-from duebell_editor import LastRun
+from duebell_editor import LastRun, LateRing
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
 from tests.page.scene import Scene
@@ -32,6 +32,25 @@ def changed(scene: Scene, **changes: object) -> None:
     record = scene.store.read_record()
     assert record
     assert scene.store.swap_record(record, msgspec.structs.replace(record, **changes))
+
+
+def test_a_ring_that_was_lost_is_told_for_a_week(open_page: Open, url: str, scene: Scene) -> None:
+    # Given a ring that brought no run, a while ago, and its echo that did
+    page = open_page(url)
+    heart = page.locator("#heart")
+    expect(heart).to_contain_text("Last run")
+    expect(heart).not_to_contain_text("Late ring")
+    for days, is_told in ((8, False), (6, True)):
+        came_at = utc_now() - timedelta(days=days)
+        changed(scene, late_ring=LateRing(minute=came_at - timedelta(minutes=4), came_at=came_at))
+        # When the page looks, then it says so, if that was not long ago
+        page.reload()
+        expect(heart).to_contain_text("Last run")
+        if is_told:
+            expect(heart).to_contain_text("Late ring")
+            expect(heart).to_contain_text("lost; its echo came at")
+        else:
+            expect(heart).not_to_contain_text("Late ring")
 
 
 def test_what_the_doctor_found_stays_until_the_next_look(open_page: Open, url: str, scene: Scene) -> None:

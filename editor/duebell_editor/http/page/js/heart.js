@@ -91,7 +91,11 @@ function facts() {
     ),
     last && fact("Last run", time(last.finished_at), h("small", {}, outcome(last))),
     isRecent(status.late_ring) &&
-      fact("Late ring", time(status.late_ring.minute), h("small", {}, "lost; its echo came at ", time(status.late_ring.came_at))),
+      fact(
+        "Late ring",
+        time(status.late_ring.minute),
+        h("small", {}, "lost; its echo came at ", time(status.late_ring.came_at)),
+      ),
     fact(
       "Rule",
       status.rule,

@@ -11,6 +11,7 @@ DuebellError
 ├── TaskConflict            the task's status, or a concurrent change, does not allow this
 │   ├── TaskChanged         it is not at the rev that was expected any more
 │   └── LanesChanged        the queue was given more lanes at this very moment
+├── QueueFull               the task's lane holds as much as DynamoDB lets it hold
 ├── UnreadableTask          an item of the table is none that this version can read
 ├── NotArmed                the task is stored; the rule could not be confirmed
 ├── NotDeployed             the table or the rule is not there
@@ -36,6 +37,7 @@ __all__ = [
     "LanesChanged",
     "NotArmed",
     "NotDeployed",
+    "QueueFull",
     "TaskChanged",
     "TaskConflict",
     "TaskExists",
@@ -128,6 +130,22 @@ class LanesChanged(TaskConflict):
         super().__init__(
             f"the queue was given {now} lanes instead of {before} at this very moment: repeat the call"
         )
+
+
+class QueueFull(DuebellError):
+    """The task's lane holds 10 GB, all that DynamoDB lets a lane hold. Nothing was written.
+
+    Tasks that are in it run all the same. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
+    """
+
+    def __init__(self, id: str, lane: int) -> None:
+        super().__init__(
+            f"task {quoted(id)} does not fit: its lane, {lane}, holds the 10 GB that DynamoDB lets a lane hold; "
+            f"give the queue more lanes with `duebell relane`, or keep less: a shorter DUEBELL_RETENTION_DAYS, "
+            f"DUEBELL_HISTORY=none, smaller payloads"
+        )
+        self.id = id
+        self.lane = lane
 
 
 class UnreadableTask(DuebellError):

@@ -4,23 +4,30 @@ import os
 from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
-from typing import Self
+from typing import Self, TypeVar
 
 import msgspec
 
 from .arming import HEAD_START
 from .errors import InvalidSettings, InvalidTask
 from .given import check_changed_by
+from .keeping import KEPT_PAYLOAD, RETENTION, History, Keeping
+from .payload import MAX_BYTES
 from .quoting import quoted
 
-__all__ = ["MAX_LANES", "Precision", "Settings"]
+__all__ = ["MAX_LANES", "MAX_RUNS", "Precision", "Settings"]
 
-#: More lanes mean more queries for each run; 16 carry about 3,000 single adds a second, the most that the
-#: one arming record (3,000 reads a second for a key) lets through anyway.
-MAX_LANES = 16
+#: More lanes mean more queries for each run, and a larger arming record.
+MAX_LANES = 64
+
+#: More runs side by side would wait for the arming record more than they do.
+MAX_RUNS = 16
 
 #: History that is kept for longer than this would be kept by something else.
 MAX_RETENTION = timedelta(days=36500)
+
+
+_E = TypeVar("_E", bound=StrEnum)
 
 
 class Precision(StrEnum):
@@ -35,8 +42,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     table      name of the DynamoDB table, the queue (`DUEBELL_TABLE`)
     rule       name of the EventBridge rule, on the default bus (`DUEBELL_RULE`)
-    lanes      partitions of the queue, 1 to 16; read only when the queue is first used (`DUEBELL_LANES`)
-    retention  how long finished tasks are kept as history (`DUEBELL_RETENTION_DAYS`)
+    lanes      partitions of the queue, 1 to 64; read only when the queue is first used (`DUEBELL_LANES`)
+    retention  how long ended tasks are kept as history (`DUEBELL_RETENTION_DAYS`)
+    history    which of them are: all, failed or none, see History (`DUEBELL_HISTORY`)
+    kept_payload  bytes of the largest payload that a done task keeps; 0 for none (`DUEBELL_KEPT_PAYLOAD`)
     metrics    whether the worker's log holds metrics for CloudWatch (`DUEBELL_METRICS`, on or off)
     precision  how near to their due date tasks start; the worker's counts (`DUEBELL_PRECISION`)
     function   name of the worker's Lambda, to be invoked directly when something is due sooner than the rule
@@ -49,7 +58,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     table: str = "duebell"
     rule: str = "duebell"
     lanes: int = 4
-    retention: timedelta = timedelta(days=30)
+    retention: timedelta = RETENTION
+    history: History = History.ALL
+    kept_payload: int = KEPT_PAYLOAD
     metrics: bool = False
     precision: Precision = Precision.MINUTE
     function: str | None = None
@@ -65,8 +76,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidSettings("DUEBELL_LANES", f"must be 1 to {MAX_LANES}, not {self.lanes}")
         if not timedelta(0) < self.retention <= MAX_RETENTION:
             raise InvalidSettings("DUEBELL_RETENTION_DAYS", f"must be 1 to {MAX_RETENTION.days}")
-        if not 1 <= self.max_runs <= MAX_LANES:
-            raise InvalidSettings("DUEBELL_MAX_RUNS", f"must be 1 to {MAX_LANES}, not {self.max_runs}")
+        if not 0 <= self.kept_payload <= MAX_BYTES:
+            raise InvalidSettings(
+                "DUEBELL_KEPT_PAYLOAD", f"must be 0 to {MAX_BYTES} bytes, not {self.kept_payload}"
+            )
+        if not 1 <= self.max_runs <= MAX_RUNS:
+            raise InvalidSettings("DUEBELL_MAX_RUNS", f"must be 1 to {MAX_RUNS}, not {self.max_runs}")
         try:
             check_changed_by(self.changed_by)
         except InvalidTask as error:
@@ -77,6 +92,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """How long before a due date the rule rings, and the run that it starts waits for it."""
         return HEAD_START if self.precision is Precision.SECOND else timedelta(0)
 
+    @property
+    def keeping(self) -> Keeping:
+        """What is kept of ended tasks."""
+        return Keeping(retention=self.retention, history=self.history, payload=self.kept_payload)
+
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
         """The settings that the `DUEBELL_…` variables give, with defaults for those that are not set."""
@@ -84,9 +104,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             table=environ.get("DUEBELL_TABLE", "duebell"),
             rule=environ.get("DUEBELL_RULE", "duebell"),
             lanes=_whole_number(environ, "DUEBELL_LANES", 4),
-            retention=_days(environ, "DUEBELL_RETENTION_DAYS", 30),
+            retention=_days(environ, "DUEBELL_RETENTION_DAYS", RETENTION.days),
+            history=_one_of(History, environ, "DUEBELL_HISTORY", History.ALL),
+            kept_payload=_whole_number(environ, "DUEBELL_KEPT_PAYLOAD", KEPT_PAYLOAD),
             metrics=_switch(environ, "DUEBELL_METRICS"),
-            precision=_precision(environ, "DUEBELL_PRECISION"),
+            precision=_one_of(Precision, environ, "DUEBELL_PRECISION", Precision.MINUTE),
             function=environ.get("DUEBELL_FUNCTION") or None,
             max_runs=_whole_number(environ, "DUEBELL_MAX_RUNS", 4),
             changed_by=environ.get("DUEBELL_CHANGED_BY") or None,
@@ -110,12 +132,13 @@ def _switch(environ: Mapping[str, str], name: str) -> bool:
     return text == "on"
 
 
-def _precision(environ: Mapping[str, str], name: str) -> Precision:
-    text = environ.get(name) or Precision.MINUTE
+def _one_of(kind: type[_E], environ: Mapping[str, str], name: str, default: _E) -> _E:
+    text = environ.get(name) or default
     try:
-        return Precision(text)
+        return kind(text)
     except ValueError:
-        raise InvalidSettings(name, f"must be {' or '.join(Precision)}, not {quoted(text)}") from None
+        *most, last = kind
+        raise InvalidSettings(name, f"must be {', '.join(most)} or {last}, not {quoted(text)}") from None
 
 
 def _days(environ: Mapping[str, str], name: str, default: int) -> timedelta:

@@ -1,7 +1,7 @@
 """What the queue can do: the contract that the DynamoDB table keeps, in the words of the domain.
 
-Every change is conditional; nothing is ever overwritten blindly. All reads are strongly consistent, and none
-is a Scan. Every verb may raise NotDeployed, AwsRefused and AwsUnavailable; after AwsUnavailable a change may
+Every change is conditional; nothing is ever overwritten blindly. All reads are strongly consistent, but for
+those of the past; none is a Scan, and none reads a lane through. Every verb may raise NotDeployed, AwsRefused and AwsUnavailable; after AwsUnavailable a change may
 or may not have been made.
 """
 
@@ -12,6 +12,7 @@ from typing import Protocol
 from .arming import ArmingRecord
 from .errors import DuebellError
 from .instants import NEVER
+from .past import Past, PastKey
 from .task import QueueKey, Status, Task
 
 __all__ = ["AT_ONCE", "Store"]
@@ -36,6 +37,7 @@ class Store(Protocol):
         """Write a new task.
 
         Eligible: no task with this id is stored, or only history that has expired at `task.created_at`.
+        Raises QueueFull when the lane holds as much as it may.
         """
 
     def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
@@ -44,13 +46,14 @@ class Store(Protocol):
         What became of each, in order: as `insert` returns it, or the error that it would raise. Raises none.
         """
 
-    def save(self, old: Task, new: Task) -> bool:
-        """Write what differs between `old` and `new`, `rev` included.
+    def save(self, old: Task, new: Task | None) -> bool:
+        """Write what differs between `old` and `new`, `rev` included; or delete it, when `new` is None.
 
-        Eligible: the stored `rev` is `old.rev`.
+        Eligible: the stored `rev` and `created_at` are those of `old`. After a deletion the id may be taken by
+        another task, which may come to the same `rev`.
         """
 
-    def save_many(self, changes: Sequence[tuple[Task, Task]]) -> list[bool | DuebellError]:
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         """Write one to AT_ONCE changes, each as `save` does, whatever becomes of the others.
 
         What became of each, in order: as `save` returns it, or the error that it would raise. Raises none.
@@ -78,25 +81,34 @@ class Store(Protocol):
         """
 
     def queued(
-        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
+        self,
+        lane: int,
+        *,
+        after: datetime | QueueKey | None = None,
+        before: datetime | QueueKey = NEVER,
+        latest_first: bool = False,
     ) -> Iterator[QueueKey]:
         """The tasks that wait or run, in order of `queued`: from `after`, to `before`, both included.
 
         Those of the same moment come in an order of the lane's own, which does not change. `after` a key come
-        those behind its place, whether it is still there or not. Read page by page, as it is consumed.
+        those behind its place, and `before` one those ahead of it, whether it is still there or not; `before`
+        is a key only with the latest first. Read page by page, as it is consumed.
         """
 
-    def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
-        """The tasks of these statuses, in order of id, expired history left out.
+    def past(
+        self,
+        lane: int,
+        kind: Past,
+        *,
+        after: datetime | PastKey | None = None,
+        before: datetime | PastKey = NEVER,
+        latest_first: bool = False,
+    ) -> Iterator[PastKey]:
+        """The tasks of a lane with this behind them, in order of when they ended; as `queued` does otherwise.
 
-        For statuses that are not in the queue's index. Reads the whole lane: it costs by the size of history.
-        """
-
-    def past(self, lane: int, *, now: datetime) -> Iterator[Task]:
-        """The tasks that have something behind them, in order of id, expired history left out.
-
-        Those that have ended, and those that recur and have had an occurrence. Reads the whole lane, as
-        `unqueued` does.
+        Those that are paused come in order of `due`, and those that recur in an order of the lane's own. Read
+        *eventually* consistently: what ended within the last second may be missing, and a task that is no
+        longer so may be there. Raises NotDeployed where the table has no `past-index`.
         """
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
@@ -104,6 +116,9 @@ class Store(Protocol):
 
         The tasks that `queued` gives, counted where they are: no key is sent.
         """
+
+    def count_past(self, lane: int, kind: Past, *, most: int) -> int:
+        """How many tasks `past` gives, up to `most`. Raises NotDeployed likewise."""
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         """The earliest `queued` in the lane, but for these; NEVER if none waits."""

@@ -14,6 +14,7 @@ from .errors import InvalidTask, TaskConflict
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
 from .given import check_due, check_expiry, check_name, check_spread
 from .instants import MILLISECOND, MOST_SKEW, Instant, to_utc
+from .keeping import History, Keeping
 from .quoting import quoted
 from .recurrence import (
     MAX_OCCURRENCES,
@@ -67,6 +68,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failures     the failed attempts of the occurrence that was tried last, and of those that wait aside to be
                  retried; the last ten, the latest at the end. None of those before a move or a retry
     expires_at   when its history is deleted (by DynamoDB, within days of it)
+    unlisted     whether it is found by its id only when it has ended and did not fail: see History
+    payload_dropped  bytes of the payload that it had until it was done and that was too large to be kept
     changed_by   who added it or changed it last, by an editor; None if unknown. Runs leave it as it is
 
     spread         it is looked at up to so much after it is due, always the same for the same id
@@ -94,6 +97,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failure: Failure | None = None
     failures: tuple[FailedAttempt, ...] = ()
     expires_at: Instant | None = None
+    unlisted: bool = False
+    payload_dropped: Count | None = None
     spread: timedelta = timedelta(0)
     expires_after: timedelta | None = None
     recurrence: Recurrence | None = None
@@ -124,6 +129,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def last(self) -> Occurrence | None:
         """The last occurrence of a recurring task that is over."""
         return self.occurrences[-1] if self.occurrences else None
+
+    def is_kept(self, keep: Keeping) -> bool:
+        """Whether the task, at its end, is to be kept; otherwise it is deleted by the write that ends it."""
+        return self.status is not Status.DONE or keep.history is not History.NONE
 
     @property
     def can_wait(self) -> bool:
@@ -222,18 +231,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         with_extra = self._next(recurrence=self.recurrence.put_aside(extra))
         return with_extra._seated_anew(self.queued or self.due)
 
-    def cancelled(self, *, now: datetime, retention: timedelta) -> Self:
+    def cancelled(self, *, now: datetime, keep: Keeping) -> Self:
         """Never to run; a running attempt is not stopped, but its outcome no longer applies."""
         waiting = (Status.SCHEDULED, Status.RUNNING, Status.PAUSED)
         self._only("cancel", *waiting, Status.FAILED, Status.EXPIRED)
-        return self._finished(Status.CANCELLED, now=now, retention=retention)
-
-    def withdrawn(self) -> Self:
-        """Taken out again right after it was added, as if it had never been: its history has expired.
-
-        It has for the task itself, too, which is added again.
-        """
-        return self._finished(Status.CANCELLED, now=self.created_at, retention=timedelta(0))
+        return self._finished(Status.CANCELLED, now=now, keep=keep)
 
     def paused(self) -> Self:
         """Out of the queue until it is resumed."""
@@ -288,9 +290,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The task just claimed as if it had not been: its attempt was not begun."""
         return self._next(status=Status.SCHEDULED, attempt=self.attempt - 1)
 
-    def done(self, *, now: datetime, retention: timedelta) -> Self:
+    def done(self, *, now: datetime, keep: Keeping) -> Self:
         """The attempt succeeded."""
-        return self._concluded(Result.DONE, now=now, retention=retention, failure=None)
+        return self._concluded(Result.DONE, now=now, keep=keep, failure=None)
 
     def to_retry(self, at: datetime, failure: Failure, *, now: datetime) -> Self:
         """The attempt failed, and another is made at `at`; the schedule's next does not wait for that."""
@@ -305,19 +307,19 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return changed._seated_anew(to_utc(at))
 
     def failed(
-        self, failure: Failure, *, now: datetime, retention: timedelta, attempt: int | None = None
+        self, failure: Failure, *, now: datetime, keep: Keeping, attempt: int | None = None
     ) -> Self:
         """The attempt failed and no other is made."""
         attempt = self.attempt if attempt is None else attempt
         failure = bounded(failure)
-        return self._concluded(Result.FAILED, now=now, retention=retention, failure=failure, attempt=attempt)
+        return self._concluded(Result.FAILED, now=now, keep=keep, failure=failure, attempt=attempt)
 
-    def expired(self, *, now: datetime, retention: timedelta) -> Self:
+    def expired(self, *, now: datetime, keep: Keeping) -> Self:
         """The attempt was not made, for it came too late."""
         return self._concluded(
             Result.SKIPPED,
             now=now,
-            retention=retention,
+            keep=keep,
             failure=self.failure,
             attempt=max(self.attempt - 1, 0),
         )
@@ -327,7 +329,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         result: Result,
         *,
         now: datetime,
-        retention: timedelta,
+        keep: Keeping,
         failure: Failure | None,
         attempt: int | None = None,
     ) -> Self:
@@ -345,8 +347,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 recurrence=self.recurrence.concluded(result),
                 occurrences=(*self.occurrences, over._record(result, now))[-MAX_OCCURRENCES:],
             )
-        seated = over._seated()
-        return seated._next() if seated else over._finished(_FINAL[result], now=now, retention=retention)
+        if seated := over._seated():
+            return seated._next(unlisted=keep.history is not History.ALL)
+        return over._finished(_FINAL[result], now=now, keep=keep)
 
     def _record(self, result: Result, now: datetime) -> Occurrence:
         return Occurrence(
@@ -428,11 +431,20 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             **changes,
         )
 
-    def _finished(self, status: Status, *, now: datetime, retention: timedelta, **changes: Any) -> Self:
-        expires_at = (now + retention).replace(microsecond=0)  # DynamoDB's time to live counts whole seconds
-        return self._next(
-            status=status, queued=None, finished_at=to_utc(now), expires_at=expires_at, **changes
+    def _finished(self, status: Status, *, now: datetime, keep: Keeping, **changes: Any) -> Self:
+        expires_at = (now + keep.retention).replace(microsecond=0)  # DynamoDB's time to live: whole seconds
+        finished = self._next(
+            status=status,
+            queued=None,
+            finished_at=to_utc(now),
+            expires_at=expires_at,
+            unlisted=keep.history is not History.ALL,
+            **changes,
         )
+        size = len(self.payload_json.encode())
+        if status is not Status.DONE or size <= keep.payload:
+            return finished
+        return replace(finished, payload_json="null", payload_dropped=size)
 
     def _next(self, *, begun: int | None = None, **changes: Any) -> Self:
         return replace(self, rev=self.rev + 1, begun=begun, **changes)

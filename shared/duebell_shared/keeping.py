@@ -1,0 +1,42 @@
+"""What is kept of a task when it has ended. Pure."""
+
+from datetime import timedelta
+from enum import StrEnum
+
+import msgspec
+
+__all__ = ["KEPT_PAYLOAD", "RETENTION", "History", "Keeping"]
+
+#: How long ended tasks are kept, unless chosen otherwise.
+RETENTION = timedelta(days=14)
+
+#: Bytes of the largest payload that a done task keeps, unless chosen otherwise: with one of this size most
+#: items are below 3 KB.
+KEPT_PAYLOAD = 2048
+
+
+class History(StrEnum):
+    """Which ended tasks are kept, for as long as the retention says. What failed or expired always is.
+
+    ALL     all of them, and all are listed
+    FAILED  done and cancelled tasks are found by their ids, but not listed: one write unit less for each
+    NONE    a done task is deleted by the write that ends it, and its id is free again; a cancelled one is
+            found by its id
+    """
+
+    ALL = "all"
+    FAILED = "failed"
+    NONE = "none"
+
+
+class Keeping(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of ended tasks.
+
+    retention    for how long
+    history      which of them
+    payload      bytes of the largest payload that a done task keeps, as JSON in UTF-8
+    """
+
+    retention: timedelta = RETENTION
+    history: History = History.ALL
+    payload: int = KEPT_PAYLOAD

@@ -1,0 +1,80 @@
+"""What a task has behind it, as the index of the past sorts it. Pure.
+
+`past` is on the items of tasks that have left the queue, and of those that recur and have had an occurrence.
+It begins with the kind and goes on with a time, so that each kind is found by time: `failed#2026-…Z`. Of a
+task that recurs it is one of two constants, so that an occurrence rarely changes the index.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from .instants import parse, render
+from .status import Status
+from .task import Task
+
+__all__ = ["Past", "PastKey", "key_of", "parse_past", "past_of", "render_past"]
+
+#: Between the kind and the time.
+_THEN = "#"
+
+
+class Past(StrEnum):
+    """What a task has behind it. Those that have ended are sorted by when, the paused by when they are due."""
+
+    DONE = "done"
+    FAILED = "failed"
+    EXPIRED = "expired"
+    CANCELLED = "cancelled"
+    PAUSED = "paused"
+    RECURRING = "recurring"
+    FAILING = "recurring-failing"
+
+    @property
+    def has_time(self) -> bool:
+        """Whether tasks of this kind are sorted by time."""
+        return self not in {Past.RECURRING, Past.FAILING}
+
+
+#: What is not listed when only failed tasks are.
+_UNLISTED = {Past.DONE, Past.CANCELLED, Past.RECURRING}
+
+
+class PastKey(NamedTuple):
+    """A task's place in the index of the past; `at` is None of those that are not sorted by time."""
+
+    at: datetime | None
+    id: str
+    lane: int
+    kind: Past
+
+
+def past_of(task: Task) -> str | None:
+    """The task's `past`; None if it has nothing behind it, or what it has is not to be listed."""
+    key = key_of(task)
+    return None if key is None else render_past(key.kind, key.at)
+
+
+def key_of(task: Task) -> PastKey | None:
+    """The task's place in the index of the past, if it is there."""
+    if task.status is Status.PAUSED:
+        kind, at = Past.PAUSED, task.due
+    elif task.status.is_finished:
+        kind, at = Past(task.status.value), task.finished_at or task.due
+    elif task.occurrences:
+        kind, at = (Past.FAILING if task.consecutive_failures else Past.RECURRING), None
+    else:
+        return None
+    is_hidden = task.unlisted and kind in _UNLISTED
+    return None if is_hidden else PastKey(at=at, id=task.id, lane=task.lane, kind=kind)
+
+
+def render_past(kind: Past, at: datetime | None) -> str:
+    """As it stands in the index."""
+    return kind.value if at is None else kind.value + _THEN + render(at)
+
+
+def parse_past(text: str) -> tuple[Past, datetime | None]:
+    """What stands in the index. Raises ValueError for what duebell does not write there."""
+    kind, _, at = text.partition(_THEN)
+    return Past(kind), parse(at) if at else None

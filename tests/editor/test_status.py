@@ -226,7 +226,7 @@ def test_overdue_tasks_are_counted(
 
 
 def test_a_table_of_an_older_version_says_what_it_lacks_and_the_way_out(
-    session: boto3.Session, editor: Editor
+    backend: Backend, editor: Editor
 ) -> None:
     # Given a table without the index of the past, as DynamoDB says it, with a task in it
     def refuse(model: OperationModel, params: dict[str, Any], **_: object) -> tuple[Any, Any] | None:
@@ -236,7 +236,8 @@ def test_a_table_of_an_older_version_says_what_it_lacks_and_the_way_out(
         error = {"Code": "ValidationException", "Message": message}
         return SimpleNamespace(status_code=400), {"Error": error, "ResponseMetadata": {"HTTPStatusCode": 400}}
 
-    session.events.register("before-call.dynamodb.Query", refuse)
+    events: Any = backend.store._client.meta.events  # type: ignore[attr-defined]
+    events.register("before-call.dynamodb.Query", refuse)
     editor.add("act", due=DUE, id="one")
     # Then all goes on but what needs it
     assert [task.id for task in editor.list().tasks] == ["one"]

@@ -8,8 +8,8 @@ __all__ = ["environment_of"]
 def environment_of(settings: Settings) -> dict[str, str]:
     """The variables of this scheduler for its editors.
 
-    Those about history are there only if they are not the defaults. An editor needs them as well as the worker:
-    it ends the tasks that it cancels.
+    Those about history are there only if they are not the defaults. An editor needs them as well as the
+    worker: it ends the tasks that it cancels.
     """
     default = Settings()
     kept = {

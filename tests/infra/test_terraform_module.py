@@ -101,7 +101,7 @@ run "provisioned" {
     error_message = "the index's units"
   }
   assert {
-    condition     = [for one in values(aws_appautoscaling_target.scaled) : one.min_capacity] == [10, 25, 10, 25]
+    condition     = [for one in aws_appautoscaling_target.scaled : one.min_capacity] == [10, 25, 10, 25]
     error_message = "the bounds"
   }
   assert {

@@ -24,7 +24,6 @@ data "aws_iam_policy_document" "editor" {
       "dynamodb:GetItem",
       "dynamodb:PartiQLInsert",
       "dynamodb:PutItem",
-      "dynamodb:Query",
       "dynamodb:UpdateItem",
     ]
     resources = [local.table]

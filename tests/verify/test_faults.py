@@ -18,6 +18,8 @@ from tests.verify.account import Account, all_ok
 
 QUICK = (When.ALWAYS,)
 
+BATCHES = ("insert-many", "claim-many", "change-many", "delete-many")
+
 
 def without_conditions(params: dict[str, Any]) -> None:
     """A DynamoDB that takes a condition for a comment."""
@@ -49,11 +51,11 @@ def test_batches_that_are_not_taken_are_the_slower_path(account: Account) -> Non
 
     found = account.verify(when=QUICK)
 
-    for name in ("insert-many", "claim-many", "change-many"):
+    for name in BATCHES:
         assert found[name].result is Result.SLOWER, found[name]
         assert found[name].found.startswith("one by one")
         assert found[name].way_out
-    assert all_ok(found, "insert-many", "claim-many", "change-many", "at-once", "probe", "dead-letter")
+    assert all_ok(found, *BATCHES, "at-once", "probe", "dead-letter")
 
 
 def test_the_longer_form_of_a_statement_is_told_as_such(account: Account) -> None:

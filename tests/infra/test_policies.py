@@ -94,17 +94,21 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
 ) -> None:
     allowed = statements_of(resources["Role"]["Properties"]["Policies"][0]["PolicyDocument"])
     guarded = Guarded(allowed)
-    connected = Backend.connect(DELETING, guarded.session, clock=clock, sleep=clock.sleep)
-    worker = Worker(backend=connected)
+    workers = [
+        Worker(backend=Backend.connect(settings, guarded.session, clock=clock, sleep=clock.sleep))
+        for settings in (SETTINGS, DELETING)
+    ]
+    for worker in workers:
+        worker.action("act")(lambda: None)
+    editor = guarded_editor(guarded, clock)  # an action may use one, to add tasks that follow
 
-    # An action may use the editor, to add tasks that follow.
-    everything_an_editor_does(guarded_editor(guarded, clock), fail=worker.run)
-    worker.action("act")(lambda: None)
-    clock.advance(2 * HOUR)
+    everything_an_editor_does(editor, fail=workers[0].run)
+    for worker in workers:
+        editor.add_many({"action": "act", "due": timedelta(0)} for _ in range(4))
+        assert worker.run().done > 1  # written with one call
+        editor.add("act", due=timedelta(0))
+        assert worker.run().done == 1
 
-    assert worker.run().done > 1  # deleted with one call
-    guarded_editor(guarded, clock).add("act", due=timedelta(0))
-    assert worker.run().done == 1
     assert guarded.made == {one for one in granted(allowed) if one[0] not in BY_LAMBDA}
     assert {action for action, _ in granted(allowed) - guarded.made} == BY_LAMBDA
 

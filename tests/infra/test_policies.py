@@ -94,20 +94,22 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
 ) -> None:
     allowed = statements_of(resources["Role"]["Properties"]["Policies"][0]["PolicyDocument"])
     guarded = Guarded(allowed)
-    workers = [
-        Worker(backend=Backend.connect(settings, guarded.session, clock=clock, sleep=clock.sleep))
+    plain, deleting = (
+        Backend.connect(settings, guarded.session, clock=clock, sleep=clock.sleep)
         for settings in (SETTINGS, DELETING)
-    ]
-    for worker in workers:
-        worker.action("act")(lambda: None)
+    )
+    worker = Worker(backend=plain)
     editor = guarded_editor(guarded, clock)  # an action may use one, to add tasks that follow
 
-    everything_an_editor_does(editor, fail=workers[0].run)
-    for worker in workers:
-        editor.add_many({"action": "act", "due": timedelta(0)} for _ in range(4))
-        assert worker.run().done > 1  # written with one call
-        editor.add("act", due=timedelta(0))
-        assert worker.run().done == 1
+    everything_an_editor_does(editor, fail=worker.run)
+    worker.action("act")(lambda: None)
+    clock.advance(2 * HOUR)
+    assert worker.run().done
+    # A done task is deleted, and of several that end together the run makes one call
+    editor.add("act", due=timedelta(0))
+    assert worker.over(deleting).run().done
+    together = [editor.add("act", due=HOUR) for _ in range(2)]
+    assert deleting.store.save_many([(task, None) for task in together]) == [True, True]
 
     assert guarded.made == {one for one in granted(allowed) if one[0] not in BY_LAMBDA}
     assert {action for action, _ in granted(allowed) - guarded.made} == BY_LAMBDA

@@ -147,9 +147,10 @@ def test_what_is_kept_of_tasks_reaches_worker_and_editors(deployer: Deployer) ->
     def is_gone() -> bool:
         deployer.run()
         try:
-            return not editor.get("done")
+            editor.get("done")
         except TaskNotFound:
             return True
+        return False
 
     wait_for(is_gone)
 

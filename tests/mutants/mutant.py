@@ -45,6 +45,7 @@ class Killer(Enum):
     DEPENDENCIES = ("-m", "pytest", "tests/infra/test_dependencies.py")
     ARTIFACTS = ("-m", "pytest", "tests/infra/test_artifacts.py")
     TABLE_SETTINGS = ("-m", "pytest", "tests/infra/test_table_settings.py")
+    TABLE_CAPACITY = ("-m", "pytest", "tests/infra/test_table_capacity.py")
     METRICS = ("-m", "pytest", "tests/worker/test_metrics.py")
     MEANWHILE = ("-m", "pytest", "tests/poison/test_meanwhile.py")
     GUARD = ("-m", "pytest", "tests/infra/test_guard.py")

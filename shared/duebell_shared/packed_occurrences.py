@@ -49,7 +49,7 @@ def bounded_occurrences(
     latest = [_in_a_line(one) for one in occurrences[-MAX_OCCURRENCES:]]
     if len(pack_occurrences(latest)) <= most:
         return tuple(latest)
-    while (room := _room_for_words(latest, most)) < 0:
+    while (room := _room_for_words(latest, most)) < 0 and latest:
         latest = latest[1:]
     words: dict[str, str] = {}
     wanted = _distinct_words(latest)

@@ -1,6 +1,7 @@
 """How many bytes DynamoDB counts of attributes. Pure.
 
-Names and text count their bytes in UTF-8, a number a byte for each two significant digits, one more, and one for its sign.
+Names and text count their bytes in UTF-8, a number a byte for each two significant digits, one more, and
+one for its sign.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
 """
 
@@ -26,7 +27,8 @@ def width_of(value: Mapping[str, Any]) -> int:
         case "B":
             return len(content)
         case "N":
-            digits = content.lstrip("-").replace(".", "").strip("0")
-            return -(-len(digits) // 2) + 1 + content.startswith("-")
+            number = str(content)
+            digits = number.lstrip("-").replace(".", "").strip("0")
+            return -(-len(digits) // 2) + 1 + number.startswith("-")
         case _:
             return 1

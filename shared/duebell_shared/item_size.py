@@ -20,8 +20,8 @@ _INDEX_ENTRY = 100
 
 _KEYS = ("lane", "id", "queued")
 
-#: What runs write: of the last attempt, of those that failed, of the occurrences. And who changed the task last,
-#: which is written when it is paused or moved.
+#: What runs write: of the last attempt, of those that failed, of the occurrences. And who changed the task
+#: last, which is written when it is paused or moved.
 _WRITTEN_BY_RUNS = (
     "begun",
     "changed_by",
@@ -70,5 +70,5 @@ def size_of(item: Item) -> int:
 
 
 def bytes_in_lane(item: Item) -> int:
-    """What DynamoDB counts of an item towards the 10 GB of its lane: the entry in the index, if it is there."""
+    """What DynamoDB counts of an item towards the 10 GB of its lane, with its entry in the index."""
     return size_of(item) if "queued" in item else bytes_of(item, item)

@@ -1,7 +1,7 @@
 """How many bytes the lanes hold, as DynamoDB tells it with writes of one item. Thread-safe.
 
-The answer to a batch of statements does not tell. So from the first time that someone asks for the sizes on, one write
-for each lane goes alone after each asking.
+The answer to a batch of statements does not tell. So from the first time that someone asks for the sizes
+on, one write for each lane goes alone after each asking.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ItemCollectionMetrics.html
 """
 
@@ -29,7 +29,7 @@ class LaneSizes:
         self._lock = threading.Lock()
 
     def take(self) -> dict[int, int]:
-        """Bytes by lane, at most: DynamoDB estimates a range. From now on each lane is to be measured anew."""
+        """Bytes by lane, at most: DynamoDB estimates a range. From now on each lane is measured anew."""
         with self._lock:
             self._measured = set()
             sizes, self._sizes = self._sizes, {}

@@ -1,8 +1,9 @@
 """A recurring task's last occurrences in few bytes, so that its item takes one write unit. Pure.
 
-Twenty occurrences take some 170 bytes when all is well, and 600 at most. They are packed the latest first, each as
-what differs from the one packed before it: the time between two dues is mostly that of the two before, and the
-lateness follows from the start. Words of failures share the bytes that are left; equal ones are packed once.
+Twenty occurrences take some 170 bytes when all is well, and 600 at most. They are packed the latest first,
+each as what differs from the one packed before it: the time between two dues is mostly that of the two
+before, and the lateness follows from the start. Words of failures share the bytes that are left; equal ones
+are packed once.
 """
 
 from collections.abc import Sequence
@@ -38,13 +39,11 @@ _RESULTS = list(Result)
 _LENGTH = 2
 
 
-def bounded_occurrences(
-    occurrences: Sequence[Occurrence], most: int = MAX_PACKED
-) -> tuple[Occurrence, ...]:
+def bounded_occurrences(occurrences: Sequence[Occurrence], most: int = MAX_PACKED) -> tuple[Occurrence, ...]:
     """The last twenty, with as much of their failures' words as fits into so many bytes.
 
-    The later a failure is, the more is kept of its words. What does not fit even without words is left out, the oldest
-    first: only of occurrences that took years.
+    The later a failure is, the more is kept of its words. What does not fit even without words is left out,
+    the oldest first: only of occurrences that took years.
     """
     latest = [_in_a_line(one) for one in occurrences[-MAX_OCCURRENCES:]]
     if len(pack_occurrences(latest)) <= most:
@@ -58,9 +57,7 @@ def bounded_occurrences(
         kept = text.encode()[:share].decode(errors="ignore")
         words[text] = kept
         room -= len(kept.encode())
-    return tuple(
-        one if one.failure is None else replace(one, failure=words[one.failure]) for one in latest
-    )
+    return tuple(one if one.failure is None else replace(one, failure=words[one.failure]) for one in latest)
 
 
 def pack_occurrences(occurrences: Sequence[Occurrence]) -> bytes:

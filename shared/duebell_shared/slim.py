@@ -1,7 +1,7 @@
 """The change of a task in a form that makes its item no larger: for a lane that holds all that it may. Pure.
 
-What comes of a task must be written, or the task runs again. So what only tells of the past gives way, and no more of it
-than must: the traceback first, then the failures' words and the oldest occurrences.
+What comes of a task must be written, or the task runs again. So what only tells of the past gives way, and
+no more of it than must: the traceback first, then the failures' words and the oldest occurrences.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Whole numbers and text in few bytes: a number takes a byte for each seven bits, small ones take one byte.
 
-The form is that of Protocol Buffers: the lowest bits come first, and a byte's highest bit says that more follow. Signed
-numbers are folded (0, -1, 1, -2, …), so that small ones are short whichever their sign.
+The form is that of Protocol Buffers: the lowest bits come first, and a byte's highest bit says that more
+follow. Signed numbers are folded (0, -1, 1, -2, …), so that small ones are short whichever their sign.
 https://protobuf.dev/programming-guides/encoding/#varints
 """
 

@@ -1,4 +1,4 @@
-"""Occurrences packed: nothing is lost but words, and twenty of them never take more than their share of an item."""
+"""Occurrences packed: nothing is lost but words, and twenty of them never take more than 600 bytes."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -48,9 +48,7 @@ def occurrences(
 
 #: Whatever an occurrence can be.
 WORDS = st.text(max_size=400) | st.sampled_from(["", "no", "\x00" * 300, "𝄞" * 300, '"\\' * 150])
-ANY = occurrences(
-    instants(datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)), LARGEST, WORDS
-)
+ANY = occurrences(instants(datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)), LARGEST, WORDS)
 
 
 def every(step: timedelta, count: int = MAX_OCCURRENCES, **changes: object) -> tuple[Occurrence, ...]:
@@ -78,7 +76,9 @@ def failing(words: list[str]) -> tuple[Occurrence, ...]:
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(ANY)
-def test_whatever_they_are_they_come_back_and_never_take_more_than_their_share(given: list[Occurrence]) -> None:
+def test_whatever_they_are_they_come_back_and_never_take_more(
+    given: list[Occurrence],
+) -> None:
     bounded = bounded_occurrences(given)
     packed = pack_occurrences(bounded)
     assert len(packed) <= MAX_PACKED
@@ -97,7 +97,9 @@ def test_no_occurrence_of_an_ordinary_life_is_left_out(given: list[Occurrence]) 
     assert len(bounded_occurrences(given)) == min(len(given), MAX_OCCURRENCES)
 
 
-@pytest.mark.parametrize("step", [MINUTE, DAY, timedelta(days=1, seconds=7), timedelta(milliseconds=86_400_001)])
+@pytest.mark.parametrize(
+    "step", [MINUTE, DAY, timedelta(days=1, seconds=7), timedelta(milliseconds=86_400_001)]
+)
 def test_twenty_that_went_well_take_few_bytes(step: timedelta) -> None:
     assert len(pack_occurrences(every(step))) <= 180
     # And so do those of a task with a spread, which start later than they are due, all by the same

@@ -7,7 +7,6 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.It
 """
 
 import copy
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -18,15 +17,13 @@ from moto.core import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.dynamo_type import Item
 
-from tests.partiql import FULL, LaneFull
-from tests.simulation.wire.refused import Refused
+from duebell_shared.items import ARMING
+from tests.partiql import LaneFull
 from tests.support import REGION
 
-__all__ = ["LaneSizes", "bytes_in_lane", "bytes_in_lanes", "lanes_hold"]
+__all__ = ["bytes_in_lane", "bytes_in_lanes", "lanes_hold"]
 
 _Item = Mapping[str, Mapping[str, Any]]
-
-_GIGABYTE = 2**30
 
 #: What AWS adds to an item and to an entry of an index.
 _OVERHEAD = 100
@@ -42,32 +39,6 @@ def bytes_in_lane(item: _Item | None) -> int:
     return size
 
 
-class LaneSizes:
-    """The bytes in each lane, and the most that there may be."""
-
-    def __init__(self, most: float) -> None:
-        self.most = most
-        self.of: defaultdict[str, int] = defaultdict(int)
-
-    def check(self, lane: str, before: _Item | None, after: _Item) -> None:
-        """Refuse what makes a full lane larger. Raises Refused."""
-        grows = bytes_in_lane(after) - bytes_in_lane(before)
-        if grows > 0 and self.of[lane] + grows > self.most:
-            raise Refused(f"{FULL}Exception", f"lane {lane} is full")
-
-    def count(self, lane: str, item: _Item, sign: int = 1) -> None:
-        """The lane holds this item from now on; with -1, it does not any more."""
-        self.of[lane] += sign * bytes_in_lane(item)
-
-    def metrics(self, item: _Item) -> dict[str, Any]:
-        """What is answered of the lane of this item."""
-        whole = self.of[item["lane"]["S"]] // _GIGABYTE
-        return {
-            "ItemCollectionKey": {"lane": item["lane"]},
-            "SizeEstimateRangeGB": [float(whole), float(whole + 1)],
-        }
-
-
 @contextmanager
 def lanes_hold(most: int) -> Iterator[None]:
     """Inside, no lane of moto's tables takes more than so many bytes."""
@@ -77,10 +48,10 @@ def lanes_hold(most: int) -> Iterator[None]:
             item = given[0] if given else named.get("item_attrs") or named["key"]
             key = {name: item[name] for name in ("lane", "id")}
             there = _stored(backend, table, key)
-            before = bytes_in_lanes(table).get(key["lane"]["S"], 0)
             answer = write(backend, table, *given, **named)
-            after = bytes_in_lanes(table)[key["lane"]["S"]]
-            if after > before and after > most:
+            grows = bytes_in_lane(_stored(backend, table, key)) > bytes_in_lane(there)
+            lane = key["lane"]["S"]
+            if grows and lane != ARMING and bytes_in_lanes(table)[lane] > most:  # the record never grows
                 backend.delete_item(table, key)
                 if there:
                     put(backend, table, there)
@@ -98,11 +69,12 @@ def lanes_hold(most: int) -> Iterator[None]:
 
 
 def bytes_in_lanes(table: str = "duebell") -> dict[str, int]:
-    """What each lane of a table of moto holds."""
+    """What each lane of a table of moto holds, but for the record's."""
     backend = dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION]
     return {
         lane: sum(bytes_in_lane(item.to_json()["Attributes"]) for item in items.values())
         for lane, items in _by_lane(backend, table)
+        if lane != ARMING
     }
 
 

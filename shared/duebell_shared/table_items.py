@@ -24,8 +24,8 @@ from .item_update import Item, ItemChange, ItemDeletion, ItemUpdate
 from .items import changes, item_of, items_of, task_of
 from .lane_sizes import MEASURED, LaneSizes
 from .refusals import Made, calling, reading, try_write
-from .room import ROOM, room_of_claim
-from .slim import slim
+from .room import room_of_claim
+from .slim import slim_claim, slim_outcome
 from .task import QueueKey, Status, Task
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ class TableItems:
         with self._aws(key.id):
             claim = _start(key, run=run, now=now, status=status)
             made = self._change(claim)
-            if made.is_full:  # such as a task that ran before, whose counters take a digit more
-                made = self._change(_without_room(claim))
+            if made.is_full and (stored := self._stored(claim)):  # its counters take a digit more
+                made = self._change(slim_claim(stored, claim))
                 may_be_made = True
             if made:
                 return task_of(made.answer["Attributes"])
@@ -192,11 +192,12 @@ class TableItems:
             written = self._change_many([_change(old, new) for old, new in changes])
         except DuebellError as error:
             return [error] * len(changes)
+        came = zip(changes, written.made, written.no_room, written.full, strict=True)
         return [
-            no_room or is_made or _or_error(partial(self._save_slim if is_full else self.save, old, new))
-            for (old, new), is_made, no_room, is_full in zip(
-                changes, written.made, written.no_room, written.full, strict=True
-            )
+            (is_made or _or_error(partial(self._save_slim if is_full else self.save, old, new)))
+            if no_room is None
+            else no_room
+            for (old, new), is_made, no_room, is_full in came
         ]
 
     def _save_slim(self, old: Task, new: Task | None) -> bool:
@@ -204,17 +205,22 @@ class TableItems:
         if new is None or not (old.status is Status.RUNNING or new.status.is_finished):
             raise QueueFull(old.id, old.lane)
         with self._aws():
-            key = _key(old.lane, old.id)
-            read: Any = self._client.get_item(TableName=self.name, Key=key, ConsistentRead=True)
-            stored = read.get("Item", {})
-            where = _as_it_was(old)
-            if any(stored.get(name) != value for name, value in where.items()):
+            update = _update(old, new)
+            stored = self._stored(update)
+            if stored is None:
                 return self.get(old.lane, old.id) == new
-            form, sets, removes = slim(stored, old, new)
-            made = self._change(ItemUpdate(key=key, where=where, sets=sets, removes=removes))
+            form, update = slim_outcome(stored, old, new, update)
+            made = self._change(update)
             if made.is_full:
                 raise QueueFull(old.id, old.lane)
             return bool(made) or self.get(old.lane, old.id) == form
+
+    def _stored(self, update: ItemUpdate) -> Item | None:
+        """The item as it is stored; None if it is not as this update expects."""
+        read: Any = self._client.get_item(TableName=self.name, Key=update.key, ConsistentRead=True)
+        stored: Item = read.get("Item", {})
+        is_as_expected = all(stored.get(name) == value for name, value in update.where.items())
+        return stored if is_as_expected else None
 
     def _claim_together(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
@@ -313,18 +319,14 @@ def _start(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemUpd
     )
 
 
-def _without_room(claim: ItemUpdate) -> ItemUpdate:
-    sets = {name: value for name, value in claim.sets.items() if name != ROOM}
-    return claim._replace(sets=sets, removes=[ROOM])
-
-
 def _change(old: Task, new: Task | None) -> ItemChange:
     """What makes `new` of `old`, if that is still what is stored."""
-    key, where = _key(old.lane, old.id), _as_it_was(old)
-    if new is None:
-        return ItemDeletion(key, where)
+    return ItemDeletion(_key(old.lane, old.id), _as_it_was(old)) if new is None else _update(old, new)
+
+
+def _update(old: Task, new: Task) -> ItemUpdate:
     sets, removes = changes(old, new)
-    return ItemUpdate(key=key, where=where, sets=sets, removes=removes)
+    return ItemUpdate(key=_key(old.lane, old.id), where=_as_it_was(old), sets=sets, removes=removes)
 
 
 def _as_it_was(old: Task) -> Item:

@@ -6,13 +6,13 @@ the limit by itself.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ItemCollections.SizeLimit
 """
 
+import base64
 import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from bench.capacity.units import INDEX_KEYS, size_of
 from moto.core import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.dynamo_type import Item
@@ -33,10 +33,28 @@ def bytes_in_lane(item: _Item | None) -> int:
     """What the item takes of its lane, with its entry in the local index."""
     if item is None:
         return 0
-    size = size_of(item) + _OVERHEAD
+    size = _bytes_of(item) + _OVERHEAD
     if "queued" in item:
-        size += size_of({name: item[name] for name in INDEX_KEYS}) + _OVERHEAD
+        size += _bytes_of({name: item[name] for name in ("lane", "id", "queued")}) + _OVERHEAD
     return size
+
+
+def _bytes_of(item: _Item) -> int:
+    return sum(
+        len(name) + _width_of(kind, value) for name, typed in item.items() for kind, value in typed.items()
+    )
+
+
+def _width_of(kind: str, value: Any) -> int:
+    match kind:
+        case "S":
+            return len(value.encode())
+        case "B":
+            return len(value if isinstance(value, bytes) else base64.b64decode(value))
+        case "N":
+            return 1 + (len(value.lstrip("-").strip("0")) + 1) // 2 + value.count("-")
+        case _:
+            return 1
 
 
 @contextmanager

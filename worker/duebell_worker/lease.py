@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 
 from duebell_shared.armer import Armer
-from duebell_shared.arming import ArmingRecord, LastRun
+from duebell_shared.arming import ArmingRecord, LastRun, RestingLane
 
 __all__ = ["LEASE", "Lease", "LeaseLost"]
 
@@ -78,6 +78,13 @@ class Lease:
         record = self._armer.read()
         self._check(record)
         return min(record.lanes[lane].due for lane in self.lanes)
+
+    def resting(self, lanes: Collection[int] | None = None) -> tuple[RestingLane, ...]:
+        """The lanes that rest, of these or all, by the record as it was seen last."""
+        last_run = self._seen.last_run
+        return tuple(
+            each for each in (last_run.resting if last_run else ()) if lanes is None or each.lane in lanes
+        )
 
     def has_taker(self) -> bool:
         """Whether, by the record as it was seen last, another run would take these lanes over."""

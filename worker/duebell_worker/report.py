@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from duebell_shared.arming import LastRun
+from duebell_shared.arming import LastRun, RestingLane
 from duebell_shared.zones import TZDATA_VERSION
 
 __all__ = ["Outcome", "RunReport", "Tally"]
@@ -71,7 +71,7 @@ class Tally:
         """How many attempts have ended so far."""
         return self._outcomes.total()
 
-    def last_run(self, run: str, finished_at: datetime) -> LastRun:
+    def last_run(self, run: str, finished_at: datetime, *, resting: tuple[RestingLane, ...] = ()) -> LastRun:
         """What the arming record keeps of it."""
         return LastRun(
             run=run,
@@ -82,6 +82,7 @@ class Tally:
             expired=self._outcomes[Outcome.EXPIRED],
             lateness_max_ms=self._late_max,
             tzdata=TZDATA_VERSION,
+            resting=resting,
         )
 
     def report(

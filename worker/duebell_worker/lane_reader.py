@@ -35,7 +35,7 @@ class LaneReader:
     def heads(self, lanes: Iterable[int]) -> dict[int, datetime]:
         """When each lane must be looked at next: at its head, or when what is left alone in it may be."""
         lanes = tuple(lanes)
-        heads = self._each(lanes, self._head)
+        heads = self._each(lanes, self._head, call=Call.HEAD)
         return {lane: heads.get(lane) or self._trouble.again_at(lane) or self._clock() for lane in lanes}
 
     def count(self, lanes: Iterable[int], *, before: datetime = NEVER, most: int) -> int:
@@ -56,16 +56,18 @@ class LaneReader:
         except AwsError as error:
             self._trouble.failed(first.lane, Call.READ, error)
 
-    def _each(self, lanes: Iterable[int], read: Callable[[int], _T]) -> dict[int, _T]:
+    def _each(
+        self, lanes: Iterable[int], read: Callable[[int], _T], *, call: Call = Call.READ
+    ) -> dict[int, _T]:
         """What is read of each lane that is not in trouble, and does not get into it."""
         lanes = [lane for lane in lanes if self._trouble.again_at(lane) is None]
         answers: dict[int, _T] = {}
         for lane, answer in zip(lanes, self._parallel(read, lanes), strict=True):
             if isinstance(answer, AwsError):
-                self._trouble.failed(lane, Call.READ, answer)
+                self._trouble.failed(lane, call, answer)
             elif isinstance(answer, DuebellError):
                 raise answer
             else:
-                self._trouble.answered(lane, Call.READ)
+                self._trouble.answered(lane, call)
                 answers[lane] = answer
         return answers

@@ -32,6 +32,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     rings_at         the minute that the rule rings at next, as this run left it; None when it is parked
     stopped_early    whether it stopped for want of time, with work left for the next run
     lost_lease       whether it was so slow that another run took over
+    resting          the lanes that AWS refused or left without an answer, and that are tried again later
     """
 
     run: str
@@ -46,6 +47,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     rings_at: datetime | None = None
     stopped_early: bool = False
     lost_lease: bool = False
+    resting: tuple[int, ...] = ()
 
     @property
     def attempts(self) -> int:
@@ -86,7 +88,14 @@ class Tally:
         )
 
     def report(
-        self, *, run: str, lanes: int, rings_at: datetime | None, stopped_early: bool, lost_lease: bool
+        self,
+        *,
+        run: str,
+        lanes: int,
+        rings_at: datetime | None,
+        stopped_early: bool,
+        lost_lease: bool,
+        resting: tuple[int, ...],
     ) -> RunReport:
         attempts = self.attempts
         return RunReport(
@@ -102,4 +111,5 @@ class Tally:
             rings_at=rings_at,
             stopped_early=stopped_early,
             lost_lease=lost_lease,
+            resting=resting,
         )

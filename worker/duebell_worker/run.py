@@ -127,6 +127,7 @@ class Run:
             rings_at=record.rings_at,
             stopped_early=self._stopped_early,
             lost_lease=lost,
+            resting=tuple(each.lane for each in self._trouble.resting(self._lease.lanes)),
         )
 
     def _arm(self) -> None:
@@ -172,7 +173,8 @@ class Run:
             if self._has_too_much() or self._hand_over():
                 self._next_due = self._clock()  # look again at once, into the lanes that are left
                 return
-            self._attempts.start(key, Status.SCHEDULED)
+            if not self._trouble.again_at(key.lane):
+                self._attempts.start(key, Status.SCHEDULED)
         self._is_full = was_full
 
     def _has_too_much(self) -> bool:
@@ -249,7 +251,7 @@ class Run:
         not_claimed = self._attempts.not_claimed
         while not_claimed:
             key = not_claimed.pop(0)
-            if key.lane not in self._lease.lanes:
+            if key.lane not in self._lease.lanes or self._trouble.again_at(key.lane):
                 continue
             if self._is_time_to_stop():
                 self._stopped_early = True
@@ -301,7 +303,7 @@ class Run:
             if key.queued > now:
                 self._next_due = key.queued
                 break
-            if key not in known and not self._trouble.again_at(key.lane):
+            if key not in known:
                 yield key
         again = (at for lane in lanes if (at := self._trouble.again_at(lane)))
         self._next_due = min(self._next_due, *again, NEVER)

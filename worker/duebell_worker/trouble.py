@@ -39,6 +39,7 @@ class Call(StrEnum):
     """The kinds of calls for a lane. One kind may be refused while another is answered."""
 
     READ = "read"
+    HEAD = "head"
     CLAIM = "claim"
     OUTCOME = "outcome"
 
@@ -110,7 +111,7 @@ class Trouble:
                 return
             trouble.was_read = True
             del trouble.failed[call]
-            if not trouble.failed and not (trouble.rests and call is Call.READ):
+            if not trouble.failed and not (trouble.rests and call in {Call.READ, Call.HEAD}):
                 del self._lanes[lane]
 
     def written(self, call: Call, results: Iterable[tuple[int, object]]) -> None:

@@ -392,6 +392,9 @@ class StoreOverNetwork:
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._call(f"head {lane}", lambda: self._store.head(lane, skipping=skipping), lane=lane)
 
+    def lane_sizes(self) -> dict[int, int]:
+        return self._store.lane_sizes()
+
     def _many(self, what: str, effects: Sequence[tuple[int, Callable[[], _T]]]) -> list[_T | DuebellError]:
         """One call; each of its statements, which is for a lane, may be refused by itself."""
 

@@ -38,9 +38,9 @@ class LaneReader:
         heads = self._each(lanes, self._head, call=Call.HEAD)
         return {lane: heads.get(lane) or self._trouble.again_at(lane) or self._clock() for lane in lanes}
 
-    def count(self, lanes: Iterable[int], *, before: datetime = NEVER, most: int) -> int:
-        """How many tasks wait or run in the lanes until `before`, up to `most` of each."""
-        return sum(self._each(lanes, lambda lane: self._store.count(lane, before=before, most=most)).values())
+    def counts(self, lanes: Iterable[int], *, before: datetime = NEVER, most: int) -> dict[int, int]:
+        """How many tasks wait or run in each lane until `before`, up to `most`; of those that can be read."""
+        return self._each(lanes, lambda lane: self._store.count(lane, before=before, most=most))
 
     def _head(self, lane: int) -> datetime:
         head = self._store.head(lane)

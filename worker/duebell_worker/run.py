@@ -20,6 +20,7 @@ from .attempts import Attempts
 from .lane_reader import LaneReader
 from .lease import Lease, LeaseLost
 from .log import emit
+from .measures import measure
 from .metrics import Metrics
 from .pool import Pool
 from .report import RunReport
@@ -94,6 +95,12 @@ class Run:
         self._is_full = False
         self._next_due = NEVER
         self._stopped_early = False
+        self.measured: dict[str, int] = {}
+        self._sizes: dict[int, int] = {}
+        self._measures = (
+            metrics is not None and self._lease.seen.counting(backend.clock()) != self._lease.seen
+        )
+        self._take_sizes()
 
     def execute(self) -> RunReport:
         """Run what is due. Raises AwsError, NotArmed, NotDeployed, with nothing under way any more.
@@ -190,7 +197,7 @@ class Run:
         if runs == 1:
             return False
         most = pace.most_counted(now, ended, runs=runs)
-        backlog = self._reader.count(self._lease.lanes, before=now, most=most)
+        backlog = sum(self._reader.counts(self._lease.lanes, before=now, most=most).values())
         runs = min(runs, pace.runs_needed(backlog - len(self._attempts), now, ended))
         if runs <= 1:
             return False
@@ -280,9 +287,20 @@ class Run:
             unless_due_within=None if self._is_time_to_stop() else stays_for,
             to_taker=self._waits and not self._is_full,
             run=self._last_run(),
+            sizes=self._take_sizes(),
         )
+        if self._lease.counts:
+            self.measured = measure(
+                self._reader, self._lease.seen, heads=heads, sizes=self._sizes, now=self._clock()
+            )
         self._next_due = next_due or NEVER
         return next_due is None
+
+    def _take_sizes(self) -> dict[int, int] | None:
+        """Bytes that lanes hold, as far as writes told since this was asked first; None if it is no use."""
+        if self._measures:
+            self._sizes |= self._backend.store.lane_sizes()
+        return self._sizes if self._measures else None
 
     def _last_run(self) -> LastRun:
         """What the record keeps of this run; the lanes that rest of which another run knew are among it."""

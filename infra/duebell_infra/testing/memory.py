@@ -121,6 +121,9 @@ class MemoryStore:
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return next((key.queued for key in self._queues[lane] if key not in skipping), NEVER)
 
+    def lane_sizes(self) -> dict[int, int]:
+        return {}
+
     def _put(self, task: Task) -> None:
         if there := self.tasks.get((task.lane, task.id)):
             self._take_from_indexes(there)

@@ -90,7 +90,7 @@ class RestingLane(msgspec.Struct, frozen=True, kw_only=True):
     since: _Instant
 
 
-class LastRun(msgspec.Struct, frozen=True, kw_only=True):
+class LastRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of the run that gave lanes back last.
 
     run              its id

@@ -17,6 +17,7 @@ from duebell_shared.task import QueueKey, Status, Task
 
 from .action import Action
 from .attempts import Attempts
+from .helpers import Helpers
 from .lane_reader import LaneReader
 from .lease import Lease, LeaseLost
 from .log import emit
@@ -24,7 +25,6 @@ from .measures import measure
 from .metrics import Metrics
 from .pool import Pool
 from .report import RunReport
-from .sharing import Pace, shares
 from .trouble import Trouble
 from .watch import Watch
 
@@ -35,9 +35,6 @@ _LOOK_AGAIN = timedelta(seconds=5)
 
 #: What is due so soon is waited for always: it may be due already by the clock of who called this run.
 _MOMENT = timedelta(seconds=2)
-
-#: How long lanes that are to be handed over wait for tasks under way in them, before that is given up.
-_PATIENCE = timedelta(seconds=30)
 
 #: Seconds until the rule is tried to be set again before a run starts without its watchdog.
 _ARM_AGAIN = (1.0, 4.0)
@@ -78,7 +75,6 @@ class Run:
         self._leave_at = leave_at
         self._head_start = backend.settings.head_start
         self._waits = bool(self._head_start) and stop_at is not None
-        self._shares_with = backend.settings.max_runs if backend.function and stop_at else 0
         self._only_arms = lanes == ()
         self._lease = Lease(backend.armer, id, backend.clock, only=lanes, head_start=self._head_start)
         self._renew_at = self._lease.renew_at
@@ -87,10 +83,8 @@ class Run:
         self._attempts = Attempts(
             id, backend, actions, self._lease, self._trouble, pool=pool, random=random, metrics=metrics
         )
-        self._pace = Pace(backend.clock(), 0)
-        self._shares: list[tuple[int, ...]] = []
-        self._share_by = NEVER
-        self._handed_over: list[tuple[int, ...]] = []
+        most = backend.settings.max_runs if backend.function and stop_at else 0
+        self._helpers = Helpers(id, backend, self._lease, self._reader, self._attempts, most=most)
         self._watch = Watch(id, self._lease, backend.clock)
         self._is_full = False
         self._next_due = NEVER
@@ -161,12 +155,12 @@ class Run:
             except NotDeployed as error:
                 self._attempts.not_deployed = error
             is_all_done = self._wait(0, until=min(self._clock() + _LOOK_AGAIN, self._next_due))
-            if not self._hand_over() and is_all_done:
+            if not self._helpers.take_lanes() and is_all_done:
                 return
 
     def _start_due(self) -> None:
         if not self._attempts:
-            self._pace = Pace(self._clock(), self._attempts.tally.attempts)
+            self._helpers.begin()
         self._attempts.write_again()
         was_full = False
         for key in self._due():
@@ -177,75 +171,12 @@ class Run:
             if self._is_time_to_stop():
                 self._stopped_early = True
                 return
-            if self._has_too_much() or self._hand_over():
+            if self._helpers.are_needed() or self._helpers.take_lanes():
                 self._next_due = self._clock()  # look again at once, into the lanes that are left
                 return
             if not self._trouble.again_at(key.lane):
                 self._attempts.start(key, Status.SCHEDULED)
         self._is_full = was_full
-
-    def _has_too_much(self) -> bool:
-        """Whether what is due takes this run so long that others are to share it, from now on.
-
-        That takes some time to tell, and to have a function to start them, and lanes to hand over.
-        """
-        now, ended = self._clock(), self._attempts.tally.attempts
-        if not self._shares_with or self._shares or not self._pace.can_be_told(now):
-            return False
-        pace, self._pace = self._pace, Pace(now, ended)
-        runs = min(1 + self._room(now), len(self._lease.lanes))
-        if runs == 1:
-            return False
-        most = pace.most_counted(now, ended, runs=runs)
-        backlog = sum(self._reader.counts(self._lease.lanes, before=now, most=most).values())
-        runs = min(runs, pace.runs_needed(backlog - len(self._attempts), now, ended))
-        if runs <= 1:
-            return False
-        _, *self._shares = shares(self._lease.lanes, runs)
-        self._share_by = now + _PATIENCE
-        return True
-
-    def _room(self, now: datetime) -> int:
-        """How many more runs there may be, beside those that hold lanes and those that are about to come."""
-        try:
-            lanes = self._backend.armer.read().lanes
-        except (AwsError, NotArmed) as error:
-            emit("not_shared", level=logging.WARNING, run=self._id, error=str(error))
-            return 0
-        owners = {lane.owner for lane in lanes if not lane.is_free(now)} - {self._id}
-        to_come = [share for share in self._handed_over if all(lanes[number].due <= now for number in share)]
-        return max(self._shares_with - 1 - len(owners) - len(to_come), 0)
-
-    def _hand_over(self) -> bool:
-        """Start further runs for the shares whose lanes have nothing under way, and give them these.
-
-        Whether there are other lanes to look into now, or tasks that were added to those that are left.
-        """
-        if not self._shares or not self._backend.function:
-            return False
-        busy = {key.lane for key in self._attempts.under_way()}
-        ready = [share for share in self._shares if busy.isdisjoint(share)]
-        if not ready and self._clock() >= self._share_by:  # something there takes long, and holds up the rest
-            self._shares, self._shares_with = [], 0
-            return True
-        if not ready:
-            return False
-        self._shares = [share for share in self._shares if share not in ready]
-        ready = ready[: self._room(self._clock())]  # other runs may have come since
-        if not ready:
-            return True
-        lanes = tuple(lane for share in ready for lane in share)
-        try:
-            self._lease.clear()
-            self._lease.hand_over(self._reader.heads(lanes))
-        except (AwsError, NotArmed) as error:
-            emit("not_shared", level=logging.WARNING, run=self._id, lanes=lanes, error=str(error))
-        if set(lanes).isdisjoint(self._lease.lanes):
-            self._handed_over += ready
-            emit("shared", run=self._id, lanes=lanes, runs=len(ready))
-            for share in ready:
-                self._backend.function.start(share)
-        return True
 
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, should one have killed it.
@@ -311,7 +242,8 @@ class Run:
     def _due(self) -> Iterator[QueueKey]:
         """The keys of all lanes that are due now and not under way, earliest first."""
         now = self._clock()
-        lanes = [lane for lane in self._lease.lanes if not any(lane in share for share in self._shares)]
+        leaving = self._helpers.lanes
+        lanes = [lane for lane in self._lease.lanes if lane not in leaving]
         known = {*self._attempts.under_way(), *self._attempts.not_claimed}
         for lane in lanes:
             known |= self._trouble.passed_over(lane).keys()
@@ -371,6 +303,11 @@ class Run:
 
     def _go_on_with(self, task: Task) -> None:
         """Start the task's next occurrence if it is due already."""
-        if task.queued and task.queued <= self._clock() and not self._is_time_to_stop() and not self._shares:
+        if (
+            task.queued
+            and task.queued <= self._clock()
+            and not self._is_time_to_stop()
+            and not self._helpers.lanes
+        ):
             key = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
             self._attempts.start(key, Status.SCHEDULED)

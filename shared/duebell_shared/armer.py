@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from .arming import ArmingRecord, Lane, early_minute, ring_minute
 from .errors import AwsRefused, AwsUnavailable, DuebellError, LanesChanged, NotArmed, NotDeployed
 from .instants import MOST_SKEW, NEVER, utc_now
+from .parallel import Parallel
 from .rule import CALL_LIMIT, Rule
 from .settings import MAX_LANES
 from .store import Store
@@ -44,6 +45,7 @@ class Armer:
         head_start: timedelta = timedelta(0),
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
+        parallel: Parallel | None = None,
     ) -> None:
         self._store = store
         self._rule = rule
@@ -51,6 +53,7 @@ class Armer:
         self._head_start = head_start
         self._clock = clock
         self._sleep = sleep
+        self._parallel = parallel or Parallel()
 
     def read(self) -> ArmingRecord:
         """The record; made with the first call of the queue's life, and anew if someone damaged it."""

@@ -112,19 +112,37 @@ class DynamoTable(TableItems):
         if within is None:
             return 0
         with self._aws():
-            count = self._tasks.due_index.count(str(lane), within, consistent_read=True, limit=most)
-        return min(count, most)
+            return self._count("due-index", lane, within, most=most, consistent_read=True)
 
     def count_past(self, lane: int, kind: Past, *, most: int) -> int:
         past: Any = self._tasks.past
         within = past.startswith(kind.value + THEN) if kind.has_time else past == kind.value
         with self._aws():
-            return min(self._tasks.past_index.count(str(lane), within, limit=most), most)
+            return self._count("past-index", lane, within, most=most, consistent_read=False)
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         with self._aws():
             keys = self._keys(lane, page_size=1 + len(skipping))
             return next((key.queued for key in keys if key not in skipping), NEVER)
+
+    def _count(self, index: str, lane: int, within: Any, *, most: int, consistent_read: bool) -> int:
+        """Counted by the page: pynamodb's own count goes on beyond its limit, through all of the lane."""
+        connection: Any = self._tasks._get_connection()  # noqa: SLF001
+        counted, start = 0, None
+        while counted < most:
+            page = connection.query(
+                str(lane),
+                within,
+                index_name=index,
+                select="COUNT",
+                limit=most - counted,
+                consistent_read=consistent_read,
+                exclusive_start_key=start,
+            )
+            counted += page["Count"]
+            if (start := page.get("LastEvaluatedKey")) is None:
+                break
+        return counted
 
     def _keys(
         self,

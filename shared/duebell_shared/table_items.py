@@ -69,7 +69,7 @@ class TableItems:
         )
 
     def save(self, old: Task, new: Task | None) -> bool:
-        with self._aws():
+        with self._aws(old.id):
             made = self._change(_change(old, new))
             if made.is_full:
                 return self._save_slim(old, new)

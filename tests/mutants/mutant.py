@@ -31,6 +31,8 @@ class Killer(Enum):
     LEASE = ("-m", "pytest", "tests/worker", "-k", "lease or giving_back")
     ADDED_TO = ("-m", "pytest", "tests/worker/test_giving_back.py", "-k", "something_was_added")
     GIVING_BACK = ("-m", "pytest", "tests/worker", "-k", "while_the_heads_are_read")
+    ONE_LANE = ("-m", "pytest", "tests/worker/test_trouble.py", "tests/worker/test_one_lane.py")
+    GIVING_BACK_ALL = ("-m", "pytest", "tests/worker/test_giving_back.py")
     RUN = ("-m", "pytest", "tests/worker", "-k", "test_run or abandoned")
     PRECISION = ("-m", "pytest", "tests/worker/test_precision.py")
     CALLING = ("-m", "pytest", "tests/worker/test_calling.py", "tests/worker/test_calling_limits.py")

@@ -23,6 +23,7 @@ from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
+from duebell_shared.parallel import Parallel
 from duebell_shared.past import Past, PastKey
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
@@ -86,6 +87,7 @@ class Crowd:
             Rule("duebell", self.bell.client, clock=clock, sleep=process.sleep),
             clock=clock,
             sleep=process.sleep,
+            parallel=Parallel(1),
             function=Function("worker", lambda: cast("Any", self._lambda())),
         )
         worker = Worker(backend=backend, pool=lambda _: SimulatedPool(process))
@@ -158,6 +160,9 @@ class _SteadyStore:
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return self._call(lambda: self._store.count(lane, after=after, before=before, most=most))
+
+    def lane_sizes(self) -> dict[int, int]:
+        return {}
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._call(lambda: self._store.head(lane, skipping=skipping))

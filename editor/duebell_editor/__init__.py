@@ -19,6 +19,7 @@ from duebell_shared.errors import (
     LanesChanged,
     NotArmed,
     NotDeployed,
+    QueueFull,
     TaskChanged,
     TaskConflict,
     TaskExists,
@@ -26,6 +27,7 @@ from duebell_shared.errors import (
     UnreadableTask,
 )
 from duebell_shared.failure import FailedAttempt, Failure
+from duebell_shared.keeping import History
 from duebell_shared.recurrence import Missed, Occurrence, Recurrence, Result
 from duebell_shared.schedule import Schedule, make_schedule
 from duebell_shared.settings import Precision, Settings
@@ -48,6 +50,7 @@ __all__ = [
     "Editor",
     "FailedAttempt",
     "Failure",
+    "History",
     "IfExists",
     "InvalidInput",
     "InvalidQuery",
@@ -66,6 +69,7 @@ __all__ = [
     "Precision",
     "Problem",
     "ProblemKind",
+    "QueueFull",
     "Recurrence",
     "Result",
     "Schedule",

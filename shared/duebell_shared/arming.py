@@ -25,6 +25,7 @@ __all__ = [
     "HEAD_START",
     "LEAD",
     "ArmingRecord",
+    "Fullest",
     "Lane",
     "LastRun",
     "LateRing",
@@ -52,6 +53,11 @@ _CALL = timedelta(seconds=10)
 #: A run that comes so long after the minute of the ring, or later, was brought by an echo of it. The first
 #: echo is four minutes after the ring.
 _ECHO = timedelta(minutes=3)
+
+#: How long a count of depth and overdue tasks holds, so that it costs little however many runs there are.
+_COUNT_HOLDS = timedelta(minutes=5)
+
+_GB = 2**30
 
 _NOTHING = timedelta(0)
 
@@ -107,6 +113,18 @@ class LateRing(msgspec.Struct, frozen=True, kw_only=True):
     came_at: _Instant
 
 
+class Fullest(msgspec.Struct, frozen=True, kw_only=True):
+    """The fullest lane as it was measured last: DynamoDB measures whole GB, with a write, now and then.
+
+    bytes        of its item collection: tasks that wait and history; the index of the past is no part of it
+    measured_at  when
+    """
+
+    lane: int
+    bytes: int
+    measured_at: _Instant
+
+
 class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     """When the rule must ring, and what is known of where it stands.
 
@@ -119,7 +137,10 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     called_at      when a run was called directly that has not come yet
     last_run       what came of the run that ended last
     late_ring      the last ring that brought no run in time
-    relaner        who is about to give the queue more lanes, until `relaner_until`; adds wait meanwhile
+    earlier        the numbers of lanes that the queue had before, oldest first: the number only grows
+    relaner        who gives the queue more lanes, until `relaner_until`; adds wait meanwhile
+    counted_at     when a run counted the queue's depth last
+    fullest        the fullest lane, if one is known to hold 1 GB or more
     taker          the run that takes over the lanes of other runs, as long as it holds lanes itself
     rev            counts the changes
     """
@@ -133,9 +154,12 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     called_at: _Instant | None = None
     last_run: LastRun | None = None
     late_ring: LateRing | None = None
+    earlier: tuple[int, ...] = ()
     relaner: str | None = None
     relaner_until: _Instant = NEVER
     taker: str | None = None
+    counted_at: _Instant | None = None
+    fullest: Fullest | None = None
     rev: int = 0
 
     @property
@@ -290,6 +314,21 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def handed_over(self, owner: str, heads: Mapping[int, datetime], *, now: datetime) -> Self:
         """These lanes given back for runs that are started for them now: nobody is to call another one."""
         return replace(self.released(owner, heads), called_at=now)
+
+    # What runs measure, each no more often than is of use.
+
+    def counting(self, now: datetime) -> Self:
+        """Whoever makes this change counts the queue's depth, if the last count is too old; nobody else."""
+        is_known = self.counted_at is not None and now - _COUNT_HOLDS < self.counted_at <= now + MOST_SKEW
+        return self if is_known else replace(self, counted_at=now)
+
+    def measured(self, sizes: Mapping[int, int], now: datetime) -> Self:
+        """These lanes were measured, in bytes. Changes nothing while the fullest one holds as many GB."""
+        known = {self.fullest.lane: self.fullest.bytes} if self.fullest else {}
+        lane, size = max({**known, **sizes}.items(), key=lambda lane_size: lane_size[1], default=(0, 0))
+        if size // _GB == (self.fullest.bytes if self.fullest else 0) // _GB:
+            return self
+        return replace(self, fullest=Fullest(lane=lane, bytes=size, measured_at=now))
 
     # What runs do that wait at the same time, so that one of them is enough.
 

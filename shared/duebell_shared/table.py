@@ -27,6 +27,7 @@ from .errors import AwsRefused, DuebellError, UnreadableTask
 from .instants import NEVER, floor, render, to_utc
 from .item_update import Item, ItemUpdate
 from .items import ARMING, UNREADABLE, changes, item_of, items_of, task_of
+from .packed_record import pack, unpack
 from .refusals import Made, calling, reading, try_write
 from .task import QueueKey, Status, Task
 
@@ -64,14 +65,14 @@ class DynamoTable:
                 return None
         rev = int(item.rev or 0)  # beside the record, whatever the text says: it is what a swap compares
         try:
-            return msgspec.structs.replace(msgspec.json.decode(item.record, type=ArmingRecord), rev=rev)
-        except (msgspec.MsgspecError, TypeError) as error:
+            return msgspec.structs.replace(unpack(item.record), rev=rev)
+        except (ValueError, TypeError, RecursionError) as error:
             _LOG.error("the arming record cannot be read and is made anew: %s", error)
             return ArmingRecord(lanes=(), rev=rev)
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        item = self._arming(record=msgspec.json.encode(new).decode(), rev=new.rev)
+        item = self._arming(record=pack(new), rev=new.rev)
         with self._aws():
             return new if try_write(lambda: item.save(self._is_as_read(old))) else None
 

@@ -29,6 +29,7 @@ from .item_update import Item, ItemUpdate
 from .items import ARMING, UNREADABLE, changes, item_of, items_of, task_of
 from .packed_record import pack, unpack
 from .refusals import Made, calling, reading, try_write
+from .relocation import relocate_item
 from .task import QueueKey, Status, Task
 
 if TYPE_CHECKING:
@@ -175,6 +176,16 @@ class DynamoTable:
         has_ended = self._tasks.finished_at.exists()
         return self._all(lane, has_ended | self._tasks.occurrences.exists(), now=now)
 
+    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+        try:
+            with self._aws():
+                there = self._get_batch([_key(key.lane, key.id) for key in keys])
+                items = {(item["lane"]["S"], item["id"]["S"]): item for item in there}
+        except DuebellError as error:
+            return [error] * len(keys)
+        found = (items.get((str(key.lane), key.id)) for key in keys)
+        return [item is not None and _or_error(partial(self._relocate, item, lanes, now)) for item in found]
+
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         within = self._within(after, before)
         if within is None:
@@ -190,6 +201,10 @@ class DynamoTable:
 
     def _aws(self, id: str | None = None) -> AbstractContextManager[None]:
         return calling(self.name, self._client, id=id)
+
+    def _relocate(self, item: Item, lanes: int, now: datetime) -> bool:
+        with self._aws():
+            return relocate_item(self._client, self.name, item, lanes=lanes, now=now)
 
     def _update(self, update: ItemUpdate) -> Made:
         """Made by the client itself: pynamodb takes as long to build the call as the client to make it."""

@@ -1,4 +1,4 @@
-"""What moto lacks: batches of INSERT and UPDATE statements, each under its own conditions."""
+"""What moto lacks: batches of INSERT, UPDATE and DELETE statements, each under its own conditions."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from unittest.mock import patch
 from moto.dynamodb.exceptions import ConditionalCheckFailed
 from moto.dynamodb.models import DynamoDBBackend
 
-__all__ = ["INSERT", "UPDATE", "partiql_batches"]
+__all__ = ["DELETE", "INSERT", "UPDATE", "partiql_batches"]
 
 INSERT = re.compile(r'INSERT INTO "(?P<table>[^"]+)" VALUE (?P<value>\?|\{.+\})')
 UPDATE = re.compile(
@@ -18,6 +18,7 @@ UPDATE = re.compile(
     r' WHERE (?P<where>"\w+"=\?( AND "\w+"=\?)*)'
     r"(?P<returning> RETURNING ALL NEW \*)?"
 )
+DELETE = re.compile(r'DELETE FROM "(?P<table>[^"]+)" WHERE (?P<where>"\w+"=\?( AND "\w+"=\?)*)')
 
 
 @contextmanager
@@ -32,12 +33,12 @@ def _execute_all(backend: DynamoDBBackend, statements: list[dict[str, Any]]) -> 
 
 
 def _execute(backend: DynamoDBBackend, Statement: str, Parameters: list[Any]) -> dict[str, Any]:  # noqa: N803
-    insert, update = INSERT.fullmatch(Statement), UPDATE.fullmatch(Statement)
-    statement = insert or update
-    assert statement, Statement
-    if statement["table"] not in backend.tables:
-        return _refused("ResourceNotFound")
-    return (_insert if insert else _update)(backend, statement, Parameters)
+    for form, execute in ((INSERT, _insert), (UPDATE, _update), (DELETE, _delete)):
+        if statement := form.fullmatch(Statement):
+            if statement["table"] not in backend.tables:
+                return _refused("ResourceNotFound")
+            return execute(backend, statement, Parameters)
+    raise AssertionError(Statement)
 
 
 def _insert(backend: DynamoDBBackend, insert: re.Match[str], parameters: list[Any]) -> dict[str, Any]:
@@ -83,6 +84,23 @@ def _update(backend: DynamoDBBackend, update: re.Match[str], parameters: list[An
         return _refused("ValidationError")
     answer = {"TableName": table}
     return {**answer, "Item": item.to_json()["Attributes"]} if update["returning"] else answer
+
+
+def _delete(backend: DynamoDBBackend, delete: re.Match[str], parameters: list[Any]) -> dict[str, Any]:
+    """As moto's DeleteItem does it, which is told the same."""
+    where = dict(zip(re.findall(r'"(\w+)"=\?', delete["where"]), parameters, strict=True))
+    key = {name: where.pop(name) for name in ("lane", "id")}
+    try:
+        backend.delete_item(
+            delete["table"],
+            key,
+            {f"#{name}": name for name in where},
+            {f":{name}": value for name, value in where.items()},
+            " AND ".join(f"#{name} = :{name}" for name in where),
+        )
+    except ConditionalCheckFailed:
+        return _refused("ConditionalCheckFailed")
+    return {"TableName": delete["table"]}
 
 
 def _refused(code: str) -> dict[str, Any]:

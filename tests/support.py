@@ -54,7 +54,8 @@ def create_table(session: boto3.Session, name: str = "duebell") -> None:
         TableName=name,
         BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=[
-            {"AttributeName": attribute, "AttributeType": "S"} for attribute in ("lane", "id", "queued")
+            {"AttributeName": attribute, "AttributeType": "S"}
+            for attribute in ("lane", "id", "queued", "past")
         ],
         KeySchema=[
             {"AttributeName": "lane", "KeyType": "HASH"},
@@ -66,6 +67,16 @@ def create_table(session: boto3.Session, name: str = "duebell") -> None:
                 "KeySchema": [
                     {"AttributeName": "lane", "KeyType": "HASH"},
                     {"AttributeName": "queued", "KeyType": "RANGE"},
+                ],
+                "Projection": {"ProjectionType": "KEYS_ONLY"},
+            }
+        ],
+        GlobalSecondaryIndexes=[
+            {
+                "IndexName": "past-index",
+                "KeySchema": [
+                    {"AttributeName": "lane", "KeyType": "HASH"},
+                    {"AttributeName": "past", "KeyType": "RANGE"},
                 ],
                 "Projection": {"ProjectionType": "KEYS_ONLY"},
             }

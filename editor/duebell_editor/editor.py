@@ -213,18 +213,17 @@ class Editor:
         limit: int = 100,
         cursor: str | None = None,
     ) -> Page:
-        """Tasks in due order: by when they are next looked at, and the finished and paused by their due date.
+        """Tasks by time: when they are next looked at, or when they ended; the paused by their due date.
 
-        status         one or several; what is in the queue (scheduled and running) if not given. Paused and
-                       finished tasks are not in the queue's index, so asking for them reads all of history
+        status         one or several; what is in the queue (scheduled and running) if not given
         action         of this action only
         prefix         whose ids start with this only
         after, before  within these, both included
-        latest_first   what ended last comes first, and is bounded by when it ended; for tasks that have left
-                       the queue, with others among them it means nothing
+        latest_first   the latest first, not the earliest
         limit          at most this many, 1 to 1,000
         cursor         the last page's, for the next
 
+        What ended within the last second may be missing: the index of the past follows the tasks.
         Raises InvalidQuery.
         """
         which = make_filter(
@@ -296,10 +295,8 @@ class Editor:
         A running attempt is not stopped, but its outcome no longer applies.
         Raises TaskNotFound, TaskConflict.
         """
-        retention = self._backend.settings.retention
-        return self._change(
-            "cancel", id, lambda task: task.cancelled(now=self._clock(), retention=retention), rev
-        )
+        keep = self._backend.settings.keeping
+        return self._change("cancel", id, lambda task: task.cancelled(now=self._clock(), keep=keep), rev)
 
     def pause(self, id: str, *, rev: int | None = None) -> Task:
         """Take a scheduled task out of the queue until it is resumed. Raises TaskNotFound, TaskConflict."""
@@ -430,7 +427,7 @@ class Editor:
         except LanesChanged:
             lanes_now = self.queue.lanes_now()
             misplaced = [task for task in tasks if lane_of(task.id, lanes_now) != task.lane]
-            withdrawn = {task.id for task in misplaced if self._store.save(task, task.withdrawn())}
+            withdrawn = {task.id for task in misplaced if self._store.save(task, None)}
             self._arm([task for task in tasks if task.id not in withdrawn])
             if withdrawn:
                 raise

@@ -13,6 +13,7 @@ from duebell_shared.quoting import quoted
 from duebell_shared.rule import RuleState
 
 __all__ = [
+    "OVERDUE",
     "Problem",
     "ProblemKind",
     "failed_problem",
@@ -24,7 +25,7 @@ __all__ = [
 ]
 
 #: A task may start about two minutes after it is due, and a minute more after a run that died.
-_OVERDUE = timedelta(minutes=5)
+OVERDUE = timedelta(minutes=5)
 
 _DOCTOR = "`duebell doctor --fix`, or Editor.ensure_armed(), sets it right"
 
@@ -42,6 +43,7 @@ class ProblemKind(StrEnum):
     LEASE_EXPIRED = "lease_expired"
     HELD_TOO_LONG = "held_too_long"
     LANES = "lanes"
+    PAST_INDEX = "past_index"
     FAILED_TASKS = "failed_tasks"
     FAILING_TASKS = "failing_tasks"
     TZDATA = "tzdata"
@@ -108,7 +110,7 @@ def _ring_at(minute: datetime | None) -> str:
 def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetime) -> Iterator[Problem]:
     """What is wrong with the queue: `heads` is when the first task of each lane is to be looked at."""
     lanes = list(zip(record.lanes, heads, strict=True))
-    late = [head for lane, head in lanes if head < now - _OVERDUE and lane.is_free(now)]
+    late = [head for lane, head in lanes if head < now - OVERDUE and lane.is_free(now)]
     if late:
         yield Problem(
             kind=ProblemKind.OVERDUE,

@@ -1,29 +1,36 @@
-"""What has been, by time: done, failed, and how late; read from the tasks that have something behind them.
+"""What has been, by time: done, failed, and how late; found in the index of the past.
 
-History has no index by time, so this reads all of it once: for when someone asks, never for a first look.
+What ended is counted by its keys, up to a bound; how late it was is told by the tasks that are read in full,
+up to another. Recurring tasks are all read, for their occurrences stand on them.
 """
 
 import bisect
 import itertools
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import msgspec
 
+from duebell_shared.instants import NEVER
+from duebell_shared.past import Past, PastKey
 from duebell_shared.recurrence import Result
-from duebell_shared.task import Status, Task
 
 from .reading import Queue
+from .side_by_side import each
 from .timeline import Step, edges
 
 __all__ = ["Ended", "History", "history"]
 
-#: Tasks of one lane that are looked at.
-_READ = 5_000
+#: Keys of one kind in one lane that are looked at, and tasks that are read in full.
+_KEYS, _READ = 2_000, 1_000
 
-_RESULTS = {Status.DONE: Result.DONE, Status.FAILED: Result.FAILED, Status.EXPIRED: Result.SKIPPED}
+#: What came of those that have ended.
+_RESULTS = {Past.DONE: Result.DONE, Past.FAILED: Result.FAILED, Past.EXPIRED: Result.SKIPPED}
+
+#: Those that recur, and may have occurrences behind them.
+_RECUR = (Past.RECURRING, Past.FAILING, Past.PAUSED)
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +46,10 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
-    """What has been; `is_all` is false when there is more history than was looked at."""
+    """What has been; `is_all` is false when there is more than was looked at.
+
+    Lateness is that of the first thousand tasks, and of the occurrences of another thousand that recur.
+    """
 
     buckets: tuple[Ended, ...]
     is_all: bool
@@ -57,9 +67,10 @@ def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zone
     Raises InvalidQuery.
     """
     borders = edges(start, step, count, zone)
-    by_lane = [_past(queue, lane) for lane in range(queue.lanes)]
+    ended = _keys(queue, list(_RESULTS), after=borders[0])
+    recurring = _keys(queue, _RECUR)
     buckets: list[list[_End]] = [[] for _ in borders[1:]]
-    for end in itertools.chain.from_iterable(map(_ends, itertools.chain(*by_lane))):
+    for end in itertools.chain(_ends(queue, ended), _ends(queue, recurring)):
         if borders[0] <= end.at < borders[-1]:
             buckets[bisect.bisect_right(borders, end.at) - 1].append(end)
     return History(
@@ -67,20 +78,28 @@ def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zone
             _summed(begin, stop, ends)
             for (begin, stop), ends in zip(itertools.pairwise(borders), buckets, strict=True)
         ),
-        is_all=all(len(tasks) < _READ for tasks in by_lane),
+        is_all=all(len(keys) < _KEYS for keys in ended) and sum(map(len, recurring)) <= _READ,
     )
 
 
-def _past(queue: Queue, lane: int) -> list[Task]:
-    return list(itertools.islice(queue.store.past(lane, now=queue.clock()), _READ))
+def _keys(queue: Queue, kinds: Sequence[Past], *, after: datetime | None = None) -> list[list[PastKey]]:
+    """Those of each kind in each lane, the first ones."""
+
+    def read(stream: tuple[int, Past]) -> list[PastKey]:
+        return list(itertools.islice(queue.store.past(*stream, after=after), _KEYS))
+
+    return each(read, itertools.product(range(queue.lanes_now()), kinds))
 
 
-def _ends(task: Task) -> Iterator[_End]:
-    """What of this task is over: its occurrences, or itself."""
-    for occurrence in task.occurrences:
-        yield _End(occurrence.finished_at, occurrence.result, occurrence.lateness_ms)
-    if task.recurrence is None and task.finished_at and task.status in _RESULTS:
-        yield _End(task.finished_at, _RESULTS[task.status], task.lateness_ms)
+def _ends(queue: Queue, keys: list[list[PastKey]]) -> Iterator[_End]:
+    """What is over of the tasks with these keys: by the tasks themselves, as far as these are read."""
+    in_order = sorted(itertools.chain(*keys), key=lambda key: key.at or NEVER)
+    for key, task in queue.tasks_at(in_order[:_READ]):
+        for occurrence in task.occurrences:
+            yield _End(occurrence.finished_at, occurrence.result, occurrence.lateness_ms)
+        if task.recurrence is None and task.finished_at and isinstance(key, PastKey) and key.kind in _RESULTS:
+            yield _End(task.finished_at, _RESULTS[key.kind], task.lateness_ms)
+    yield from (_End(key.at, _RESULTS[key.kind], None) for key in in_order[_READ:] if key.at)
 
 
 def _summed(start: datetime, end: datetime, ends: list[_End]) -> Ended:

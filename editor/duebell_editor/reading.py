@@ -1,16 +1,16 @@
 """The queue as an editor reads it: its lanes as one, and without history that has expired."""
 
-import heapq
 import itertools
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import cached_property
 
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.instants import MILLISECOND, NEVER
+from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.past import PastKey, key_of
+from duebell_shared.task import QueueKey, Task
 
 __all__ = ["BATCH", "Queue"]
 
@@ -62,37 +62,17 @@ class Queue:
             task = self.store.get(lane_of(id, lanes_now), id)
         return None if task and task.expires_at and task.expires_at <= (now or self.clock()) else task
 
-    def keys(
-        self, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
-    ) -> Iterator[QueueKey]:
-        """The tasks that wait or run, in order of `queued`, at one moment lane by lane; as consumed.
-
-        From `after`, to `before`, both included; `after` a key, what comes behind it, whether it is still
-        there or not.
-        """
-        lanes = (
-            self.store.queued(lane, after=_after(after, lane), before=before) for lane in range(self.lanes)
-        )
-        return heapq.merge(*lanes, key=lambda key: key.queued)
-
-    def tasks(self, keys: Iterable[QueueKey], *, batch: int = BATCH) -> Iterator[Task]:
-        """The tasks that are still where these keys say, read some at a time."""
+    def tasks_at(self, keys: Iterable[QueueKey | PastKey]) -> Iterator[tuple[QueueKey | PastKey, Task]]:
+        """The tasks that are still where these keys say, each with its key; read some at a time."""
         to_come = iter(keys)
-        while some := list(itertools.islice(to_come, batch)):
-            found = self.store.get_many(some)
+        while some := list(itertools.islice(to_come, BATCH)):
+            found = self.store.get_many([QueueKey(queued=NEVER, id=key.id, lane=key.lane) for key in some])
+            now = self.clock()
             for key in some:
                 task = found.get(key.id)
-                if task and task.queued == key.queued:
-                    yield task
-
-    def unqueued(self, statuses: Collection[Status]) -> Iterator[Task]:
-        """The tasks of these statuses, which are not in the queue's index: reads all of history."""
-        lanes = (self.store.unqueued(lane, statuses, now=self.clock()) for lane in range(self.lanes))
-        return itertools.chain.from_iterable(lanes)
+                if task and _is_at(task, key) and not (task.expires_at and task.expires_at <= now):
+                    yield key, task
 
 
-def _after(place: datetime | QueueKey | None, lane: int) -> datetime | QueueKey | None:
-    """Where a lane goes on behind a place in all: at one moment, lanes come one after the other."""
-    if not isinstance(place, QueueKey) or lane == place.lane:
-        return place
-    return place.queued + MILLISECOND if lane < place.lane else place.queued
+def _is_at(task: Task, key: QueueKey | PastKey) -> bool:
+    return task.queued == key.queued if isinstance(key, QueueKey) else key_of(task) == key

@@ -1,7 +1,7 @@
 """How the scheduler stands: the rule, the arming record and the queue's heads, held against each other."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 import msgspec
@@ -11,12 +11,13 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.expression import next_ring
 from duebell_shared.instants import NEVER
+from duebell_shared.past import Past
 from duebell_shared.rule import RuleState
 from duebell_shared.settings import MAX_LANES, Precision
-from duebell_shared.task import Status
 from duebell_shared.zones import TZDATA_VERSION
 
 from .health import (
+    OVERDUE,
     Problem,
     ProblemKind,
     failed_problem,
@@ -26,9 +27,12 @@ from .health import (
     rule_problems,
     tzdata_problem,
 )
+from .side_by_side import each
 
-__all__ = ["SchedulerStatus", "read_status"]
+__all__ = ["MOST_COUNTED", "SchedulerStatus", "read_status"]
 
+#: Failed and overdue tasks are counted up to so many.
+MOST_COUNTED = 1_000
 
 _MINUTE = timedelta(minutes=1)
 
@@ -48,6 +52,8 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
                  came; None if there was none
     lanes        partitions of the queue
     running      how many of these a run holds at this moment
+    overdue      tasks that were to start five minutes ago or before, and have not ended; 1,000 if more are
+    failed       tasks that have failed and are kept; 1,000 if more are, None if the table cannot tell
     tzdata       the release of the time zones that this editor has; the worker's is `last_run.tzdata`
     problems     what is wrong, each with the way out; empty when all is well
     """
@@ -64,6 +70,8 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     late_ring: LateRing | None = None
     lanes: int = 0
     running: int = 0
+    overdue: int = 0
+    failed: int | None = None
     tzdata: str = ""
     problems: tuple[Problem, ...] = ()
 
@@ -74,7 +82,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_status(backend: Backend, *, thorough: bool) -> SchedulerStatus:
-    """Look at the record, the rule and each lane's head; thoroughly, also at all there could be.
+    """Look at the record, the rule, each lane's head and what has failed; thoroughly, at all there could be.
 
     Raises AwsUnavailable. That AWS refuses, or that something is not there, is a problem like others.
     """
@@ -102,9 +110,10 @@ def _look(backend: Backend, *, thorough: bool) -> tuple[SchedulerStatus, ArmingR
 def _with_queue(
     status: SchedulerStatus, backend: Backend, *, thorough: bool
 ) -> tuple[SchedulerStatus, ArmingRecord]:
-    record = backend.armer.read()
-    now = backend.clock()
-    heads = [backend.store.head(lane) for lane in range(len(record.lanes))]
+    store, record, now = backend.store, backend.armer.read(), backend.clock()
+    lanes = range(len(record.lanes))
+    heads = each(backend.store.head, lanes)
+    late = [lane for lane, head in zip(lanes, heads, strict=True) if head < now - OVERDUE]
     status = msgspec.structs.replace(
         status,
         next_due=None if min(heads) == NEVER else min(heads),
@@ -114,10 +123,16 @@ def _with_queue(
         late_ring=record.late_ring,
         lanes=len(record.lanes),
         running=sum(not lane.is_free(now) for lane in record.lanes),
+        overdue=_most(each(lambda lane: store.count(lane, before=now - OVERDUE, most=MOST_COUNTED), late)),
     )
-    return _and(
-        status, *queue_problems(record, heads, now), *(_thoroughly(backend, record) if thorough else ())
-    ), record
+    status = _and(status, *queue_problems(record, heads, now))
+    try:
+        failed = each(lambda lane: store.count_past(lane, Past.FAILED, most=MOST_COUNTED), lanes)
+        status = msgspec.structs.replace(status, failed=_most(failed))
+        problems = _thoroughly(backend, record, status.failed or 0) if thorough else ()
+        return _and(status, *problems), record
+    except NotDeployed as error:
+        return _and(status, _from_aws(ProblemKind.PAST_INDEX, error)), record
 
 
 def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) -> SchedulerStatus:
@@ -139,27 +154,32 @@ def _next_ring(rule: RuleState, now: datetime) -> datetime | None:
     return next_ring(rule.expression, now)
 
 
-def _thoroughly(backend: Backend, record: ArmingRecord) -> Iterator[Problem]:
-    """What only shows when all lanes that could be, and all of history, are looked into.
+def _most(counts: Iterable[int]) -> int:
+    return min(sum(counts), MOST_COUNTED)
+
+
+def _thoroughly(backend: Backend, record: ArmingRecord, failed: int) -> tuple[Problem, ...]:
+    """What only shows when all lanes that could be are looked into, and what has failed is named.
 
     And what needs no alarm: that the time zones differ, which matters to few schedules.
     """
-    lanes = len(record.lanes)
+    store, lanes = backend.store, len(record.lanes)
+    problems = []
     if record.last_run and record.last_run.tzdata not in {None, TZDATA_VERSION}:
-        yield tzdata_problem(TZDATA_VERSION, str(record.last_run.tzdata))
-    beyond = [lane for lane in range(lanes, MAX_LANES) if backend.store.head(lane) != NEVER]
-    if beyond:
-        yield lanes_problem(beyond[0], lanes)
-    each = (backend.store.past(lane, now=backend.clock()) for lane in range(lanes))
-    failed, failing = 0, []
-    for task in itertools.chain.from_iterable(each):
-        failed += task.status is Status.FAILED
-        if task.consecutive_failures and task.status is not Status.FAILED:
-            failing.append(task.id)
+        problems.append(tzdata_problem(TZDATA_VERSION, str(record.last_run.tzdata)))
+    beyond = range(lanes, MAX_LANES)
+    heads = zip(beyond, each(store.head, beyond), strict=True)
+    if in_use := [lane for lane, head in heads if head != NEVER]:
+        problems.append(lanes_problem(in_use[0], lanes))
     if failed:
-        yield failed_problem(failed)
-    if failing:
-        yield failing_problem(sorted(failing))
+        problems.append(failed_problem(failed))
+
+    def failing_in(lane: int) -> list[str]:
+        return [key.id for key in itertools.islice(store.past(lane, Past.FAILING), MOST_COUNTED)]
+
+    if failing := sorted(itertools.chain(*each(failing_in, range(lanes)))):
+        problems.append(failing_problem(failing))
+    return tuple(problems)
 
 
 def _from_aws(kind: ProblemKind, error: NotDeployed | AwsRefused) -> Problem:

@@ -8,7 +8,6 @@ and sends no keys.
 
 import itertools
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
@@ -20,6 +19,7 @@ from duebell_shared.instants import MILLISECOND, NEVER, to_utc
 from duebell_shared.store import Store
 
 from .reading import Queue
+from .side_by_side import each
 
 __all__ = ["MAX_BUCKETS", "Bucket", "Step", "edges", "timeline"]
 
@@ -53,8 +53,7 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
     Raises InvalidQuery.
     """
     borders = edges(start, step, count, zone)
-    with ThreadPoolExecutor(queue.lanes, thread_name_prefix="duebell-timeline") as pool:
-        by_lane = list(pool.map(lambda lane: _count_lane(queue.store, lane, borders), range(queue.lanes)))
+    by_lane = each(lambda lane: _count_lane(queue.store, lane, borders), range(queue.lanes_now()))
     return tuple(
         Bucket(start=begin, end=end, count=sum(counts), is_all=all(n < _COUNTED for n in counts))
         for (begin, end), counts in zip(itertools.pairwise(borders), zip(*by_lane, strict=True), strict=True)

@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from duebell_shared.errors import DuebellError, InvalidTask
-from duebell_shared.task import Status, Task
+from duebell_shared.past import Past
+from duebell_shared.task import Task
 
 from .exported import read_line
-from .filtering import QUEUED
 from .many import AddFailure, write_all
-from .reading import BATCH, Queue
+from .reading import Queue
 
 __all__ = ["ImportReport", "export_tasks", "read_chunks", "write_chunk"]
+
+#: What is not in the queue.
+_OTHERS = tuple(kind for kind in Past if kind.has_time)
 
 #: Tasks written side by side before the next lines are read.
 _CHUNK = 1_000
@@ -35,16 +38,15 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def export_tasks(queue: Queue) -> Iterator[bytes]:
-    """Each task as one line of JSON, history that has not expired included; read as it is consumed.
+    """Each task as one line of JSON, read as it is consumed; of history what is listed and has not expired.
 
-    What changes meanwhile may be in it as it was or as it is: stop editors and the rule for an exact copy.
+    What changes meanwhile may be in it as it was or as it is, or both, or not at all if it ended just now:
+    stop editors and the rule for an exact copy.
     """
-    for lane in range(queue.lanes):
-        keys = queue.store.queued(lane)
-        while batch := list(itertools.islice(keys, BATCH)):
-            yield from map(msgspec.json.encode, queue.store.get_many(batch).values())
-        others = queue.store.unqueued(lane, set(Status) - QUEUED, now=queue.clock())
-        yield from map(msgspec.json.encode, others)
+    for lane in range(queue.lanes_now()):
+        queued, past = queue.store.queued(lane), (queue.store.past(lane, kind) for kind in _OTHERS)
+        for _, task in queue.tasks_at(itertools.chain(queued, *past)):
+            yield msgspec.json.encode(task)
 
 
 def read_chunks(lines: Iterable[bytes | str], lanes: int) -> Iterator[list[Task]]:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 
 from .errors import AwsUnavailable
-from .item_update import Item, ItemUpdate
+from .item_update import Item, ItemChange
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["INSERT", "UPDATE", "BatchWrite", "Written", "pauses"]
+__all__ = ["CHANGE", "INSERT", "BatchWrite", "Written", "pauses"]
 
 _LOG = logging.getLogger("duebell.batching")
 
@@ -200,12 +200,12 @@ def _with_each_attribute(table: str, item: Item) -> dict[str, Any]:
     return {"Statement": f'INSERT INTO "{table}" VALUE {{{names}}}', "Parameters": list(item.values())}
 
 
-def _as_update(table: str, update: ItemUpdate) -> dict[str, Any]:
-    return update.statement(table)
+def _as_change(table: str, change: ItemChange) -> dict[str, Any]:
+    return change.statement(table)
 
 
 #: Writes items whose keys are free.
 INSERT: Sequence[Form[Item]] = (_with_the_item, _with_each_attribute)
 
-#: Changes items that are as they are expected.
-UPDATE: Sequence[Form[ItemUpdate]] = (_as_update,)
+#: Changes and deletes items that are as they are expected.
+CHANGE: Sequence[Form[ItemChange]] = (_as_change,)

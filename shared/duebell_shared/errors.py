@@ -140,8 +140,8 @@ class QueueFull(DuebellError):
 
     def __init__(self, id: str, lane: int) -> None:
         super().__init__(
-            f"task {quoted(id)} does not fit: its lane, {lane}, holds the 10 GB that DynamoDB lets a lane hold; "
-            f"give the queue more lanes with `duebell relane`, or keep less: a shorter DUEBELL_RETENTION_DAYS, "
+            f"task {quoted(id)} does not fit: its lane, {lane}, holds 10 GB, all that DynamoDB lets it hold; "
+            f"give the queue more lanes with `duebell relane`, or keep less: fewer DUEBELL_RETENTION_DAYS, "
             f"DUEBELL_HISTORY=none, smaller payloads"
         )
         self.id = id

@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 __all__ = [
+    "FIRST",
     "LATEST",
     "MILLISECOND",
     "MOST_SKEW",
@@ -27,6 +28,9 @@ __all__ = [
 
 #: A time that JSON must give with its offset.
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+
+#: Before every other instant.
+FIRST = datetime.min.replace(tzinfo=UTC)
 
 #: After every other instant; what an empty lane is due at.
 NEVER = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)

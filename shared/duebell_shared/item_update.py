@@ -1,9 +1,9 @@
-"""A change of one item, and the two ways in which DynamoDB is told it: alone, or as one of many."""
+"""A change or the end of one item, and the two ways in which DynamoDB is told it: alone, or among many."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Item", "ItemUpdate"]
+__all__ = ["Item", "ItemChange", "ItemDeletion", "ItemUpdate"]
 
 #: Attributes as DynamoDB's API has them: each by its name, under its type.
 Item = Mapping[str, Mapping[str, Any]]
@@ -68,3 +68,38 @@ class ItemUpdate(NamedTuple):
             "Statement": f'UPDATE "{table}" {" ".join(clauses)} WHERE {conditions}{returning}',
             "Parameters": [*self.sets.values(), *self.adds.values(), *expected.values()],
         }
+
+
+class ItemDeletion(NamedTuple):
+    """The end of an item that is as expected.
+
+    key      which it is
+    where    what its attributes must be
+    """
+
+    key: Item
+    where: Item
+
+    def call(self) -> dict[str, Any]:
+        """What DeleteItem is told."""
+        return {
+            "Key": self.key,
+            "ConditionExpression": " AND ".join(f"#{name} = :{name}" for name in self.where),
+            "ExpressionAttributeNames": {f"#{name}": name for name in self.where},
+            "ExpressionAttributeValues": {f":{name}": value for name, value in self.where.items()},
+        }
+
+    def statement(self, table: str) -> dict[str, Any]:
+        """The same in PartiQL.
+
+        https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.delete.html
+        """
+        expected = {**self.key, **self.where}
+        conditions = " AND ".join(f'"{name}"=?' for name in expected)
+        return {
+            "Statement": f'DELETE FROM "{table}" WHERE {conditions}',  # noqa: S608 (values are parameters)
+            "Parameters": list(expected.values()),
+        }
+
+
+ItemChange = ItemUpdate | ItemDeletion

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 from pynamodb.attributes import Attribute, NumberAttribute, TTLAttribute, UnicodeAttribute
-from pynamodb.constants import NULL, NUMBER, STRING
-from pynamodb.indexes import KeysOnlyProjection, LocalSecondaryIndex
+from pynamodb.constants import BOOLEAN, NULL, NUMBER, STRING
+from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection, LocalSecondaryIndex
 from pynamodb.models import Model
 
 from .counts import LARGEST
@@ -16,6 +16,7 @@ from .errors import InvalidSchedule, UnreadableTask
 from .failure import FailedAttempt, Failure
 from .given import fit_changed_by
 from .instants import MILLISECOND, in_utc, parse, render
+from .past import past_of
 from .quoting import shortened
 from .recurrence import Occurrence, Recurrence
 from .status import Status
@@ -38,6 +39,8 @@ __all__ = [
 
 #: Both keys of the item that holds the arming record; lanes are numbers, so it is in none of them.
 ARMING = "arming"
+
+_PAST = "past"
 
 #: What a `queued` reads as that is none of ours: no run can claim such an item, so none is to wake for it.
 #: Between two milliseconds, so that no task is ever queued for it.
@@ -110,6 +113,18 @@ class _CountAttribute(NumberAttribute):
 
     def deserialize(self, value: str) -> int:
         return max(-LARGEST, min(int(Decimal(value)), LARGEST))
+
+
+class _FlagAttribute(Attribute[bool]):
+    """Whether it is so; there only if it is."""
+
+    attr_type = BOOLEAN
+
+    def serialize(self, value: bool) -> bool:
+        return value
+
+    def deserialize(self, value: bool) -> bool:
+        return bool(value)
 
 
 class _RevAttribute(NumberAttribute):
@@ -196,10 +211,22 @@ class DueIndex(LocalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call
     queued = _QueuedAttribute(range_key=True)
 
 
+class PastIndex(GlobalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
+    """The tasks of a lane that have something behind them, by what and when."""
+
+    class Meta:
+        index_name = "past-index"
+        projection = KeysOnlyProjection()
+
+    lane = UnicodeAttribute(hash_key=True)
+    past = UnicodeAttribute(range_key=True)
+
+
 class TaskItem(Model):
-    """A task as an item; attributes are named like the fields of Task."""
+    """A task as an item; attributes are named like the fields of Task. `past` follows from those."""
 
     due_index: DueIndex
+    past_index: PastIndex
 
     lane = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
@@ -219,6 +246,9 @@ class TaskItem(Model):
     failure = _FailureAttribute(null=True)
     failures = _FailuresAttribute(null=True)
     expires_at = TTLAttribute(null=True)
+    unlisted = _FlagAttribute(null=True)
+    payload_dropped = _CountAttribute(null=True)
+    past = UnicodeAttribute(null=True)
     spread = _DurationAttribute(null=True)
     expires_after = _DurationAttribute(null=True)
     recurrence = _RecurrenceAttribute(null=True)
@@ -236,7 +266,8 @@ class TaskItem(Model):
     @classmethod
     def of(cls, task: Task) -> Self:
         """The item that a task is stored as."""
-        return cls(str(task.lane), task.id, **{field: _stored(task, field) for field in _FIELDS})
+        fields = {field: _stored(task, field) for field in _FIELDS}
+        return cls(str(task.lane), task.id, past=past_of(task), **fields)
 
     def to_task(self) -> Task:
         """The task that an item holds. Raises UnreadableTask if it lacks what every task has."""
@@ -273,6 +304,7 @@ def items_of(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], type
             region = client.meta.region_name
 
         due_index = DueIndex()
+        past_index = PastIndex()
 
     class BoundArming(ArmingItem):
         class Meta:
@@ -291,6 +323,8 @@ def item_of(task: Task) -> dict[str, dict[str, Any]]:
     for field, attribute in _ATTRIBUTES:
         if (value := _stored(task, field)) is not None:
             item[attribute.attr_name] = {attribute.attr_type: attribute.serialize(value)}
+    if past := past_of(task):
+        item[_PAST] = {STRING: past}
     return item
 
 
@@ -320,13 +354,18 @@ def changes(old: Task, new: Task) -> tuple[dict[str, dict[str, Any]], list[str]]
             removes.append(attribute.attr_name)
         else:
             sets[attribute.attr_name] = {attribute.attr_type: attribute.serialize(value)}
+    past = past_of(new)
+    if past is not None:  # also if it should be there already: another version may have left it out
+        sets[_PAST] = {STRING: past}
+    elif past_of(old) is not None:
+        removes.append(_PAST)
     return sets, removes
 
 
 def _stored(task: Task, field: str) -> Any:
     """The field's value as the attribute has it: one that says nothing is left out."""
     value = getattr(task, field)
-    return None if value in ((), timedelta(0)) else value
+    return None if value in ((), timedelta(0)) or value is False else value
 
 
 #: The attribute of each field.

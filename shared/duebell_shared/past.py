@@ -13,14 +13,14 @@ from .instants import parse, render
 from .status import Status
 from .task import Task
 
-__all__ = ["Past", "PastKey", "key_of", "parse_past", "past_of", "render_past"]
+__all__ = ["THEN", "Past", "PastKey", "key_of", "parse_past", "past_of", "render_past"]
 
 #: Between the kind and the time.
-_THEN = "#"
+THEN = "#"
 
 
 class Past(StrEnum):
-    """What a task has behind it. Those that have ended are sorted by when, the paused by when they are due."""
+    """What a task has behind it. The ended are sorted by when they ended, the paused by when they are due."""
 
     DONE = "done"
     FAILED = "failed"
@@ -71,10 +71,10 @@ def key_of(task: Task) -> PastKey | None:
 
 def render_past(kind: Past, at: datetime | None) -> str:
     """As it stands in the index."""
-    return kind.value if at is None else kind.value + _THEN + render(at)
+    return kind.value if at is None else kind.value + THEN + render(at)
 
 
 def parse_past(text: str) -> tuple[Past, datetime | None]:
     """What stands in the index. Raises ValueError for what duebell does not write there."""
-    kind, _, at = text.partition(_THEN)
+    kind, _, at = text.partition(THEN)
     return Past(kind), parse(at) if at else None

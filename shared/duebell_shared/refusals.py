@@ -33,6 +33,9 @@ _PASSING = {
     "TransactionConflictException",
 }
 
+#: What DynamoDB says of an index that is not there. Only that of the past may be missing.
+_NO_INDEX = "does not have the specified index"
+
 #: From this HTTP status on nothing was refused: DynamoDB failed, or something in front of it. Such an answer
 #: may come without JSON; botocore then takes the bare status for its code.
 _FAILED_IN_THE_SERVER = 500
@@ -75,6 +78,11 @@ def calling(table: str, client: "DynamoDBClient", *, id: str | None = None) -> I
                 raise NotDeployed(
                     f"there is no DynamoDB table {table!r} in {client.meta.region_name}: run "
                     f"`duebell deploy`, or set DUEBELL_TABLE and AWS_REGION to where it is"
+                ) from error
+            case "ValidationException" if _NO_INDEX in str(_cause(error)):
+                raise NotDeployed(
+                    f"the table {table!r} has no past-index, which duebell's first version did not make, so what "
+                    f"has ended cannot be listed: `duebell deploy` adds it"
                 ) from error
             case "ValidationException" if id is not None:  # such as a counter that is no number
                 raise UnreadableTask(id, _response(error)["Error"].get("Message")) from error

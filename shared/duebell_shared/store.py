@@ -1,8 +1,8 @@
 """What the queue can do: the contract that the DynamoDB table keeps, in the words of the domain.
 
 Every change is conditional; nothing is ever overwritten blindly. All reads are strongly consistent, but for
-those of the past; none is a Scan, and none reads a lane through. Every verb may raise NotDeployed, AwsRefused and AwsUnavailable; after AwsUnavailable a change may
-or may not have been made.
+those of the past; none is a Scan, and none reads a lane through. Every verb may raise NotDeployed, AwsRefused
+and AwsUnavailable; after AwsUnavailable a change may or may not have been made.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -49,8 +49,8 @@ class Store(Protocol):
     def save(self, old: Task, new: Task | None) -> bool:
         """Write what differs between `old` and `new`, `rev` included; or delete it, when `new` is None.
 
-        Eligible: the stored `rev` and `created_at` are those of `old`. After a deletion the id may be taken by
-        another task, which may come to the same `rev`.
+        Eligible: the stored `rev` and `created_at` are those of `old`. After a deletion another task may take
+        the id, and come to the same `rev`.
         """
 
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:

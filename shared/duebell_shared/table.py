@@ -22,12 +22,13 @@ from pynamodb.expressions.condition import Condition
 
 from .arming import ArmingRecord
 from .batch_read import BatchRead
-from .batching import INSERT, UPDATE, BatchWrite, Written
+from .batching import CHANGE, INSERT, BatchWrite, Written
 from .errors import AwsRefused, DuebellError, UnreadableTask
-from .instants import NEVER, floor, render, to_utc
-from .item_update import Item, ItemUpdate
+from .instants import FIRST, NEVER, floor, render, to_utc
+from .item_update import Item, ItemChange, ItemDeletion, ItemUpdate
 from .items import ARMING, UNREADABLE, changes, item_of, items_of, task_of
 from .packed_record import pack, unpack
+from .past import THEN, Past, PastKey, parse_past, render_past
 from .refusals import Made, calling, reading, try_write
 from .relocation import relocate_item
 from .task import QueueKey, Status, Task
@@ -55,7 +56,7 @@ class DynamoTable:
         self._client = client
         self._tasks, self._arming = items_of(name, client)
         self._insert_batch = BatchWrite(name, client, INSERT, sleep=sleep)
-        self._update_batch = BatchWrite(name, client, UPDATE, sleep=sleep)
+        self._change_batch = BatchWrite(name, client, CHANGE, sleep=sleep)
         self._get_batch = BatchRead(name, client, sleep=sleep)
 
     def read_record(self) -> ArmingRecord | None:
@@ -97,14 +98,14 @@ class DynamoTable:
         became = iter(self._insert_left(left, is_sure=inserted.is_sure))
         return [no_room or is_made or next(became) for _, is_made, no_room in came]
 
-    def save(self, old: Task, new: Task) -> bool:
+    def save(self, old: Task, new: Task | None) -> bool:
         with self._aws():
-            made = self._update(_change(old, new))
+            made = self._change(_change(old, new))
             return bool(made) or self.get(old.lane, old.id) == new
 
-    def save_many(self, changes: Sequence[tuple[Task, Task]]) -> list[bool | DuebellError]:
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         try:
-            written = self._update_many([_change(old, new) for old, new in changes])
+            written = self._change_many([_change(old, new) for old, new in changes])
         except DuebellError as error:
             return [error] * len(changes)
         return [
@@ -134,7 +135,7 @@ class DynamoTable:
     ) -> Task | None:
         """`may_be_made`: this very claim was tried before, and nobody knows what came of it."""
         with self._aws(key.id):
-            if made := self._update(_start(key, run=run, now=now, status=status)):
+            if made := self._change(_start(key, run=run, now=now, status=status)):
                 return task_of(made.answer["Attributes"])
             there = self.get(key.lane, key.id) if made.was_retried or may_be_made else None
             is_ours = there and there.run == run and there.started_at == to_utc(now)
@@ -144,7 +145,7 @@ class DynamoTable:
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
     ) -> list[Task | DuebellError | None]:
         try:
-            written = self._update_many([_start(key, run=run, now=now, status=status) for key in keys])
+            written = self._change_many([_start(key, run=run, now=now, status=status) for key in keys])
         except DuebellError as error:
             return [error] * len(keys)
         claim = partial(self.claim, run=run, now=now, status=status)
@@ -161,20 +162,56 @@ class DynamoTable:
         ]
 
     def queued(
-        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
+        self,
+        lane: int,
+        *,
+        after: datetime | QueueKey | None = None,
+        before: datetime | QueueKey = NEVER,
+        latest_first: bool = False,
     ) -> Iterator[QueueKey]:
-        start, behind = (after.queued, after) if isinstance(after, QueueKey) else (after, None)
-        within = self._within(start, before)
-        if within is not None:
-            with self._aws():
-                yield from self._keys(lane, within, behind=behind, page_size=_PAGE)
+        begin, begin_place = (after.queued, after) if isinstance(after, QueueKey) else (after, None)
+        end, end_place = (before.queued, before) if isinstance(before, QueueKey) else (before, None)
+        within = self._within(begin, end)
+        if within is None:
+            return
+        place = end_place if latest_first else begin_place
+        with self._aws():
+            yield from self._keys(lane, within, behind=place, latest_first=latest_first, page_size=_PAGE)
 
-    def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
-        return self._all(lane, self._tasks.status.is_in(*statuses), now=now)
-
-    def past(self, lane: int, *, now: datetime) -> Iterator[Task]:
-        has_ended = self._tasks.finished_at.exists()
-        return self._all(lane, has_ended | self._tasks.occurrences.exists(), now=now)
+    def past(
+        self,
+        lane: int,
+        kind: Past,
+        *,
+        after: datetime | PastKey | None = None,
+        before: datetime | PastKey = NEVER,
+        latest_first: bool = False,
+    ) -> Iterator[PastKey]:
+        begin, begin_place = (after.at, after) if isinstance(after, PastKey) else (after, None)
+        end, end_place = (before.at or NEVER, before) if isinstance(before, PastKey) else (before, None)
+        place = end_place if latest_first else begin_place
+        past: Any = self._tasks.past
+        low, high = render_past(kind, begin or FIRST), render_past(kind, floor(end))
+        within = past == kind.value
+        if kind.has_time:
+            if low > high:
+                return
+            within = past.between(low, high)
+        with self._aws():
+            items = self._tasks.past_index.query(
+                str(lane),
+                within,
+                page_size=_PAGE,
+                scan_index_forward=not latest_first,
+                last_evaluated_key=place and _place_in_past(place),
+            )
+            for item in items:
+                try:
+                    found, at = parse_past(item.past)
+                except ValueError as error:
+                    _LOG.warning("left out of a listing: the item %r: %s", item.id, error)
+                else:
+                    yield PastKey(at=at, id=item.id, lane=lane, kind=found)
 
     def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
         try:
@@ -194,6 +231,12 @@ class DynamoTable:
             count = self._tasks.due_index.count(str(lane), within, consistent_read=True, limit=most)
         return min(count, most)
 
+    def count_past(self, lane: int, kind: Past, *, most: int) -> int:
+        past: Any = self._tasks.past
+        within = past.startswith(kind.value + THEN) if kind.has_time else past == kind.value
+        with self._aws():
+            return min(self._tasks.past_index.count(str(lane), within, limit=most), most)
+
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         with self._aws():
             keys = self._keys(lane, page_size=1 + len(skipping))
@@ -202,44 +245,35 @@ class DynamoTable:
     def _aws(self, id: str | None = None) -> AbstractContextManager[None]:
         return calling(self.name, self._client, id=id)
 
+<<<<<<< HEAD
     def _relocate(self, item: Item, lanes: int, now: datetime) -> bool:
         with self._aws():
             return relocate_item(self._client, self.name, item, lanes=lanes, now=now)
 
     def _update(self, update: ItemUpdate) -> Made:
+=======
+    def _change(self, change: ItemChange) -> Made:
+>>>>>>> main
         """Made by the client itself: pynamodb takes as long to build the call as the client to make it."""
-        return try_write(lambda: self._client.update_item(TableName=self.name, **update.call()))
+        deletes = isinstance(change, ItemDeletion)
+        write: Any = self._client.delete_item if deletes else self._client.update_item
+        return try_write(lambda: write(TableName=self.name, **change.call()))
 
-    def _update_many(self, updates: Sequence[ItemUpdate]) -> Written:
+    def _change_many(self, changes: Sequence[ItemChange]) -> Written:
         """What one batch makes of them. Whatever it does not make, and had room for, is to be tried alone.
 
         Raises AwsUnavailable, NotDeployed: then it is no use to try.
         """
-        items = {(update.key["lane"]["S"], update.key["id"]["S"]) for update in updates}
-        is_for_one = any(update.unless for update in updates)
-        if len(updates) == 1 or len(items) < len(updates) or is_for_one:
-            return Written.nothing(len(updates), is_sure=True)
+        items = {(change.key["lane"]["S"], change.key["id"]["S"]) for change in changes}
+        is_for_one = any(isinstance(change, ItemUpdate) and change.unless for change in changes)
+        if len(changes) == 1 or len(items) < len(changes) or is_for_one:
+            return Written.nothing(len(changes), is_sure=True)
         try:
             with self._aws():
-                return self._update_batch(updates) or Written.nothing(len(updates), is_sure=True)
+                return self._change_batch(changes) or Written.nothing(len(changes), is_sure=True)
         except AwsRefused as error:
             _LOG.info("many writes at once were refused, so each is made alone: %s", error)
-            return Written.nothing(len(updates), is_sure=False)
-
-    def _all(self, lane: int, which: Condition, *, now: datetime) -> Iterator[Task]:
-        """The tasks of a lane that are so, expired history left out: the whole lane is read."""
-        is_kept = self._tasks.expires_at.does_not_exist() | (self._tasks.expires_at > now)
-        with self._aws():
-            items = self._tasks.query(str(lane), filter_condition=which & is_kept, consistent_read=True)
-            while True:
-                try:
-                    if (item := next(items, None)) is None:
-                        return
-                    task = item.to_task()
-                except UnreadableTask as error:
-                    _LOG.warning("left out of a listing: %s", error)
-                else:
-                    yield task
+            return Written.nothing(len(changes), is_sure=False)
 
     def _insert_alone(self, task: Task) -> bool | DuebellError:
         try:
@@ -272,13 +306,20 @@ class DynamoTable:
         return there is not None and _as_added(there) == _as_added(task)
 
     def _keys(
-        self, lane: int, within: Any = None, *, behind: QueueKey | None = None, page_size: int
+        self,
+        lane: int,
+        within: Any = None,
+        *,
+        behind: QueueKey | None = None,
+        latest_first: bool = False,
+        page_size: int,
     ) -> Iterator[QueueKey]:
         items = self._tasks.due_index.query(
             str(lane),
             within,
             consistent_read=True,
             page_size=page_size,
+            scan_index_forward=not latest_first,
             last_evaluated_key=behind and _place(behind),
         )
         for item in items:
@@ -334,12 +375,14 @@ def _start(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemUpd
     )
 
 
-def _change(old: Task, new: Task) -> ItemUpdate:
+def _change(old: Task, new: Task | None) -> ItemChange:
     """What makes `new` of `old`, if that is still what is stored."""
+    key = _key(old.lane, old.id)
+    where = {"rev": {"N": str(old.rev)}, "created_at": {"S": render(old.created_at)}}
+    if new is None:
+        return ItemDeletion(key, where)
     sets, removes = changes(old, new)
-    return ItemUpdate(
-        key=_key(old.lane, old.id), where={"rev": {"N": str(old.rev)}}, sets=sets, removes=removes
-    )
+    return ItemUpdate(key=key, where=where, sets=sets, removes=removes)
 
 
 def _key(lane: int, id: str) -> Item:
@@ -355,6 +398,12 @@ def _as_added(task: Task) -> tuple[object, ...]:
 def _place(key: QueueKey) -> dict[str, dict[str, str]]:
     """A place in the index, whether an item is there or not."""
     return {"lane": {"S": str(key.lane)}, "id": {"S": key.id}, "queued": {"S": render(key.queued)}}
+
+
+def _place_in_past(key: PastKey) -> dict[str, dict[str, str]]:
+    """The same in the index of the past."""
+    past = render_past(key.kind, key.at)
+    return {"lane": {"S": str(key.lane)}, "id": {"S": key.id}, "past": {"S": past}}
 
 
 def _or_error(call: Callable[[], _T]) -> _T | DuebellError:

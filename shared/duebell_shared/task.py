@@ -306,9 +306,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
         return changed._seated_anew(to_utc(at))
 
-    def failed(
-        self, failure: Failure, *, now: datetime, keep: Keeping, attempt: int | None = None
-    ) -> Self:
+    def failed(self, failure: Failure, *, now: datetime, keep: Keeping, attempt: int | None = None) -> Self:
         """The attempt failed and no other is made."""
         attempt = self.attempt if attempt is None else attempt
         failure = bounded(failure)

@@ -5,6 +5,7 @@ import json
 from typing import Any, NamedTuple, Protocol
 
 from duebell_editor import Editor, Status
+from duebell_shared.keeping import Keeping
 from duebell_shared.task import Failure, QueueKey
 
 __all__ = ["Duebell", "Outcome", "fail", "lines"]
@@ -35,4 +36,6 @@ def fail(editor: Editor, id: str) -> None:
     assert claimed
     failure = Failure(type="ValueError", message="\x1b[2Jgone [red]", traceback="line 1\nline 2\n")
     retention = editor._backend.settings.retention
-    assert editor._store.save(claimed, claimed.failed(failure, now=task.queued, retention=retention))
+    assert editor._store.save(
+        claimed, claimed.failed(failure, now=task.queued, keep=Keeping(retention=retention))
+    )

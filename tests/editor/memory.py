@@ -7,6 +7,7 @@ from duebell_editor import Editor
 from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
+from duebell_shared.keeping import Keeping
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.task import Failure, QueueKey, Status, Task
@@ -53,13 +54,13 @@ class Scheduler:
             case Status.PAUSED:
                 changed = task.paused()
             case Status.CANCELLED:
-                changed = task.cancelled(now=now, retention=KEEP)
+                changed = task.cancelled(now=now, keep=Keeping(retention=KEEP))
             case Status.FAILED:
-                changed = task.failed(failure, now=now, retention=KEEP)
+                changed = task.failed(failure, now=now, keep=Keeping(retention=KEEP))
             case Status.DONE:
-                changed = task.done(now=now, retention=KEEP)
+                changed = task.done(now=now, keep=Keeping(retention=KEEP))
             case Status.EXPIRED:
-                changed = task.expired(now=now, retention=KEEP)
+                changed = task.expired(now=now, keep=Keeping(retention=KEEP))
         assert self.store.save(task, changed)
         return changed
 

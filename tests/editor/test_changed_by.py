@@ -17,7 +17,9 @@ from duebell_editor import (
     Status,
     TaskExists,
 )
+from duebell_shared.item_update import ItemUpdate
 from duebell_shared.items import item_of, task_of
+from duebell_shared.keeping import Keeping
 from duebell_shared.log_lines import to_stdout
 from duebell_shared.table import _change
 from tests.editor.memory import Scheduler
@@ -209,10 +211,11 @@ def test_runs_leave_it_as_it_is(scheduler: Scheduler, told: Callable[[], Told]) 
     task = editor.add("x", due=timedelta(0), id="a")
     told()
     running = scheduler.become(task, Status.RUNNING)
-    done = running.done(now=NOON, retention=HOUR)
+    done = running.done(now=NOON, keep=Keeping(retention=HOUR))
     assert (running.changed_by, done.changed_by) == ("anna", "anna")
     # And nothing of it is written: an outcome costs what it cost
     update = _change(running, done)
+    assert isinstance(update, ItemUpdate)
     assert "changed_by" not in {*update.sets, *update.removes}
     assert told() == []
 
@@ -222,7 +225,9 @@ def test_a_change_by_the_same_writes_it_once(scheduler: Scheduler) -> None:
     added = editor.add("x", due=HOUR, id="a")
     paused = editor.pause("a")
     assert item_of(added)["changed_by"] == {"S": "anna"}
-    assert "changed_by" not in _change(added, paused).sets
+    update = _change(added, paused)
+    assert isinstance(update, ItemUpdate)
+    assert "changed_by" not in update.sets
     assert "changed_by" not in item_of(scheduler.editor.add("x", due=HOUR, id="b"))
 
 

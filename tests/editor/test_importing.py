@@ -14,6 +14,7 @@ from duebell_shared.expression import expression_at
 from duebell_shared.failure import Failure
 from duebell_shared.item_size import MAX_ITEM, size_of
 from duebell_shared.items import item_of
+from duebell_shared.keeping import Keeping
 from duebell_shared.recurrence import MAX_OCCURRENCES
 from duebell_shared.task import Task
 from tests.editor.memory import Scheduler
@@ -260,8 +261,8 @@ def can_be_lived_with(scheduler: Scheduler, task: Task) -> None:
         running = scheduler.become(task, Status.RUNNING).caught_up().left_running()
         failure = Failure(type="E", message="\x00" * 9_999, traceback="\x00" * 9_999)
         for ended in (
-            running.done(now=now, retention=HOUR),
-            running.failed(failure, now=now, retention=HOUR),
+            running.done(now=now, keep=Keeping(retention=HOUR)),
+            running.failed(failure, now=now, keep=Keeping(retention=HOUR)),
             running.to_retry(now, failure, now=now),
         ):
             assert size_of(item_of(ended)) < MAX_ITEM

@@ -9,6 +9,7 @@ import pytest
 
 from duebell_editor import Editor, Failure, InvalidQuery, Page, Status, Task
 from duebell_shared.backend import Backend
+from duebell_shared.keeping import Keeping
 from duebell_shared.task import QueueKey
 from tests.support import NOON, Calls, Clock
 
@@ -43,12 +44,12 @@ def one_of_each(editor: Editor, backend: Backend) -> None:
     for status in (Status.RUNNING, Status.DONE, Status.FAILED, Status.EXPIRED):
         running = start(editor, backend, status)
         if status is Status.DONE:
-            backend.store.save(running, running.done(now=NOON, retention=HOUR))
+            backend.store.save(running, running.done(now=NOON, keep=Keeping(retention=HOUR)))
         if status is Status.FAILED:
             failure = Failure(type="E", message="")
-            backend.store.save(running, running.failed(failure, now=NOON, retention=HOUR))
+            backend.store.save(running, running.failed(failure, now=NOON, keep=Keeping(retention=HOUR)))
         if status is Status.EXPIRED:
-            backend.store.save(running, running.expired(now=NOON, retention=HOUR))
+            backend.store.save(running, running.expired(now=NOON, keep=Keeping(retention=HOUR)))
     editor.pause(Status.PAUSED)
     editor.cancel(Status.CANCELLED)
 

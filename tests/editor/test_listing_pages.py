@@ -42,14 +42,22 @@ class OrderOfItsOwn(MemoryStore):
     """Tasks of the same moment come in an order that is not that of their ids."""
 
     def queued(
-        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
+        self,
+        lane: int,
+        *,
+        after: datetime | QueueKey | None = None,
+        before: datetime | QueueKey = NEVER,
+        latest_first: bool = False,
     ) -> Iterator[QueueKey]:
         def place(key: QueueKey) -> tuple[datetime, int, str]:
             return key.queued, zlib.crc32(key.id.encode()), key.id
 
         begin = after.queued if isinstance(after, QueueKey) else after
-        for key in sorted(super().queued(lane, after=begin, before=before), key=place):
-            if not isinstance(after, QueueKey) or place(key) > place(after):
+        end = before.queued if isinstance(before, QueueKey) else before
+        for key in sorted(super().queued(lane, after=begin, before=end), key=place, reverse=latest_first):
+            is_behind = not isinstance(after, QueueKey) or place(key) > place(after)
+            is_ahead = not isinstance(before, QueueKey) or place(key) < place(before)
+            if is_behind and is_ahead:
                 yield key
 
 

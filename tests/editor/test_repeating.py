@@ -23,6 +23,7 @@ from duebell_editor.relane import relane
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.errors import LanesChanged
 from duebell_shared.expression import expression_at
+from duebell_shared.keeping import Keeping
 from duebell_shared.lanes import lane_of
 from duebell_shared.settings import MAX_LANES
 from duebell_shared.task import Task
@@ -186,7 +187,7 @@ def test_a_recurring_task_that_waits_to_be_run_once_more_is_not_run_twice(schedu
     assert late == first
     # But once it is over, another can be asked for
     claimed = scheduler.become(late, Status.RUNNING)
-    done = claimed.done(now=scheduler.clock.now, retention=DAY)
+    done = claimed.done(now=scheduler.clock.now, keep=Keeping(retention=DAY))
     assert scheduler.store.save(claimed, done)
     assert editor.run_now("daily").rev > done.rev
 

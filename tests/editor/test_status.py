@@ -14,6 +14,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable
 from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import NEVER
+from duebell_shared.keeping import Keeping
 from duebell_shared.new_task import new_task
 from duebell_shared.rule import RuleState
 from tests.shared.on_moto import swap
@@ -201,7 +202,7 @@ def test_failed_tasks(editor: Editor, backend: Backend, count: int, what: str) -
     failure = Failure(type="E", message="")
     for number in range(count):
         task = new_task(id=f"task-{number}", action="act", due=DUE, payload=None, now=NOON)
-        failed = task.failed(failure, now=NOON, retention=timedelta(days=1))
+        failed = task.failed(failure, now=NOON, keep=Keeping(retention=timedelta(days=1)))
         assert backend.store.insert(failed)
     assert editor.status().healthy
     found = problem(editor, ProblemKind.FAILED_TASKS, thorough=True)

@@ -15,6 +15,7 @@ from duebell_editor import Status, timeline
 from duebell_editor.changes import Watched, look
 from duebell_editor.http import create_app
 from duebell_editor.timeline import Step, edges
+from duebell_shared.keeping import Keeping
 from duebell_shared.recurrence import Result
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON
@@ -115,7 +116,9 @@ def test_what_has_been_is_counted_where_it_ended(client: TestClient, scheduler: 
     task = editor.add("report", schedule="rate(10 minutes)", id="r")
     scheduler.clock.advance(timedelta(minutes=70))
     running = scheduler.become(task, Status.RUNNING)
-    over = running._concluded(Result.DONE, now=scheduler.clock.now, retention=KEEP, failure=None)
+    over = running._concluded(
+        Result.DONE, now=scheduler.clock.now, keep=Keeping(retention=KEEP), failure=None
+    )
     assert scheduler.store.save(running, over)
     # And many that only wait, before it
     for n in range(1000):

@@ -139,15 +139,14 @@ def test_a_task_that_moves_between_two_pages_is_found_once(
     monkeypatch.setattr(listing, "_PATIENCE", listing.Patience(keys=2, tasks=2))
     monkeypatch.setattr(listing, "BATCH", 2)
     ids = fill(scheduler.editor, 6)
-    keys = scheduler.editor.queue.keys
+    queued = scheduler.store.queued
 
-    def keys_later(**bounds: Any) -> Any:
-        found = keys(**bounds)
-        if scheduler.editor.get(ids[0]).rev == 1 and isinstance(bounds["after"], QueueKey):
+    def queued_later(lane: int, **bounds: Any) -> Any:
+        if isinstance(bounds.get("after"), QueueKey) and scheduler.editor.get(ids[0]).rev == 1:
             scheduler.editor.move(ids[0], due=timedelta(days=1))
-        return found
+        return queued(lane, **bounds)
 
-    monkeypatch.setattr(scheduler.editor.queue, "keys", keys_later)
+    monkeypatch.setattr(scheduler.store, "queued", queued_later)
     # Then it is changed once
     done = bulk(client, do="run", where={"prefix": "t-"})
     assert sorted(done["changed"]) == ids

@@ -3,10 +3,12 @@
 import threading
 from collections.abc import Collection, Iterator
 from datetime import datetime
+from typing import Any
 
 from duebell_infra.testing.memory import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.instants import NEVER
+from duebell_shared.past import Past, PastKey
 from duebell_shared.task import QueueKey, Status, Task
 
 __all__ = ["SharedStore"]
@@ -30,7 +32,7 @@ class SharedStore(MemoryStore):
         with self._lock:
             return super().insert(task)
 
-    def save(self, old: Task, new: Task) -> bool:
+    def save(self, old: Task, new: Task | None) -> bool:
         with self._lock:
             return super().save(old, new)
 
@@ -38,24 +40,24 @@ class SharedStore(MemoryStore):
         with self._lock:
             return super().claim(key, run=run, now=now, status=status)
 
-    def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
-        self.walks += 1
+    def past(self, lane: int, kind: Past, **bounds: Any) -> Iterator[PastKey]:
         with self._lock:
-            return iter(list(super().unqueued(lane, statuses, now=now)))
-
-    def past(self, lane: int, *, now: datetime) -> Iterator[Task]:
-        self.walks += 1
-        with self._lock:
-            return iter(list(super().past(lane, now=now)))
-
-    def queued(
-        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
-    ) -> Iterator[QueueKey]:
-        with self._lock:
-            keys = list(super().queued(lane, after=after, before=before))
+            keys = list(super().past(lane, kind, **bounds))
         for key in keys:
             self.keys_read += 1
             yield key
+
+    def queued(self, lane: int, **bounds: Any) -> Iterator[QueueKey]:
+        with self._lock:
+            keys = list(super().queued(lane, **bounds))
+        for key in keys:
+            self.keys_read += 1
+            yield key
+
+    def count_past(self, lane: int, kind: Past, *, most: int) -> int:
+        self.counts += 1
+        with self._lock:
+            return super().count_past(lane, kind, most=most)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         self.counts += 1

@@ -8,6 +8,7 @@ import msgspec
 from duebell_editor import Editor, LastRun
 from duebell_shared.backend import Backend
 from duebell_shared.instants import utc_now
+from duebell_shared.keeping import Keeping
 from duebell_shared.new_task import new_task
 from duebell_shared.recurrence import Recurrence
 from duebell_shared.rule import Rule
@@ -103,7 +104,7 @@ class Scene:
         while task.due < utc_now() - timedelta(minutes=1):
             at = task.due + timedelta(seconds=seconds)
             running, seconds = self.claimed(task, at), seconds + 3
-            task = running.done(now=at + timedelta(seconds=2), retention=_KEEP)
+            task = running.done(now=at + timedelta(seconds=2), keep=Keeping(retention=_KEEP))
             assert self.store.save(running, task)
 
     def rested(self, at: datetime) -> None:
@@ -127,9 +128,9 @@ class Scene:
         assert self.store.save(task, moved)
         running = self.claimed(moved, at)
         if failure:
-            after = running.failed(failure, now=at, retention=_KEEP)
+            after = running.failed(failure, now=at, keep=Keeping(retention=_KEEP))
         else:
-            after = running.done(now=at, retention=_KEEP)
+            after = running.done(now=at, keep=Keeping(retention=_KEEP))
         assert self.store.save(running, after)
         return after
 

@@ -13,6 +13,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError
 from duebell_shared.expression import SENTINEL, minute_of
 from duebell_shared.instants import NEVER, utc_now
+from duebell_shared.past import Past, PastKey
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.task import QueueKey, Status, Task
@@ -44,10 +45,10 @@ class LockedStore:
     def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
         return [self.insert(task) for task in tasks]
 
-    def save(self, old: Task, new: Task) -> bool:
+    def save(self, old: Task, new: Task | None) -> bool:
         return self._step(lambda: self.inner.save(old, new))
 
-    def save_many(self, changes: Sequence[tuple[Task, Task]]) -> list[bool | DuebellError]:
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         return self._step(lambda: self.inner.save_many(changes))
 
     def get(self, lane: int, id: str) -> Task | None:
@@ -64,16 +65,14 @@ class LockedStore:
     ) -> list[Task | DuebellError | None]:
         return self._step(lambda: self.inner.claim_many(keys, run=run, now=now, status=status))
 
-    def queued(
-        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
-    ) -> Iterator[QueueKey]:
-        yield from self._step(lambda: list(self.inner.queued(lane, after=after, before=before)))
+    def queued(self, lane: int, **bounds: Any) -> Iterator[QueueKey]:
+        yield from self._step(lambda: list(self.inner.queued(lane, **bounds)))
 
-    def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
-        yield from self._step(lambda: list(self.inner.unqueued(lane, statuses, now=now)))
+    def past(self, lane: int, kind: Past, **bounds: Any) -> Iterator[PastKey]:
+        yield from self._step(lambda: list(self.inner.past(lane, kind, **bounds)))
 
-    def past(self, lane: int, *, now: datetime) -> Iterator[Task]:
-        yield from self._step(lambda: list(self.inner.past(lane, now=now)))
+    def count_past(self, lane: int, kind: Past, *, most: int) -> int:
+        return self._step(lambda: self.inner.count_past(lane, kind, most=most))
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return self._step(lambda: self.inner.count(lane, after=after, before=before, most=most))

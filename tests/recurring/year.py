@@ -70,10 +70,10 @@ class _Store(MemoryStore):
         self.deaths = 0
         self.is_charmed = False
 
-    def save(self, old: Task, new: Task) -> bool:
+    def save(self, old: Task, new: Task | None) -> bool:
         self._may_die()
         saved = super().save(old, new)
-        if saved and new.last and new.occurrences != old.occurrences:
+        if saved and new and new.last and new.occurrences != old.occurrences:
             self.over.append((new.id, new.last))
         self._may_die()
         return saved

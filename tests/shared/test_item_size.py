@@ -11,6 +11,7 @@ from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.failure import Failure
 from duebell_shared.item_size import MAX_ITEM, check_size, size_of
 from duebell_shared.items import item_of
+from duebell_shared.keeping import Keeping
 from duebell_shared.new_task import new_task
 from duebell_shared.payload import MAX_BYTES
 from duebell_shared.recurrence import MAX_ASIDE, MAX_OCCURRENCES, Missed, Recurrence
@@ -91,10 +92,10 @@ def test_outcomes_can_always_be_written_however_often_it_fails(recurs: bool) -> 
         if running.can_wait and (not recurs or number % 2):
             task = running.to_retry(at + (300 + number) * DAY if recurs else at, WORST, now=at)
         elif recurs:
-            task = running.failed(WORST, now=at, retention=KEEP)
+            task = running.failed(WORST, now=at, keep=Keeping(retention=KEEP))
         # Then each outcome can be written
         most = max(most, len(fits(task).failures))
-    fits(started(task, at).failed(WORST, now=at, retention=KEEP))
+    fits(started(task, at).failed(WORST, now=at, keep=Keeping(retention=KEEP)))
     assert most == 10
     if recurs:
         assert task.recurrence
@@ -110,7 +111,7 @@ def test_outcomes_can_be_written_whatever_it_fails_with(failures: list[Failure],
     for failure in failures:
         at += timedelta(hours=30)
         task = fits(started(task, at).to_retry(at, failure, now=at))
-    fits(started(task, at).failed(failures[-1], now=at, retention=KEEP))
+    fits(started(task, at).failed(failures[-1], now=at, keep=Keeping(retention=KEEP)))
 
 
 def test_what_leaves_no_room_for_outcomes_is_refused() -> None:

@@ -13,7 +13,9 @@ from moto import mock_aws
 from duebell_shared.arming import ArmingRecord, Lane
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, InvalidSettings, NotDeployed
+from duebell_shared.keeping import Keeping
 from duebell_shared.new_task import new_task
+from duebell_shared.past import Past
 from duebell_shared.recurrence import Recurrence
 from duebell_shared.schedule import make_schedule
 from duebell_shared.settings import Settings
@@ -91,7 +93,7 @@ def run(store: Store, added: Task) -> None:
     key = QueueKey(queued=added.queued, id=added.id, lane=added.lane)
     claimed = store.claim(key, run="run", now=SOON, status=Status.SCHEDULED)
     assert claimed
-    assert store.save(claimed, claimed.done(now=SOON, retention=timedelta(days=1)))
+    assert store.save(claimed, claimed.done(now=SOON, keep=Keeping(retention=timedelta(days=1))))
 
 
 @pytest.mark.parametrize("given", [{}, {"due": None, "recurrence": HOURLY}], ids=["once", "recurring"])
@@ -197,7 +199,8 @@ def verbs(store: Store) -> Iterator[Any]:
     yield lambda: store.get_many([KEY])
     yield lambda: store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
     yield lambda: list(store.queued(0))
-    yield lambda: list(store.unqueued(0, {Status.DONE}, now=NOON))
+    yield lambda: list(store.past(0, Past.DONE))
+    yield lambda: store.count_past(0, Past.DONE, most=9)
     yield lambda: store.head(0)
 
 

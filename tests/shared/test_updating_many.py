@@ -9,6 +9,7 @@ import pytest
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
+from duebell_shared.keeping import Keeping
 from duebell_shared.settings import Settings
 from duebell_shared.store import Store
 from duebell_shared.table import DynamoTable
@@ -61,7 +62,7 @@ def test_many_are_one_call(store: DynamoTable, calls: Calls) -> None:
     assert ours(claimed, store) == ["one", "two", "three"]
     calls.clear()
     running = [each for each in claimed if isinstance(each, Task)]
-    done = [(each, each.done(now=SOON, retention=timedelta(days=1))) for each in running]
+    done = [(each, each.done(now=SOON, keep=Keeping(retention=timedelta(days=1)))) for each in running]
     assert store.save_many(done) == [True] * 3
     assert calls == {BATCH: 1}
     assert [store.get(each.lane, each.id) for each in THREE] == [after for _, after in done]

@@ -23,6 +23,7 @@ from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
+from duebell_shared.past import Past, PastKey
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.task import QueueKey, Status, Task
@@ -118,10 +119,10 @@ class _SteadyStore:
     def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
         return self._call(lambda: self._store.insert_many(tasks))
 
-    def save(self, old: Task, new: Task) -> bool:
+    def save(self, old: Task, new: Task | None) -> bool:
         return self._call(lambda: self._store.save(old, new), {old.lane: _OUTCOME})
 
-    def save_many(self, changes: Sequence[tuple[Task, Task]]) -> list[bool | DuebellError]:
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         tasks_of = Counter(old.lane for old, _ in changes)
         units = {lane: tasks * _OUTCOME for lane, tasks in tasks_of.items()}
         return self._call(lambda: self._store.save_many(changes), units)
@@ -144,18 +145,16 @@ class _SteadyStore:
             {lane: tasks * _CLAIM for lane, tasks in tasks_of.items()},
         )
 
-    def queued(
-        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
-    ) -> Iterator[QueueKey]:
-        keys = self._store.queued(lane, after=after, before=before)
+    def queued(self, lane: int, **bounds: Any) -> Iterator[QueueKey]:
+        keys = self._store.queued(lane, **bounds)
         while page := self._call(lambda: list(islice(keys, _PAGE))):
             yield from page
 
-    def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
-        yield from self._call(lambda: list(self._store.unqueued(lane, statuses, now=now)))
+    def past(self, lane: int, kind: Past, **bounds: Any) -> Iterator[PastKey]:
+        yield from self._call(lambda: list(self._store.past(lane, kind, **bounds)))
 
-    def past(self, lane: int, *, now: datetime) -> Iterator[Task]:
-        yield from self._call(lambda: list(self._store.past(lane, now=now)))
+    def count_past(self, lane: int, kind: Past, *, most: int) -> int:
+        return self._call(lambda: self._store.count_past(lane, kind, most=most))
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return self._call(lambda: self._store.count(lane, after=after, before=before, most=most))

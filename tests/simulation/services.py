@@ -17,6 +17,7 @@ from duebell_shared.cron import parse_aws
 from duebell_shared.errors import AwsUnavailable, DuebellError
 from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import NEVER
+from duebell_shared.past import Past, PastKey
 from duebell_shared.task import QueueKey, Status, Task
 
 from .world import Process, World
@@ -319,10 +320,10 @@ class StoreOverNetwork:
         except AwsUnavailable as error:
             return [error] * len(tasks)
 
-    def save(self, old: Task, new: Task) -> bool:
-        return self._call(f"save {new.id} {new.status}", lambda: self._store.save(old, new))
+    def save(self, old: Task, new: Task | None) -> bool:
+        return self._call(f"save {old.id} {new and new.status}", lambda: self._store.save(old, new))
 
-    def save_many(self, changes: Sequence[tuple[Task, Task]]) -> list[bool | DuebellError]:
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         return self._many("save_many", [partial(self._store.save, old, new) for old, new in changes])
 
     def get(self, lane: int, id: str) -> Task | None:
@@ -343,21 +344,21 @@ class StoreOverNetwork:
         return self._many(f"claim_many, {status}", [partial(claim, key) for key in keys])
 
     def queued(
-        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
+        self, lane: int, *, after: datetime | QueueKey | None = None, **bounds: Any
     ) -> Iterator[QueueKey]:
         while True:  # page by page, and the queue may change between two
-            keys = self._store.queued(lane, after=after, before=before)
+            keys = self._store.queued(lane, after=after, **bounds)
             page: list[QueueKey] = self._call(f"queued {lane}", partial(list, islice(keys, _PAGE)))
             yield from page
             if len(page) < _PAGE:
                 return
             after = page[-1]
 
-    def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
-        yield from self._call(f"unqueued {lane}", lambda: list(self._store.unqueued(lane, statuses, now=now)))
+    def past(self, lane: int, kind: Past, **bounds: Any) -> Iterator[PastKey]:
+        yield from self._call(f"past {lane}", lambda: list(self._store.past(lane, kind, **bounds)))
 
-    def past(self, lane: int, *, now: datetime) -> Iterator[Task]:
-        yield from self._call(f"past {lane}", lambda: list(self._store.past(lane, now=now)))
+    def count_past(self, lane: int, kind: Past, *, most: int) -> int:
+        return self._call(f"count past {lane}", lambda: self._store.count_past(lane, kind, most=most))
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return min(most, sum(1 for _ in self.queued(lane, after=after, before=before)))

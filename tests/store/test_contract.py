@@ -12,6 +12,7 @@ import pytest
 from duebell_shared.arming import ArmingRecord, Lane
 from duebell_shared.failure import FailedAttempt, Failure
 from duebell_shared.instants import NEVER
+from duebell_shared.keeping import Keeping
 from duebell_shared.new_task import new_task
 from duebell_shared.recurrence import Missed, Recurrence
 from duebell_shared.schedule import make_schedule
@@ -97,7 +98,7 @@ def test_a_recurring_task_comes_back_through_its_whole_life(store: Store) -> Non
     assert len(aside.failures) == 1
     running = store.claim(key(aside), run="r", now=LATER, status=Status.SCHEDULED)
     assert running
-    after = running.done(now=LATER, retention=timedelta(days=1))
+    after = running.done(now=LATER, keep=Keeping(retention=timedelta(days=1)))
     assert store.save(running, after)
     # Then it is what it should be, the history included
     assert store.get(0, "one") == after
@@ -145,7 +146,7 @@ def test_a_change_is_made_on_the_revision_it_was_made_from(store: Store) -> None
     paused = first.paused()
     assert store.save(first, paused)
     assert store.get(0, "one") == paused
-    assert not store.save(first, first.cancelled(now=NOON, retention=timedelta(days=1)))
+    assert not store.save(first, first.cancelled(now=NOON, keep=Keeping(retention=timedelta(days=1))))
     assert store.get(0, "one") == paused
 
 
@@ -181,7 +182,7 @@ def test_a_claim_starts_an_attempt_and_returns_the_task(store: Store) -> None:
     [
         lambda one: one.paused(),
         lambda one: one.moved(LATER + timedelta(hours=1), now=NOON),
-        lambda one: one.cancelled(now=NOON, retention=timedelta(days=1)),
+        lambda one: one.cancelled(now=NOON, keep=Keeping(retention=timedelta(days=1))),
     ],
 )
 def test_what_was_changed_since_it_was_seen_is_not_claimed(
@@ -252,39 +253,9 @@ def test_tasks_that_do_not_wait_are_not_in_the_queue(store: Store) -> None:
     claimed = store.claim(key(task()), run="run", now=LATER, status=Status.SCHEDULED)
     assert claimed
     assert keys(store.queued(0)) == ["one"]  # it runs, and may have to be looked at again
-    assert store.save(claimed, claimed.done(now=LATER, retention=timedelta(days=1)))
+    assert store.save(claimed, claimed.done(now=LATER, keep=Keeping(retention=timedelta(days=1))))
     assert keys(store.queued(0)) == []
     assert store.head(0) == NEVER
-
-
-def test_what_has_something_behind_it_is_found(store: Store) -> None:
-    # Given tasks that wait, one that has had an occurrence, and some that have ended
-    for id in ("done", "failed", "paused", "waits", "old"):
-        assert store.insert(task(id))
-    schedule = make_schedule("rate(1 hour)", start=NOON, now=NOON)
-    recurring = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
-    for id in ("recurs", "will recur"):
-        assert store.insert(
-            new_task(id=id, action="act", due=None, payload=None, now=NOON, recurrence=recurring)
-        )
-    assert store.save(task("paused"), task("paused").paused())
-    for id in ("done", "recurs", "failed", "old"):
-        there = store.get(0, id)
-        assert there
-        running = store.claim(key(there), run="run", now=LATER, status=Status.SCHEDULED)
-        assert running
-        failure = Failure(type="E", message="")
-        kept = timedelta(hours=1) if id == "old" else timedelta(days=1)
-        after = (
-            running.failed(failure, now=LATER, retention=kept)
-            if id == "failed"
-            else running.done(now=LATER, retention=kept)
-        )
-        assert store.save(running, after)
-    # Then those are found that something has come of, but for history that has expired
-    found = [each.id for each in store.past(0, now=LATER + timedelta(hours=2))]
-    assert found == ["done", "failed", "recurs"]
-    assert list(store.past(1, now=LATER)) == []
 
 
 def test_the_queue_is_counted_up_to_a_bound(store: Store) -> None:
@@ -315,14 +286,3 @@ def test_the_head_can_be_asked_for_without_some(store: Store) -> None:
     assert store.insert(two)
     assert store.head(0, skipping={key(one)}) == LATER
     assert store.head(0, skipping={key(one), key(two)}) == NEVER
-
-
-def test_what_is_not_queued_is_listed_by_status_and_expired_history_is_not(store: Store) -> None:
-    keep = timedelta(days=1)
-    assert store.insert(task("b-failed").failed(Failure(type="E", message=""), now=NOON, retention=keep))
-    assert store.insert(task("a-done").done(now=NOON, retention=keep))
-    assert store.insert(task("c-gone").done(now=NOON - 2 * keep, retention=keep))
-    assert store.insert(task("d-waiting"))
-    listed = store.unqueued(0, {Status.DONE, Status.FAILED}, now=NOON)
-    assert [each.id for each in listed] == ["a-done", "b-failed"]
-    assert [each.id for each in store.unqueued(0, {Status.PAUSED}, now=NOON)] == []

@@ -1,13 +1,16 @@
-"""Every read of the queue is strongly consistent, and none is a Scan: moto would not show the difference."""
+"""Reads of the queue are strongly consistent, and none reads a lane through: moto would not show it."""
 
 import json
 from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import boto3
 import pytest
 
 from duebell_editor import Editor
+from duebell_editor.history import history
+from duebell_editor.timeline import Step, timeline
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
@@ -16,14 +19,15 @@ from tests.support import Clock
 
 @pytest.fixture
 def reads(session: boto3.Session) -> list[tuple[str, bool]]:
-    """The reads that are made through the session: which operation, and whether it is consistent."""
+    """The reads that are made through the session: of what, and whether it is consistent."""
     reads: list[tuple[str, bool]] = []
 
     def note(model: Any, params: dict[str, Any], **_: Any) -> None:
         if model.name in {"GetItem", "Query", "BatchGetItem", "Scan"}:
             body = json.loads(params["body"])
             asked = list(body["RequestItems"].values()) if "RequestItems" in body else [body]
-            reads.append((model.name, all(each.get("ConsistentRead") is True for each in asked)))
+            index = f" of {body['IndexName']}" if "IndexName" in body else ""
+            reads.append((model.name + index, all(each.get("ConsistentRead") is True for each in asked)))
 
     session.events.register("before-call.dynamodb", note)
     return reads
@@ -42,9 +46,13 @@ def test_every_read_is_consistent_and_none_is_a_scan(
     editor.status(thorough=True)
     clock.advance(timedelta(minutes=20))
     worker.run()
-    editor.list(status=["done", "failed"])
+    editor.list(status=["done", "failed", "cancelled", "expired", "paused"], latest_first=True)
+    history(editor.queue, clock.now - timedelta(days=1), Step.HOUR, 25, zone=ZoneInfo("UTC"))
+    timeline(editor.queue, clock.now, Step.DAY, 9, zone=ZoneInfo("UTC"))
+    assert list(editor.export_tasks())
     editor.ensure_armed()
 
-    # Then each read sees what was written before it
-    assert {operation for operation, _ in reads} == {"GetItem", "Query", "BatchGetItem"}
-    assert all(is_consistent for _, is_consistent in reads)
+    # Then each read of what waits sees what was written before it, and a query is of an index
+    consistent = {"GetItem", "BatchGetItem", "Query of due-index"}
+    assert {read for read, _ in reads} == {*consistent, "Query of past-index"}
+    assert all(is_consistent for read, is_consistent in reads if read in consistent)

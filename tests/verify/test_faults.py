@@ -10,6 +10,7 @@ import pytest
 from duebell_editor import Editor
 from duebell_infra.verify import Result, When
 from duebell_shared.expression import SENTINEL
+from duebell_shared.keeping import Keeping
 from duebell_shared.status import Status
 from duebell_worker import action
 from tests.support import REGION
@@ -176,7 +177,7 @@ def test_a_run_that_was_at_work_shows_nothing_of_the_rule(account: Account) -> N
                 given = {"run": "run-at-work", "now": clock(), "status": Status.SCHEDULED}
                 claimed = account.backend.store.claim(key, **given)  # type: ignore[arg-type]
                 assert claimed
-                ended = claimed.done(now=clock(), retention=timedelta(days=1))
+                ended = claimed.done(now=clock(), keep=Keeping(retention=timedelta(days=1)))
                 account.backend.store.save(claimed, ended)
 
     account.during = start_the_probe

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from duebell_shared.instants import LATEST
+from duebell_shared.keeping import Keeping
 from duebell_shared.task import Failure, Status, Task
 from duebell_worker import Abort, Retry
 from duebell_worker.action import Action, InvalidPayload
@@ -42,7 +43,9 @@ def attempted(
     error: BaseException | None, *, attempt: int = 1, attempts: int = 5, task: Task | None = None
 ) -> tuple[Task, Outcome]:
     task = task or task_at(attempt)
-    return after_attempt(task, error, actions(attempts), now=NOON, retention=DAY, random=Random(1))
+    return after_attempt(
+        task, error, actions(attempts), now=NOON, keep=Keeping(retention=DAY), random=Random(1)
+    )
 
 
 def failure_of(task: Task) -> Failure:
@@ -136,7 +139,9 @@ def test_an_attempt_beyond_the_limit_was_not_made() -> None:
 def test_an_unknown_action_names_those_that_are_known() -> None:
     known = {name: Action.of(name, lambda: None, attempts=1) for name in ("zip", "mail")}
     for given, words in ((known, "it has mail, zip."), ({}, "it has none at all.")):
-        task, outcome = after_attempt(task_at(1), None, given, now=NOON, retention=DAY, random=Random(1))
+        task, outcome = after_attempt(
+            task_at(1), None, given, now=NOON, keep=Keeping(retention=DAY), random=Random(1)
+        )
         assert (outcome, task.status, task.attempt) == (Outcome.FAILED, Status.FAILED, 1)
         assert failure_of(task).type == "UnknownAction"
         assert f"no action 'act'; {words}" in failure_of(task).message

@@ -89,7 +89,7 @@ class Attempts:
         self._store = backend.store
         self._clock = backend.clock
         self._sleep = backend.sleep
-        self._retention = backend.settings.retention
+        self._keep = backend.settings.keeping
         self._actions = actions
         self._lease = lease
         self._pool = pool
@@ -153,7 +153,7 @@ class Attempts:
         self._give_back([one.begun for one in unstarted if one.begun])  # if that was stored meanwhile
         under_way = [attempt.ending or self._ending(attempt, Unfinished()) for attempt in attempts]
         endings = [ending for ending in under_way if ending]
-        for ending, saved in zip(endings, self._save(map(_change, endings)), strict=True):
+        for ending, saved in zip(endings, self._save(map(self._change, endings)), strict=True):
             if isinstance(saved, BaseException):
                 self._note(ending.attempt.key.id, saved)
             elif saved is not None:
@@ -323,17 +323,17 @@ class Attempts:
             error,
             self._actions,
             now=self._clock(),
-            retention=self._retention,
+            keep=self._keep,
             random=self._random,
         )
         return _Ending(attempt, claimed, started, ended, outcome)
 
     def _record(self, endings: list[_Ending]) -> None:
         """Write what came of these attempts."""
-        for ending, saved in zip(endings, self._save(map(_change, endings)), strict=True):
+        for ending, saved in zip(endings, self._save(map(self._change, endings)), strict=True):
             attempt = ending.attempt
             if saved is False and attempt.unsure:  # it was not recorded as begun
-                [saved] = self._save([(attempt.unsure, ending.ended)])  # noqa: PLW2901
+                [saved] = self._save([(attempt.unsure, self._kept(ending.ended))])  # noqa: PLW2901
             if isinstance(saved, BaseException):
                 attempt.over.set_exception(saved)
                 continue
@@ -341,7 +341,7 @@ class Attempts:
                 attempt.outcome = ending.outcome if saved else Outcome.SUPERSEDED
             attempt.over.set_result(None)
 
-    def _save(self, given: Iterable[tuple[Task, Task]]) -> list[bool | BaseException | None]:
+    def _save(self, given: Iterable[tuple[Task, Task | None]]) -> list[bool | BaseException | None]:
         """Whether each change was written, and not refused because someone else changed the task meanwhile.
 
         None if the lease is lost.
@@ -359,6 +359,8 @@ class Attempts:
                 saved += [error] * len(batch)
         return saved
 
+    def _change(self, ending: _Ending) -> tuple[Task, Task | None]:
+        return ending.claimed, self._kept(ending.ended)
 
-def _change(ending: _Ending) -> tuple[Task, Task]:
-    return ending.claimed, ending.ended
+    def _kept(self, ended: Task) -> Task | None:
+        return ended if ended.is_kept(self._keep) else None

@@ -9,6 +9,7 @@ from types import TracebackType
 
 from duebell_shared.failure import Failure
 from duebell_shared.instants import LATEST
+from duebell_shared.keeping import Keeping
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import is_reserved
 from duebell_shared.task import Task
@@ -64,7 +65,7 @@ def after_attempt(
     actions: Mapping[str, Action],
     *,
     now: datetime,
-    retention: timedelta,
+    keep: Keeping,
     random: Random,
 ) -> tuple[Task, Outcome]:
     """The task after an attempt that ended with `error`, or without one; and what that is called.
@@ -73,7 +74,7 @@ def after_attempt(
     """
 
     def failed(failure: Failure, *, attempt: int = task.attempt) -> tuple[Task, Outcome]:
-        return task.failed(failure, now=now, retention=retention, attempt=attempt), Outcome.FAILED
+        return task.failed(failure, now=now, keep=keep, attempt=attempt), Outcome.FAILED
 
     action = actions.get(task.action)
     if action is None:
@@ -81,9 +82,9 @@ def after_attempt(
     if action.is_used_up(task):
         return failed(_died(action.attempts), attempt=action.attempts)
     if task.is_too_late:
-        return task.expired(now=now, retention=retention), Outcome.EXPIRED
+        return task.expired(now=now, keep=keep), Outcome.EXPIRED
     if error is None:
-        return task.done(now=now, retention=retention), Outcome.DONE
+        return task.done(now=now, keep=keep), Outcome.DONE
     failure = _describe(error)
     if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts or not task.can_wait:
         return failed(failure)

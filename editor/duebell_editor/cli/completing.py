@@ -1,7 +1,6 @@
 """What the shell offers on Tab. Bounded, and silent whatever happens: nobody asked for an error."""
 
 import contextlib
-import itertools
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -34,11 +33,7 @@ def ids(context: typer.Context, incomplete: str) -> list[str]:
     statuses = _FOR.get(context.info_name or "")
 
     def find(editor: Editor) -> Iterable[str]:
-        if statuses:
-            tasks: Iterable[Task] = itertools.islice(editor.queue.unqueued(statuses), _TASKS)
-        else:
-            tasks = _page(editor, incomplete)
-        return [task.id for task in tasks]
+        return [task.id for task in _page(editor, incomplete, statuses)]
 
     return _of_the_queue(context, incomplete, find)
 
@@ -63,9 +58,10 @@ def profiles(incomplete: str) -> list[str]:
     return found
 
 
-def _page(editor: Editor, prefix: str) -> tuple[Task, ...]:
+def _page(editor: Editor, prefix: str, statuses: Iterable[Status] | None = None) -> tuple[Task, ...]:
     patience = Patience(keys=_TASKS * 10, tasks=_TASKS)
-    return list_tasks(editor.queue, make_filter(prefix=prefix, limit=_TASKS), patience=patience).tasks
+    which = make_filter(status=statuses, prefix=prefix, limit=_TASKS)
+    return list_tasks(editor.queue, which, patience=patience).tasks
 
 
 def _of_the_queue(

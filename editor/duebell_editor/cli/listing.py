@@ -9,8 +9,9 @@ import typer
 from msgspec.structs import replace
 
 from ..editor import Editor
-from ..filtering import QUEUED, Filter, place_from
+from ..filtering import Filter
 from ..listing import Page, list_tasks, search
+from ..places import place_from
 from . import at
 from .complaining import wants_json
 from .given import zone_from
@@ -52,7 +53,7 @@ def list_(
     timezone: Timezone = None,
     latest_first: Annotated[
         bool,
-        typer.Option("--latest-first", help="What ended last comes first; with --status of finished tasks."),
+        typer.Option("--latest-first", help="The latest first, not the earliest."),
     ] = False,
     limit: Annotated[int | None, typer.Option(metavar="N", help="At most so many, 1 to 1000. [100]")] = None,
     cursor: Annotated[
@@ -61,10 +62,9 @@ def list_(
     every: Annotated[bool, typer.Option("--all", help="All there are, page after page.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON for programs, one task to a line.")] = False,
 ) -> None:
-    """List tasks in due order.
+    """List tasks by time: those in the queue by when they are due, others by when they ended.
 
-    What is in the queue, scheduled and running; paused and finished tasks when their status is asked for,
-    which reads all of history.
+    What is in the queue, scheduled and running, unless a status is asked for.
     """
     if every and limit is not None:
         raise typer.BadParameter("give --all or --limit, not both")
@@ -72,10 +72,6 @@ def list_(
         status=status, action=action, prefix=prefix, after=after, before=before, zone=zone_from(timezone),
         limit=100 if limit is None else limit, cursor=cursor, latest_first=latest_first,
     )  # fmt: skip
-    if latest_first and not which.latest_first:
-        raise typer.BadParameter(
-            "--latest-first is for what has ended: give --status done, failed or the like"
-        )
     editor = at.editor()
     shown = 0
     page = Page(tasks=())
@@ -118,7 +114,7 @@ def _page(editor: Editor, which: Filter) -> Page:
 
 
 def _all_pages(editor: Editor, which: Filter) -> Iterator[Page]:
-    which = replace(which, limit=_PAGE if which.statuses <= QUEUED else _PAGE_OF_HISTORY)
+    which = replace(which, limit=_PAGE)
     while True:
         page = list_tasks(editor.queue, which)
         yield page

@@ -3,18 +3,20 @@
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
+from typing import Generic, TypeVar
 
 import msgspec
 
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.errors import DuebellError
-from duebell_shared.instants import NEVER, to_utc
+from duebell_shared.instants import FIRST, NEVER, to_utc
+from duebell_shared.past import Past, PastKey, key_of
 from duebell_shared.task import QueueKey, Status, Task
 
 __all__ = ["MemoryStore"]
 
-_FIRST = datetime.min.replace(tzinfo=UTC)
+_K = TypeVar("_K", QueueKey, PastKey)
 
 
 class MemoryStore:
@@ -23,7 +25,8 @@ class MemoryStore:
     def __init__(self) -> None:
         self.tasks: dict[tuple[int, str], Task] = {}
         self.record: ArmingRecord | None = None
-        self._queues: defaultdict[int, list[QueueKey]] = defaultdict(list)  # by lane, in order
+        self._queues: defaultdict[int, _Index[QueueKey]] = defaultdict(_Index)  # by lane
+        self._pasts: defaultdict[tuple[int, Past], _Index[PastKey]] = defaultdict(_Index)  # by lane and kind
 
     def read_record(self) -> ArmingRecord | None:
         return self.record
@@ -46,14 +49,17 @@ class MemoryStore:
     def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
         return [self.insert(task) for task in tasks]
 
-    def save(self, old: Task, new: Task) -> bool:
+    def save(self, old: Task, new: Task | None) -> bool:
         there = self.tasks.get((old.lane, old.id))
-        if there is None or there.rev != old.rev:
+        if there is None or (there.rev, there.created_at) != (old.rev, old.created_at):
             return there == new
-        self._put(new)
+        if new is None:
+            self._take(there)
+        else:
+            self._put(new)
         return True
 
-    def save_many(self, changes: Sequence[tuple[Task, Task]]) -> list[bool | DuebellError]:
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         return [self.save(old, new) for old, new in changes]
 
     def get(self, lane: int, id: str) -> Task | None:
@@ -85,48 +91,88 @@ class MemoryStore:
         return [self.claim(key, run=run, now=now, status=status) for key in keys]
 
     def queued(
-        self, lane: int, *, after: datetime | QueueKey | None = None, before: datetime = NEVER
+        self,
+        lane: int,
+        *,
+        after: datetime | QueueKey | None = None,
+        before: datetime | QueueKey = NEVER,
+        latest_first: bool = False,
     ) -> Iterator[QueueKey]:
-        yield from self._keys(lane, after or _FIRST, before)
+        yield from self._queues[lane].within(after or FIRST, before, latest_first=latest_first)
 
-    def unqueued(self, lane: int, statuses: Collection[Status], *, now: datetime) -> Iterator[Task]:
-        return (task for task in self._kept(lane, now) if task.status in statuses)
-
-    def past(self, lane: int, *, now: datetime) -> Iterator[Task]:
-        return (task for task in self._kept(lane, now) if task.finished_at or task.occurrences)
+    def past(
+        self,
+        lane: int,
+        kind: Past,
+        *,
+        after: datetime | PastKey | None = None,
+        before: datetime | PastKey = NEVER,
+        latest_first: bool = False,
+    ) -> Iterator[PastKey]:
+        yield from self._pasts[lane, kind].within(after or FIRST, before, latest_first=latest_first)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
-        return min(most, len(self._keys(lane, after or _FIRST, before)))
+        return min(most, len(self._queues[lane].within(after or FIRST, before)))
+
+    def count_past(self, lane: int, kind: Past, *, most: int) -> int:
+        return min(most, len(self._pasts[lane, kind]))
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return next((key.queued for key in self._queues[lane] if key not in skipping), NEVER)
 
-    def _kept(self, lane: int, now: datetime) -> Iterator[Task]:
-        for (its_lane, _), task in sorted(self.tasks.items()):
-            if its_lane == lane and (task.expires_at is None or task.expires_at > now):
-                yield task
-
-    def _keys(self, lane: int, after: datetime | QueueKey, before: datetime) -> list[QueueKey]:
-        queue = self._queues[lane]
-        if isinstance(after, QueueKey):
-            first = bisect_right(queue, after)
-        else:
-            first = bisect_left(queue, after, key=_queued)
-        return queue[first : bisect_right(queue, before, lo=first, key=_queued)]
-
     def _put(self, task: Task) -> None:
-        queue = self._queues[task.lane]
-        before, key = _key(self.tasks.get((task.lane, task.id))), _key(task)
+        if there := self.tasks.get((task.lane, task.id)):
+            self._take(there)
         self.tasks[task.lane, task.id] = task
-        if before != key and before:
-            del queue[bisect_left(queue, before)]
-        if before != key and key:
-            insort(queue, key)
+        if task.queued:
+            self._queues[task.lane].add(QueueKey(queued=task.queued, id=task.id, lane=task.lane))
+        if key := key_of(task):
+            self._pasts[task.lane, key.kind].add(key)
+
+    def _take(self, task: Task) -> None:
+        del self.tasks[task.lane, task.id]
+        if task.queued:
+            self._queues[task.lane].remove(QueueKey(queued=task.queued, id=task.id, lane=task.lane))
+        if key := key_of(task):
+            self._pasts[task.lane, key.kind].remove(key)
 
 
-def _key(task: Task | None) -> QueueKey | None:
-    return QueueKey(queued=task.queued, id=task.id, lane=task.lane) if task and task.queued else None
+class _Index(Generic[_K]):
+    """Keys by their time, and by id within a moment."""
+
+    def __init__(self) -> None:
+        self._keys: list[_K] = []
+
+    def __iter__(self) -> Iterator[_K]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def add(self, key: _K) -> None:
+        insort(self._keys, key, key=_order)
+
+    def remove(self, key: _K) -> None:
+        del self._keys[bisect_left(self._keys, _order(key), key=_order)]
+
+    def within(self, after: datetime | _K, before: datetime | _K, *, latest_first: bool = False) -> list[_K]:
+        first = (
+            bisect_left(self._keys, after, key=_time)
+            if isinstance(after, datetime)
+            else bisect_right(self._keys, _order(after), key=_order)
+        )
+        end = (
+            bisect_right(self._keys, before, lo=first, key=_time)
+            if isinstance(before, datetime)
+            else bisect_left(self._keys, _order(before), lo=first, key=_order)
+        )
+        found = self._keys[first:end]
+        return found[::-1] if latest_first else found
 
 
-def _queued(key: QueueKey) -> datetime:
-    return key.queued
+def _time(key: QueueKey | PastKey) -> datetime:
+    return key[0] or FIRST
+
+
+def _order(key: QueueKey | PastKey) -> tuple[datetime, str]:
+    return _time(key), key.id

@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
+from duebell_shared.keeping import Keeping
 from duebell_shared.lanes import lane_of
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import VERIFY
@@ -166,7 +167,7 @@ class OwnTasks:
         if task.status.is_finished:
             self._store.save(task, replace(task, expires_at=self.now, rev=task.rev + 1))
         else:
-            self._store.save(task, task.cancelled(now=self.now, retention=timedelta(0)))
+            self._store.save(task, task.cancelled(now=self.now, keep=Keeping(retention=timedelta(0))))
 
 
 def _lane_in(task: Task) -> int | None:

@@ -11,8 +11,8 @@ from typing import Any
 
 from .expressions import Item, condition, key_range, update
 from .refused import Refused, invalid
-from .requests import check_references, check_request
-from .statements import INSERT, Statement, parse
+from .requests import INDEXES, check_references, check_request
+from .statements import DELETE, INSERT, Statement, parse
 
 __all__ = ["DynamoDb"]
 
@@ -27,7 +27,7 @@ Hiccup = Callable[[Callable[[], object]], str | None]
 
 
 class DynamoDb:
-    """One table with its index, `lane` and `id`, `lane` and `queued`.
+    """One table of `lane` and `id` with its indexes, of `lane` and `queued`, and of `lane` and `past`.
 
     page    how many items a Query evaluates before it answers with a page; AWS does so at 1 MB
     hiccup  what goes wrong with one statement or key of many
@@ -38,12 +38,13 @@ class DynamoDb:
         self._table = table
         self._page = page
         self._hiccup = hiccup
-        self._ids: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)  # the table's order, by lane
-        self._queues: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)  # the index's
+        # What each index holds of a lane, in order.
+        self._orders: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         self._operations: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "GetItem": self._get,
             "PutItem": self._put,
             "UpdateItem": self._update,
+            "DeleteItem": self._delete,
             "Query": self._query,
             "BatchGetItem": self._get_many,
             "BatchExecuteStatement": self._execute_many,
@@ -85,28 +86,38 @@ class DynamoDb:
         self._store(changed)
         return {"Attributes": changed} if request.get("ReturnValues") == "ALL_NEW" else {}
 
+    def _delete(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        names, values = check_references(request, "ConditionExpression")
+        there = self.items.get(_key(request["Key"]))
+        if not condition(request.get("ConditionExpression"), names, values)(there or {}):
+            raise Refused("ConditionalCheckFailedException", _HAS_FAILED)
+        if there:
+            self._take_out(there)
+        return {}
+
     def _query(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        names, values = check_references(request, "KeyConditionExpression", "FilterExpression")
+        names, values = check_references(request, "KeyConditionExpression")
         wanted = key_range(request["KeyConditionExpression"])
         lane, sort, low, high = wanted.bounds(names, values)
-        of_index = "IndexName" in request
-        if names[wanted.partition[0]] != "lane" or sort not in {None, "queued" if of_index else "id"}:
+        attribute = INDEXES[request["IndexName"]]
+        if names[wanted.partition[0]] != "lane" or sort not in {None, attribute}:
             raise invalid("Query condition missed key schema element")
-        order = (self._queues if of_index else self._ids)[lane]
+        order = self._orders[attribute, lane]
         first = bisect_left(order, (low, ""))
-        if start := request.get("ExclusiveStartKey"):
-            first = max(first, bisect_right(order, _place(start, of_index=of_index)))
-        most = min(self._page, request.get("Limit", self._page))
         end = bisect_right(order, (high, "\U0010ffff"), lo=first)
-        evaluated = [self.items[lane, id] for _, id in order[first : min(end, first + most)]]
-        passes = condition(request.get("FilterExpression"), names, values)
-        found = [item for item in evaluated if passes(item)]
-        answer: dict[str, Any] = {"Count": len(found), "ScannedCount": len(evaluated)}
+        is_forward = request.get("ScanIndexForward", True)
+        if start := request.get("ExclusiveStartKey"):
+            place = _place(start, attribute)
+            first = max(first, bisect_right(order, place)) if is_forward else first
+            end = end if is_forward else min(end, bisect_left(order, place))
+        most = min(self._page, request.get("Limit", self._page))
+        places = order[first:end] if is_forward else order[first:end][::-1]
+        found = [self.items[lane, id] for _, id in places[:most]]
+        answer: dict[str, Any] = {"Count": len(found), "ScannedCount": len(found)}
         if request.get("Select") != "COUNT":
-            answer["Items"] = [_in_index(item) for item in found] if of_index else found
-        if len(evaluated) == most:  # DynamoDB does not look whether there is more
-            last = evaluated[-1]
-            answer["LastEvaluatedKey"] = _in_index(last) if of_index else _keys_of(last)
+            answer["Items"] = [_in_index(item, attribute) for item in found]
+        if len(found) == most:  # DynamoDB does not look whether there is more
+            answer["LastEvaluatedKey"] = _in_index(found[-1], attribute)
         return answer
 
     def _get_many(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,29 +168,39 @@ class DynamoDb:
                 return {"TableName": self._table}
             if not there or not statement.applies_to(there):
                 return _error("ConditionalCheckFailed")
-            changed = statement.update(there)
-            self._store(changed)
+            return {"TableName": self._table, **self._change(there, statement)}
         except Refused:
             return _error("ValidationError")
-        answer: dict[str, Any] = {"TableName": self._table}
-        return {**answer, "Item": changed} if statement.returns else answer
+
+    def _change(self, there: Item, statement: Statement) -> dict[str, Any]:
+        if statement.verb == DELETE:
+            self._take_out(there)
+            return {}
+        changed = statement.update(there)
+        self._store(changed)
+        return {"Item": changed} if statement.returns else {}
 
     def _store(self, item: Item) -> None:
-        """The item as it is from now on, in the table and in its index. Raises Refused."""
+        """The item as it is from now on, in the table and in its indexes. Raises Refused."""
         key = lane, id = _key(_keys_of(item))
-        queued = item.get("queued")
-        if queued is not None and not queued.get("S"):
-            raise invalid("Type mismatch for Index Key queued")
-        there = self.items.get(key)
-        before, after = _queued(there), _queued(item)
-        if there is None:
-            insort(self._ids[lane], (id, id))
-        if before != after and before is not None:
-            queue = self._queues[lane]
-            del queue[bisect_left(queue, (before, id))]
-        if before != after and after is not None:
-            insort(self._queues[lane], (after, id))
+        for attribute in INDEXES.values():
+            if attribute in item and not item[attribute].get("S"):
+                raise invalid(f"Type mismatch for Index Key {attribute}")
+        if there := self.items.get(key):
+            self._take_out(there)
+        for attribute in INDEXES.values():
+            if attribute in item:
+                insort(self._orders[attribute, lane], (item[attribute]["S"], id))
         self.items[key] = item
+
+    def _take_out(self, item: Item) -> None:
+        """The item is not there any more."""
+        key = lane, id = _key(_keys_of(item))
+        for attribute in INDEXES.values():
+            if attribute in item:
+                order = self._orders[attribute, lane]
+                del order[bisect_left(order, (item[attribute]["S"], id))]
+        del self.items[key]
 
 
 def _key(key: Mapping[str, Any]) -> tuple[str, str]:
@@ -192,19 +213,15 @@ def _keys_of(item: Mapping[str, Any]) -> dict[str, Any]:
     return {name: item[name] for name in ("lane", "id") if name in item}
 
 
-def _in_index(item: Mapping[str, Any]) -> dict[str, Any]:
-    """What the index holds of an item: KEYS_ONLY."""
-    return {name: item[name] for name in ("lane", "id", "queued")}
+def _in_index(item: Mapping[str, Any], attribute: str) -> dict[str, Any]:
+    """What an index holds of an item: KEYS_ONLY."""
+    return {name: item[name] for name in ("lane", "id", attribute)}
 
 
-def _place(start: Mapping[str, Any], *, of_index: bool) -> tuple[str, str]:
-    if start.keys() != ({"lane", "id", "queued"} if of_index else {"lane", "id"}):
+def _place(start: Mapping[str, Any], attribute: str) -> tuple[str, str]:
+    if start.keys() != {"lane", "id", attribute}:
         raise invalid("The provided starting key is invalid")
-    return start["queued" if of_index else "id"]["S"], start["id"]["S"]
-
-
-def _queued(item: Mapping[str, Any] | None) -> str | None:
-    return item["queued"]["S"] if item and "queued" in item else None
+    return start[attribute]["S"], start["id"]["S"]
 
 
 def _error(code: str) -> dict[str, Any]:

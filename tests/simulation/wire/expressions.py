@@ -34,8 +34,12 @@ _Test = Callable[[_Given], bool]
 
 _TOKEN = re.compile(r"\s*(#\w+|:\w+|<>|<=|>=|[=<>(),+]|[A-Za-z_]+)")
 _KEY = re.compile(
-    r"(\()?(#\w+) = (:\w+)(?: AND (#\w+) (?:(?:(<=|<|>=|>) (:\w+))|BETWEEN (:\w+) AND (:\w+)))?(?(1)\))"
+    r"(\()?(#\w+) = (:\w+)(?: AND (?:(#\w+) (?:(=|<=|<|>=|>) (:\w+)|BETWEEN (:\w+) AND (:\w+))"
+    r"|begins_with \((#\w+), (:\w+)\)))?(?(1)\))"
 )
+
+#: After every text that matters.
+_LAST = "\U0010ffff"
 
 _COMPARATORS: dict[str, Callable[[Any, Any], bool]] = {
     "<": lambda a, b: a < b,
@@ -71,15 +75,17 @@ class Range(NamedTuple):
     sort: str | None
     low: str | None
     high: str | None
+    is_beginning: bool = False
 
     def bounds(self, names: Names, values: Values) -> tuple[str, str | None, str, str]:
         """The partition's value, the sort key's name, and its bounds, both included."""
         low = values[self.low]["S"] if self.low else ""
-        high = values[self.high]["S"] if self.high else "\U0010ffff"
+        high = values[self.high]["S"] if self.high else _LAST
         if self.low and self.high and low > high:
             raise invalid(
                 "The BETWEEN operator requires upper bound to be greater than or equal to lower bound"
             )
+        high += _LAST if self.is_beginning else ""
         return values[self.partition[1]]["S"], self.sort and names[self.sort], low, high
 
 
@@ -103,10 +109,13 @@ def key_range(text: str) -> Range:
     """What this key condition asks for. Raises Refused."""
     if not (found := _KEY.fullmatch(text)):
         raise invalid(f"KeyConditionExpression {text!r} is not understood")
-    _, partition, value, sort, operator, bound, low, high = found.groups()
-    if operator not in {None, "<="}:
+    _, partition, value, sort, operator, bound, low, high, begun, start = found.groups()
+    if operator not in {None, "=", "<="}:
         raise invalid(f"KeyConditionExpression {text!r} is not understood")
-    return Range(partition=(partition, value), sort=sort, low=low, high=high or bound)
+    of = (partition, value)
+    if begun:
+        return Range(partition=of, sort=begun, low=start, high=start, is_beginning=True)
+    return Range(partition=of, sort=sort, low=bound if operator == "=" else low, high=high or bound)
 
 
 @lru_cache(1000)

@@ -8,12 +8,16 @@ from typing import Any
 from .expressions import Names, Values
 from .refused import invalid
 
-__all__ = ["check_references", "check_request"]
+__all__ = ["INDEXES", "check_references", "check_request"]
 
 _REFERENCE = re.compile(r"[#:]\w+")
 
 _EXPRESSIONS = {"ExpressionAttributeNames", "ExpressionAttributeValues"}
 _CAPACITY = {"ReturnConsumedCapacity"}
+
+#: The indexes, each by what it sorts by. That of the past is global, and cannot be read consistently.
+INDEXES = {"due-index": "queued", "past-index": "past"}
+_GLOBAL = "past-index"
 
 #: The members of each request that are understood.
 _MEMBERS = {
@@ -21,11 +25,12 @@ _MEMBERS = {
     "PutItem": {"TableName", "Item", "ConditionExpression"} | _EXPRESSIONS | _CAPACITY,
     "UpdateItem": {"TableName", "Key", "UpdateExpression", "ConditionExpression", "ReturnValues"}
     | _EXPRESSIONS,
+    "DeleteItem": {"TableName", "Key", "ConditionExpression"} | _EXPRESSIONS,
     "Query": {
         "TableName",
         "IndexName",
         "KeyConditionExpression",
-        "FilterExpression",
+        "ScanIndexForward",
         "ConsistentRead",
         "ExclusiveStartKey",
         "Limit",
@@ -39,7 +44,7 @@ _MEMBERS = {
 
 #: What those members may be that choose among a few ways.
 _CHOICES = {
-    "IndexName": {"due-index"},
+    "IndexName": set(INDEXES),
     "ReturnConsumedCapacity": {"TOTAL"},
     "ReturnValues": {"ALL_NEW", "NONE"},
     "Select": {"COUNT"},
@@ -55,15 +60,23 @@ def check_request(operation: str, request: Mapping[str, Any]) -> None:
     for member, choices in _CHOICES.items():
         if request.get(member) not in {None, *choices}:
             raise invalid(f"{operation} with {member} {request[member]!r} is not understood")
+    if operation == "Query" and "IndexName" not in request:
+        raise invalid("Query without an index reads a lane through, and duebell may not do so")
     asked = [request] if operation in _READS else request.get("RequestItems", {}).values()
     for each in asked:
-        if each.get("ConsistentRead") is not True:
-            raise invalid(f"{operation} is not consistent, and no read of duebell may be so")
+        _check_consistency(operation, each)
     for each in request.get("RequestItems", {}).values():
         if each.keys() != {"Keys", "ConsistentRead"}:
             raise invalid(f"{operation} with {', '.join(each)} is not understood")
     if (limit := request.get("Limit", 1)) < 1:
         raise invalid(f"Limit {limit} is below 1")
+
+
+def _check_consistency(operation: str, read: Mapping[str, Any]) -> None:
+    if read.get("IndexName") == _GLOBAL and read.get("ConsistentRead"):
+        raise invalid("Consistent reads are not supported on global secondary indexes")
+    if read.get("IndexName") != _GLOBAL and read.get("ConsistentRead") is not True:
+        raise invalid(f"{operation} is not consistent, and no read of what waits may be so")
 
 
 def check_references(request: Mapping[str, Any], *expressions: str) -> tuple[Names, Values]:

@@ -1,4 +1,4 @@
-"""Statements in PartiQL, as duebell writes them: an INSERT, or an UPDATE under conditions.
+"""Statements in PartiQL, as duebell writes them: an INSERT, or an UPDATE or DELETE under conditions.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.html
 """
@@ -8,15 +8,16 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from tests.partiql import DELETE as DELETE_FORM
 from tests.partiql import INSERT as INSERT_FORM
 from tests.partiql import UPDATE as UPDATE_FORM
 
 from .expressions import Item, Value, plus
 from .refused import invalid
 
-__all__ = ["INSERT", "Statement", "parse"]
+__all__ = ["DELETE", "INSERT", "Statement", "parse"]
 
-INSERT, _UPDATE = "INSERT", "UPDATE"
+INSERT, _UPDATE, DELETE = "INSERT", "UPDATE", "DELETE"
 
 
 class Statement(NamedTuple):
@@ -58,7 +59,7 @@ def parse(text: str, parameters: Sequence[Value]) -> Statement:
     where = _take(given, form.where)
     key = _key(where)
     return Statement(
-        _UPDATE,
+        form.verb,
         form.table,
         key,
         sets,
@@ -89,6 +90,9 @@ def _form(text: str) -> _Form:
         names = re.findall(r"'(\w+)':\?", found["value"])
         is_whole = found["value"] == "?"
         return _Form(INSERT, found["table"], 1 if is_whole else len(names), is_whole, names)
+    if found := DELETE_FORM.fullmatch(text):
+        where = re.findall(r'"(\w+)"=\?', found["where"])
+        return _Form(DELETE, found["table"], len(where), where=where)
     if not (found := UPDATE_FORM.fullmatch(text)):
         raise invalid(f"the statement {text!r} is not understood")
     clauses = found["clauses"]

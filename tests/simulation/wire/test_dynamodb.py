@@ -21,6 +21,13 @@ UPDATE = {
     "ExpressionAttributeNames": {"#rev": "rev"},
     "ExpressionAttributeValues": {":rev": {"N": "1"}, ":if_rev": {"N": "1"}},
 }
+DELETE = {
+    "TableName": "duebell",
+    "Key": KEY,
+    "ConditionExpression": "#rev = :rev",
+    "ExpressionAttributeNames": {"#rev": "rev"},
+    "ExpressionAttributeValues": {":rev": {"N": "1"}},
+}
 QUERY = {
     "TableName": "duebell",
     "IndexName": "due-index",
@@ -60,6 +67,7 @@ def code_of(dynamodb: DynamoDb, operation: str, request: Mapping[str, Any]) -> s
         ("Query", QUERY),
         ("BatchGetItem", MANY),
         ("BatchExecuteStatement", BATCH),
+        ("DeleteItem", DELETE),
     ],
 )
 def test_it_takes_the_form_that_the_others_here_differ_from(
@@ -77,7 +85,9 @@ def test_it_takes_the_form_that_the_others_here_differ_from(
         ("GetItem", {**GET, "ConsistentRead": False}),
         ("GetItem", {**GET, "ProjectionExpression": "rev"}),
         ("Query", {name: value for name, value in QUERY.items() if name != "ConsistentRead"}),
-        ("Query", {**QUERY, "ScanIndexForward": False}),
+        ("Query", {**QUERY, "FilterExpression": "#0 = :0"}),
+        ("Query", {name: value for name, value in QUERY.items() if name != "IndexName"}),
+        ("Query", {**QUERY, "IndexName": "past-index"}),
         ("Query", {**QUERY, "IndexName": "past-index"}),
         ("Query", {**QUERY, "Select": "ALL_ATTRIBUTES"}),
         ("Query", {**QUERY, "KeyConditionExpression": "(#0 = :0 AND #1 < :1)"}),

@@ -1,0 +1,224 @@
+"""What has ended, found by time in the index of the past; and tasks that are deleted by their end."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+import pytest
+
+from duebell_shared.failure import Failure
+from duebell_shared.keeping import History, Keeping
+from duebell_shared.new_task import new_task
+from duebell_shared.past import Past, PastKey
+from duebell_shared.recurrence import Recurrence
+from duebell_shared.schedule import make_schedule
+from duebell_shared.store import Store
+from duebell_shared.task import Status, Task
+from tests.store.tasks import LATER, key, task
+from tests.support import NOON
+
+KEEP = Keeping()
+FAILURE = Failure(type="E", message="")
+MINUTE = timedelta(minutes=1)
+
+
+def claimed(store: Store, one: Task, now: datetime = LATER) -> Task:
+    running = store.claim(key(one), run="run", now=now, status=Status.SCHEDULED)
+    assert running
+    return running
+
+
+def ended(store: Store, id: str, how: Callable[[Task], Task]) -> None:
+    """A task of this id, added, claimed and ended so."""
+    one = task(id)
+    assert store.insert(one)
+    running = claimed(store, one)
+    assert store.save(running, how(running))
+
+
+def ids(keys: Iterable[PastKey]) -> list[str]:
+    return [key.id for key in keys]
+
+
+def past(store: Store, kind: Past, lane: int = 0) -> list[str]:
+    return ids(store.past(lane, kind))
+
+
+def test_each_kind_is_found_by_itself(store: Store) -> None:
+    ended(store, "done", lambda one: one.done(now=LATER, keep=KEEP))
+    ended(store, "failed", lambda one: one.failed(FAILURE, now=LATER, keep=KEEP))
+    ended(store, "expired", lambda one: one.expired(now=LATER, keep=KEEP))
+    ended(store, "cancelled", lambda one: one.cancelled(now=LATER, keep=KEEP))
+    waiting, paused = task("waits"), task("paused")
+    assert store.insert(waiting)
+    assert store.insert(paused)
+    assert store.save(paused, paused.paused())
+    found = {kind.value: past(store, kind) for kind in Past}
+    assert found == {
+        **{kind: [kind] for kind in ("done", "failed", "expired", "cancelled", "paused")},
+        "recurring": [],
+        "recurring-failing": [],
+    }
+    assert all(past(store, kind, lane=1) == [] for kind in Past)
+
+
+def test_what_is_retried_or_resumed_has_nothing_behind_it(store: Store) -> None:
+    ended(store, "failed", lambda one: one.failed(FAILURE, now=LATER, keep=KEEP))
+    failed = store.get(0, "failed")
+    assert failed
+    assert store.save(failed, failed.retried(now=LATER))
+    assert past(store, Past.FAILED) == []
+
+
+def test_a_recurring_task_is_found_by_how_its_last_occurrence_ended(store: Store) -> None:
+    schedule = make_schedule("rate(1 hour)", start=NOON, now=NOON)
+    recurring = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
+    one = new_task(id="one", action="act", due=None, payload=None, now=NOON, recurrence=recurring)
+    assert store.insert(one)
+    assert past(store, Past.RECURRING) == []
+    for fails, kind, other in (
+        (False, Past.RECURRING, Past.FAILING),
+        (True, Past.FAILING, Past.RECURRING),
+        (True, Past.FAILING, Past.RECURRING),
+        (False, Past.RECURRING, Past.FAILING),
+    ):
+        assert one.queued
+        running = claimed(store, one, one.queued)
+        end = {"now": one.queued, "keep": KEEP}
+        after = running.failed(FAILURE, **end) if fails else running.done(**end)  # type: ignore[arg-type]
+        assert store.save(running, after)
+        assert store.get(0, "one") == after
+        one = after
+        assert past(store, kind) == ["one"]
+        assert past(store, other) == []
+    assert store.save(one, one.paused())
+    assert past(store, Past.PAUSED) == ["one"]
+    assert past(store, Past.RECURRING) == []
+
+
+@pytest.fixture
+def ten(store: Store) -> list[PastKey]:
+    """Ten tasks that failed, two at each of five minutes."""
+    for number in range(10):
+        at = LATER + number // 2 * MINUTE
+        ended(store, f"t{number}", lambda one, at=at: one.failed(FAILURE, now=at, keep=KEEP))  # type: ignore[misc]
+    found = list(store.past(0, Past.FAILED))
+    assert [key.at for key in found] == [LATER + number // 2 * MINUTE for number in range(10)]
+    return found
+
+
+def test_a_stretch_of_the_past_is_listed_with_both_its_ends(store: Store, ten: list[PastKey]) -> None:
+    stretch = list(store.past(0, Past.FAILED, after=LATER + MINUTE, before=LATER + 2 * MINUTE))
+    assert stretch == ten[2:6]
+    assert list(store.past(0, Past.FAILED, after=LATER + MINUTE, before=LATER)) == []
+    assert list(store.past(0, Past.DONE, after=LATER)) == []
+
+
+def test_the_past_goes_on_behind_each_place_in_both_directions(store: Store, ten: list[PastKey]) -> None:
+    assert list(store.past(0, Past.FAILED, latest_first=True)) == ten[::-1]
+    for number, place in enumerate(ten):
+        assert list(store.past(0, Past.FAILED, after=place)) == ten[number + 1 :]
+        assert list(store.past(0, Past.FAILED, before=place, latest_first=True)) == ten[:number][::-1]
+
+
+def test_the_past_goes_on_behind_a_task_that_is_gone(store: Store, ten: list[PastKey]) -> None:
+    gone = store.get(0, ten[4].id)
+    assert gone
+    assert store.save(gone, None)
+    assert list(store.past(0, Past.FAILED, after=ten[4])) == ten[5:]
+    assert list(store.past(0, Past.FAILED, before=ten[4], latest_first=True)) == ten[:4][::-1]
+
+
+def test_the_past_is_counted_up_to_a_bound(store: Store, ten: list[PastKey]) -> None:
+    assert store.count_past(0, Past.FAILED, most=1000) == len(ten)
+    assert store.count_past(0, Past.FAILED, most=3) == 3
+    assert store.count_past(0, Past.DONE, most=1000) == 0
+    assert store.count_past(1, Past.FAILED, most=1000) == 0
+
+
+def test_the_queue_is_listed_from_its_end(store: Store) -> None:
+    for number in range(6):
+        assert store.insert(task(f"t{number}", LATER + number // 2 * MINUTE))
+    there = list(store.queued(0))
+    assert list(store.queued(0, latest_first=True)) == there[::-1]
+    for number, place in enumerate(there):
+        assert list(store.queued(0, before=place, latest_first=True)) == there[:number][::-1]
+    stretch = store.queued(0, after=LATER + MINUTE, before=LATER + MINUTE, latest_first=True)
+    assert list(stretch) == there[2:4][::-1]
+
+
+@pytest.mark.parametrize("history", [History.FAILED, History.NONE])
+def test_what_is_not_to_be_listed_is_found_by_its_id(store: Store, history: History) -> None:
+    keep = Keeping(history=history)
+    ended(store, "done", lambda one: one.done(now=LATER, keep=keep))
+    ended(store, "cancelled", lambda one: one.cancelled(now=LATER, keep=keep))
+    ended(store, "failed", lambda one: one.failed(FAILURE, now=LATER, keep=keep))
+    ended(store, "expired", lambda one: one.expired(now=LATER, keep=keep))
+    assert {kind for kind in Past if past(store, kind)} == {Past.FAILED, Past.EXPIRED}
+    for id in ("done", "cancelled", "failed", "expired"):
+        assert store.get(0, id)
+
+
+def test_a_done_task_keeps_no_large_payload(store: Store) -> None:
+    one = task("one", payload_json='"' + "ü" * 20 + '"')
+    assert store.insert(one)
+    running = claimed(store, one)
+    kept = running.done(now=LATER, keep=Keeping(payload=42))
+    assert (kept.payload_json, kept.payload_dropped) == (one.payload_json, None)
+    after = running.done(now=LATER, keep=Keeping(payload=41))
+    assert store.save(running, after)
+    stored = store.get(0, "one")
+    assert stored == after
+    assert (stored.payload, stored.payload_dropped) == (None, 42)
+    # But one that failed keeps it, to be retried
+    failed = running.failed(FAILURE, now=LATER, keep=Keeping(payload=0))
+    assert failed.payload_json == one.payload_json
+
+
+# Deletions.
+
+
+def test_a_task_is_deleted_as_it_was_read(store: Store) -> None:
+    one = task("one")
+    assert store.insert(one)
+    running = claimed(store, one)
+    assert not store.save(one, None)  # it is at another rev
+    assert store.save(running, None)
+    assert store.get(0, "one") is None
+    assert list(store.queued(0)) == []
+    assert store.insert(task("one"))
+
+
+def test_who_deleted_it_need_not_know_that_it_is_gone(store: Store) -> None:
+    one = task("one")
+    assert store.insert(one)
+    assert store.save(one, None)
+    assert store.save(one, None)
+
+
+def test_another_task_of_the_same_id_and_rev_is_not_taken_for_it(store: Store) -> None:
+    # Given a task that runs, is deleted, and another that was added by the same id, and runs as well
+    first, second = task("one"), task("one", created_at=NOON + MINUTE)
+    assert store.insert(first)
+    running = claimed(store, first)
+    assert store.save(running, None)
+    assert store.insert(second)
+    other = claimed(store, second)
+    assert other.rev == running.rev
+    # When the outcome of the first comes
+    for outcome in (running.done(now=LATER, keep=KEEP), None):
+        assert not store.save(running, outcome)
+        assert store.save_many([(running, outcome), (task("none"), task("none").paused())]) == [False, False]
+    # Then it is nothing to the second
+    assert store.get(0, "one") == other
+
+
+def test_many_are_changed_and_deleted_at_once(store: Store) -> None:
+    tasks = [task(f"t{number}") for number in range(4)]
+    assert store.insert_many(tasks) == [True] * 4
+    there = [claimed(store, one) for one in tasks]
+    done = there[1].done(now=LATER, keep=KEEP)
+    old = tasks[3]  # at another rev
+    assert store.save_many([(there[0], None), (there[1], done), (there[2], None), (old, None)]) == [
+        True, True, True, False,
+    ]  # fmt: skip
+    assert [store.get(0, one.id) for one in tasks] == [None, done, None, there[3]]

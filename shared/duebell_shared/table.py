@@ -245,15 +245,11 @@ class DynamoTable:
     def _aws(self, id: str | None = None) -> AbstractContextManager[None]:
         return calling(self.name, self._client, id=id)
 
-<<<<<<< HEAD
     def _relocate(self, item: Item, lanes: int, now: datetime) -> bool:
         with self._aws():
             return relocate_item(self._client, self.name, item, lanes=lanes, now=now)
 
-    def _update(self, update: ItemUpdate) -> Made:
-=======
     def _change(self, change: ItemChange) -> Made:
->>>>>>> main
         """Made by the client itself: pynamodb takes as long to build the call as the client to make it."""
         deletes = isinstance(change, ItemDeletion)
         write: Any = self._client.delete_item if deletes else self._client.update_item

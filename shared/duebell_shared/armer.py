@@ -66,8 +66,8 @@ class Armer:
     def lower(self, dues: Mapping[int, datetime], *, lanes: int | None = None) -> ArmingRecord:
         """See to it that these lanes are looked at no later than this, and return the record as it is then.
 
-        When they are already, which is the common case, this is one read. `lanes` is the number of lanes that
-        the tasks were placed by, if they are new. Raises LanesChanged when the queue has more by now, NotArmed.
+        When they are already, which is the common case, this is one read. `lanes` is the number that new
+        tasks were placed by. Raises LanesChanged when the queue has more by now, and NotArmed.
         """
 
         def lower(record: ArmingRecord) -> ArmingRecord:

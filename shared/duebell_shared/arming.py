@@ -138,8 +138,8 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     last_run       what came of the run that ended last
     late_ring      the last ring that brought no run in time
     earlier        the numbers of lanes that the queue had before, oldest first: the number only grows
-    relaner        who gives the queue more lanes, or did not come to the end of that; until `relaner_until` runs
-                   claim no lanes
+    relaner        who gives the queue more lanes, or did not come to the end of that; until `relaner_until`
+                   runs claim no lanes
     counted_at     when a run counted the queue's depth last
     fullest        the fullest lane, if one is known to hold 1 GB or more
     taker          the run that takes over the lanes of other runs, as long as it holds lanes itself
@@ -269,12 +269,10 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         released = self.released(self.relaner, heads) if self.relaner else self
         return replace(released, relaner=None, relaner_until=NEVER)
 
-    def left_unfinished(self, relaner: str, now: datetime) -> Self:
-        """Its lanes given back, due now, so that runs look into all of them. The mark stays, its time over."""
-        if self.relaner != relaner:
-            return self
-        heads = dict.fromkeys(self.lanes_of(relaner), now)
-        return replace(self.released(relaner, heads), relaner_until=min(now, self.relaner_until))
+    def left_unfinished(self, now: datetime) -> Self:
+        """The relaner's lanes given back, due now: runs look into all. Its mark stays, with its time over."""
+        heads = dict.fromkeys(self.lanes_of(self.relaner or ""), now)
+        return replace(self.released(self.relaner or "", heads), relaner_until=min(now, self.relaner_until))
 
     # What a run does.
 

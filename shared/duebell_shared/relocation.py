@@ -1,12 +1,13 @@
 """Moving items to another lane, each in one transaction: a task is always in one place, and in one only.
 
 The items are moved as they are stored, so that nothing in them is lost that this version cannot read. A
-transaction takes twice the write units of its two writes. An answer that is lost does no harm: the SDK repeats
-the call with the same token, and DynamoDB answers as it did the first time.
+transaction takes twice the write units of its two writes. An answer that is lost does no harm: the SDK
+repeats the call with the same token, and DynamoDB answers as it did the first time.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 """
 
 import math
+import uuid
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +59,9 @@ def relocate_item(client: "DynamoDBClient", table: str, item: Item, *, lanes: in
     if version:
         delete["ExpressionAttributeValues"] = {f":{name}": value for name, value in version.items()}
     try:
-        client.transact_write_items(TransactItems=[{"Put": put}, {"Delete": delete}])
+        client.transact_write_items(
+            TransactItems=[{"Put": put}, {"Delete": delete}], ClientRequestToken=uuid.uuid4().hex
+        )
     except ClientError as error:
         reasons = _reasons(error)
         if reasons and reasons <= _PASSING:

@@ -326,6 +326,11 @@ class StoreOverNetwork:
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         return self._many("save_many", [partial(self._store.save, old, new) for old, new in changes])
 
+    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+        relocate = partial(self._store.relocate, lanes=lanes, now=now)
+        moved = self._many("relocate", [partial(relocate, [key]) for key in keys])
+        return [each if isinstance(each, DuebellError) else each[0] for each in moved]
+
     def get(self, lane: int, id: str) -> Task | None:
         return self._call(f"get {id}", lambda: self._store.get(lane, id))
 

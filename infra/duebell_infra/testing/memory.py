@@ -11,6 +11,7 @@ import msgspec
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import FIRST, NEVER, to_utc
+from duebell_shared.lanes import lane_of
 from duebell_shared.past import Past, PastKey, key_of
 from duebell_shared.task import QueueKey, Status, Task
 
@@ -61,6 +62,9 @@ class MemoryStore:
 
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         return [self.save(old, new) for old, new in changes]
+
+    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+        return [self._relocate(key, lane_of(key.id, lanes), now) for key in keys]
 
     def get(self, lane: int, id: str) -> Task | None:
         return self.tasks.get((lane, id))
@@ -119,6 +123,14 @@ class MemoryStore:
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return next((key.queued for key in self._queues[lane] if key not in skipping), NEVER)
+
+    def _relocate(self, key: QueueKey, lane: int, now: datetime) -> bool:
+        there, taken = self.tasks.get((key.lane, key.id)), self.tasks.get((lane, key.id))
+        if there is None or (taken and not (taken.expires_at and taken.expires_at <= now)):
+            return False
+        self._take(there)
+        self._put(msgspec.structs.replace(there, lane=lane))
+        return True
 
     def _put(self, task: Task) -> None:
         if there := self.tasks.get((task.lane, task.id)):

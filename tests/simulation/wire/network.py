@@ -208,7 +208,7 @@ class Network:
 
 
 def _refusal(refused: Refused) -> Answer:
-    return Answer(refused.status, {"__type": refused.code, "message": refused.message})
+    return Answer(refused.status, {"__type": refused.code, "message": refused.message, **refused.more})
 
 
 def _subject(sent: Try) -> object:

@@ -52,7 +52,8 @@ class Queue:
 
     def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
         """Those of the tasks with these ids that are there; history counts as in `get`."""
-        ids, counts = list(ids), self.counts
+        ids = list(ids)
+        counts = self.counts if ids else ()
         found = self._look({id: _places(id, counts) for id in ids}, self.clock())
         if len(found) < len(ids) and (counts_now := self.counts_now()) != counts:
             left = (id for id in ids if id not in found)

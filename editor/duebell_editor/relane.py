@@ -130,7 +130,8 @@ class _Relaner:
 
         def widen(record: ArmingRecord) -> ArmingRecord:
             nonlocal runs
-            self._check(record)
+            if record.relaner != self._me:
+                raise _lost()
             runs = record.owners(self._clock())
             if not runs:
                 return record.relaning(self._me, until=until).widened(self._lanes)
@@ -166,9 +167,11 @@ class _Relaner:
 
     def finish(self) -> Relaned:
         """Give the lanes back, due at their heads, and take the mark away. Raises TaskConflict, NotArmed."""
-        self._armer.change(lambda record: self._check(record).cleared(self._me))
+        self._armer.change(lambda record: self._check_holds(record).cleared(self._me))
         heads = self._armer.heads(range(self._lanes))
-        record = self._armer.ensure(self._armer.change(lambda record: self._check(record).relaned(heads)))
+        record = self._armer.ensure(
+            self._armer.change(lambda record: self._check_holds(record).relaned(heads))
+        )
         self._backend.hasten(record)
         return Relaned(lanes=self._lanes, moved=self._moved, left=tuple(sorted(id for _, id in self._left)))
 
@@ -289,7 +292,7 @@ class _Relaner:
             lane = lane_of(key.id, self._lanes)
             dues[lane] = min(key.queued, dues.get(lane, NEVER))
         self._armer.ensure(self._armer.lower(dues))
-        self._check(record)
+        self._check_holds(record)
 
     def _holds(self, record: ArmingRecord) -> bool:
         return record.relaner == self._me and len(record.lanes_of(self._me)) == len(record.lanes)
@@ -297,8 +300,12 @@ class _Relaner:
     def _is_half_over(self) -> bool:
         return self._clock() >= self._until - _LEASE / 2
 
-    def _check(self, record: ArmingRecord) -> ArmingRecord:
-        """The record, if it is still marked by this relaner. Raises TaskConflict."""
-        if record.relaner != self._me:
-            raise TaskConflict("another process has gone on with this relane: see what has come of it")
+    def _check_holds(self, record: ArmingRecord) -> ArmingRecord:
+        """The record, if this relaner holds all lanes. Raises TaskConflict."""
+        if not self._holds(record):
+            raise _lost()
         return record
+
+
+def _lost() -> TaskConflict:
+    return TaskConflict("this took too long, and others went on meanwhile: repeat it, with the same number")

@@ -286,6 +286,7 @@ class _Relaner:
         record = self._armer.change(keep)
         if self._holds(record):
             self._until = record.relaner_until
+            self._armer.ensure(record)
             return
         dues: dict[int, datetime] = {}
         for key in moved:

@@ -16,6 +16,7 @@ from bench import (
     cold_start,
     draining,
     lateness,
+    looking,
     many,
     memory,
     schedules,
@@ -45,6 +46,7 @@ _EMULATED: dict[str, Callable[[boto3.Session], object]] = {
     "adding": adding.measure,
     "many": many.measure,
     "draining": draining.measure,
+    "looking": looking.measure,
 }
 
 #: Measured only when asked for: it takes a quarter of an hour of real time.

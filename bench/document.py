@@ -14,6 +14,7 @@ from bench import (
     costs,
     draining,
     lateness,
+    looking,
     many,
     memory,
     monthly,
@@ -32,6 +33,7 @@ from bench.words import (
     FASTER,
     INTRODUCTION,
     LATENESS,
+    LOOKING,
     MANY,
     MEMORY,
     SCHEDULES,
@@ -51,6 +53,7 @@ def render(figures: Figures) -> str:
         (figures.adding, _adding),
         (figures.many, _many),
         (figures.draining, _draining),
+        (figures.looking, _looking),
         (figures.capacity, _capacity),
         (figures.capacity and figures.telemetry, _costs),
         (figures.telemetry, _watching),
@@ -120,6 +123,16 @@ def _many(figures: Figures) -> Iterator[str]:
             gain=figures.many.gain,
             limit=f"{many.LIMIT:.0f}",
         )
+
+
+def _looking(figures: Figures) -> Iterator[str]:
+    if figures.looking:
+        yield LOOKING.format(tasks=f"{figures.looking.tasks:,}", limit=looking.LIMIT)
+        yield "| | calls | keys and items read | of an empty queue, calls |"
+        yield "|---|---|---|---|"
+        for full, empty in zip(figures.looking.full, figures.looking.empty, strict=True):
+            yield f"| {full.name} | {full.total} | {full.read:,} | {empty.total} |"
+        yield ""
 
 
 def _draining(figures: Figures) -> Iterator[str]:

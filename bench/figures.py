@@ -14,6 +14,7 @@ from bench.bundle_size import BundleSize
 from bench.capacity import Path as CapacityPath
 from bench.draining import Draining
 from bench.lateness import Lateness
+from bench.looking import Looking
 from bench.many import Many
 from bench.memory import Memory
 from bench.telemetry import Telemetry
@@ -44,6 +45,7 @@ class Figures(msgspec.Struct, kw_only=True):
     adding: list[Adding] | None = None
     many: Many | None = None
     draining: list[Draining] | None = None
+    looking: Looking | None = None
     memory: Memory | None = None
     simulated: list[Lateness] | None = None
     lateness: list[Lateness] | None = None

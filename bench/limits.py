@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bench import adding, cold_start, draining, lateness, many, memory, schedules
+from bench import adding, cold_start, draining, lateness, looking, many, memory, schedules
 from bench.figures import Figures
 
 __all__ = ["beyond"]
@@ -16,6 +16,7 @@ def beyond(figures: Figures, parts: list[str]) -> list[str]:
         "adding": _adding,
         "many": _many,
         "draining": _draining,
+        "looking": _looking,
         "memory": _memory,
         "lateness": _lateness,
     }
@@ -52,6 +53,12 @@ def _adding(figures: Figures) -> Iterator[str]:
             f"add: over the floor by {adding.growth(sizes):.2f} times as much at the longest queue as at the "
             f"shortest, and {adding.GROWTH_LIMIT} is the limit"
         )
+
+
+def _looking(figures: Figures) -> Iterator[str]:
+    for each in figures.looking.full if figures.looking else ():
+        if each.total > looking.LIMIT:
+            yield f"{each.name}: {each.total} calls, and {looking.LIMIT} are the limit"
 
 
 def _many(figures: Figures) -> Iterator[str]:

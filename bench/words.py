@@ -43,6 +43,14 @@ there.
 ![Tasks a second](performance/draining.svg)
 """
 
+LOOKING = """## Looking
+
+What it costs to look at a queue in which {tasks} tasks wait, over ten days, and as many have ended, one in a hundred of
+them failed: counted on the embedded AWS with four lanes. {limit} calls are the limit for each look, however much is stored. More
+lanes take a query more each, side by side, but for the timeline, which counts one lane for all where there are many tasks.
+
+"""
+
 CALLS = """## Calls and capacity
 
 What each step of a task's life costs in calls and in DynamoDB's request units: exact, held by

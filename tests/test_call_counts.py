@@ -92,7 +92,7 @@ def test_a_page_costs_what_it_shows(editor: Editor, calls: Calls) -> None:
     calls.clear()
     page = editor.list(limit=20)
     assert len(page.tasks) == 20
-    assert calls == {"Query": 4, "BatchGetItem": 1}
+    assert calls == {"GetItem": 1, "Query": 4, "BatchGetItem": 1}
 
 
 def test_nothing_is_a_scan_and_nothing_is_created(

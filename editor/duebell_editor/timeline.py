@@ -1,13 +1,13 @@
 """How many tasks are to come, by minute, hour, day or month, without walking the queue.
 
-The index knows order, not numbers, so counting means reading keys, up to so many in each bucket: one with
-more holds "at least so many". What a timeline costs is thus bounded by how many buckets it has, however long
-the queue is. Where tasks are few, one page of keys covers many buckets; where they are many, DynamoDB counts
-and sends no keys.
+The index knows order, not numbers, so counting means reading keys. Where there are few, those of all lanes
+are read, and the counts are exact. Where there are many, one lane stands for all: ids are spread over the
+lanes by a hash, so each holds about the same. A timeline costs some ten calls, however long the queue is.
 """
 
+import bisect
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
@@ -25,8 +25,8 @@ __all__ = ["MAX_BUCKETS", "Bucket", "Step", "edges", "timeline"]
 
 MAX_BUCKETS = 100
 
-#: Tasks of one lane that are counted in one bucket; and keys that the store reads at a time.
-_COUNTED = 200
+#: Keys of each lane that are read at first; and of the one that stands for all.
+_FEW, _MANY = 200, 10_000
 
 
 class Step(StrEnum):
@@ -39,12 +39,12 @@ class Step(StrEnum):
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
-    """The tasks that are looked at from `start` on and before `end`: so many, or at least so many."""
+    """The tasks that are looked at from `start` on and before `end`: so many, or about as many."""
 
     start: datetime
     end: datetime
     count: int
-    is_all: bool = True
+    is_estimate: bool = False
 
 
 def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> tuple[Bucket, ...]:
@@ -53,10 +53,15 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
     Raises InvalidQuery.
     """
     borders = edges(start, step, count, zone)
-    by_lane = each(lambda lane: _count_lane(queue.store, lane, borders), range(queue.lanes_now()))
+    lanes = queue.lanes_now()
+    by_lane = each(lambda lane: _dues(queue.store, lane, borders, most=_FEW), range(lanes))
+    if all(len(dues) < _FEW for dues in by_lane):
+        counts, is_estimate = _counted(itertools.chain(*by_lane), borders), False
+    else:
+        counts, is_estimate = [lanes * n for n in _count_lane(queue.store, 0, borders)], lanes > 1
     return tuple(
-        Bucket(start=begin, end=end, count=sum(counts), is_all=all(n < _COUNTED for n in counts))
-        for (begin, end), counts in zip(itertools.pairwise(borders), zip(*by_lane, strict=True), strict=True)
+        Bucket(start=begin, end=end, count=count, is_estimate=is_estimate)
+        for (begin, end), count in zip(itertools.pairwise(borders), counts, strict=True)
     )
 
 
@@ -91,24 +96,25 @@ def _borders(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[da
             return [datetime(month // 12, month % 12 + 1, 1, tzinfo=zone) for month in months]
 
 
-def _count_lane(store: Store, lane: int, borders: Sequence[datetime]) -> list[int]:
-    """Tasks of the lane in each bucket, counted up to _COUNTED: what is beyond that is skipped, not read."""
+def _dues(store: Store, lane: int, borders: Sequence[datetime], *, most: int) -> list[datetime]:
+    """When the first tasks of a lane are looked at, so many at most, within the borders."""
+    keys = store.queued(lane, after=borders[0], before=borders[-1] - MILLISECOND)
+    return [key.queued for key in itertools.islice(keys, most)]
+
+
+def _counted(dues: Iterable[datetime], borders: Sequence[datetime]) -> list[int]:
     counts = [0] * (len(borders) - 1)
-    is_crowded = False
-    at = 0
-    while at < len(counts):
-        if is_crowded:  # after one bucket that holds more than a page, the next most likely does too
-            end = borders[at + 1] - MILLISECOND
-            counts[at] = store.count(lane, after=borders[at], before=end, most=_COUNTED)
-        else:
-            for key in store.queued(lane, after=borders[at], before=borders[-1] - MILLISECOND):
-                while key.queued >= borders[at + 1]:
-                    at += 1
-                counts[at] += 1
-                if counts[at] == _COUNTED:
-                    break
-            else:
-                return counts
-        is_crowded = counts[at] == _COUNTED
-        at += 1
+    for due in dues:
+        counts[bisect.bisect_right(borders, due) - 1] += 1
+    return counts
+
+
+def _count_lane(store: Store, lane: int, borders: Sequence[datetime]) -> list[int]:
+    """Tasks of a lane in each bucket; what its first keys do not reach is counted bucket by bucket."""
+    dues = _dues(store, lane, borders, most=_MANY)
+    counts = _counted(dues, borders)
+    if len(dues) == _MANY:
+        for number in range(bisect.bisect_right(borders, dues[-1]) - 1, len(counts)):
+            begin, end = borders[number], borders[number + 1] - MILLISECOND
+            counts[number] = store.count(lane, after=begin, before=end, most=_MANY)
     return counts

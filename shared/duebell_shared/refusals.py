@@ -81,7 +81,7 @@ def calling(table: str, client: "DynamoDBClient", *, id: str | None = None) -> I
                 ) from error
             case "ValidationException" if _NO_INDEX in str(_cause(error)):
                 raise NotDeployed(
-                    f"the table {table!r} has no past-index, which duebell's first version did not make, so what "
+                    f"the table {table!r} has no past-index, which older versions did not make, so what "
                     f"has ended cannot be listed: `duebell deploy` adds it"
                 ) from error
             case "ValidationException" if id is not None:  # such as a counter that is no number

@@ -42,8 +42,8 @@ _LOG = logging.getLogger("duebell.table")
 
 _T = TypeVar("_T")
 
-#: Keys read at a time. A page of 1 MB would hold thousands, and most are never looked at.
-_PAGE = 200
+#: Keys read at a time, at first and at most: most often few are looked at, and who looks at many goes on.
+_PAGE, _LARGEST_PAGE = 200, 3_200
 
 
 class DynamoTable:
@@ -205,7 +205,7 @@ class DynamoTable:
                 scan_index_forward=not latest_first,
                 last_evaluated_key=place and _place_in_past(place),
             )
-            for item in items:
+            for item in _in_growing_pages(items):
                 try:
                     found, at = parse_past(item.past)
                 except ValueError as error:
@@ -318,7 +318,7 @@ class DynamoTable:
             scan_index_forward=not latest_first,
             last_evaluated_key=behind and _place(behind),
         )
-        for item in items:
+        for item in _in_growing_pages(items):
             if item.queued == UNREADABLE:
                 _LOG.warning("the item %r is not run: its `queued` is no time as duebell writes it", item.id)
             else:
@@ -394,6 +394,15 @@ def _as_added(task: Task) -> tuple[object, ...]:
 def _place(key: QueueKey) -> dict[str, dict[str, str]]:
     """A place in the index, whether an item is there or not."""
     return {"lane": {"S": str(key.lane)}, "id": {"S": key.id}, "queued": {"S": render(key.queued)}}
+
+
+def _in_growing_pages(items: Any) -> Iterator[Any]:
+    """The items of a query, each page four times as large as the one before, up to the largest."""
+    pages = items.page_iter
+    for number, item in enumerate(items, start=1):
+        yield item
+        if number >= pages.page_size and pages.page_size < _LARGEST_PAGE:
+            pages.page_size = min(pages.page_size * 4, _LARGEST_PAGE)
 
 
 def _place_in_past(key: PastKey) -> dict[str, dict[str, str]]:

@@ -18,7 +18,7 @@ from tests.support import Clock
 __all__ = ["KEEP", "Scheduler"]
 
 #: How long history is kept.
-KEEP = timedelta(days=30)
+KEEP = timedelta(days=14)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,12 +85,12 @@ def test_of_one_status(editor: Editor, status: Status) -> None:
 
 @pytest.mark.usefixtures("one_of_each")
 def test_of_several_statuses(editor: Editor) -> None:
-    assert ids(editor.list(status=["failed", Status.PAUSED, "scheduled"])) == [
-        "scheduled",
-        "paused",
-        "failed",
-    ]
-    assert ids(editor.list(status=Status)) == [status.value for status in Status]
+    # Those that ended stand where they did, at noon; the others where they are due
+    some = ids(editor.list(status=["failed", Status.PAUSED, "scheduled"]))
+    assert some == ["failed", "scheduled", "paused"]
+    everything = ["cancelled", "done", "expired", "failed", "scheduled", "running", "paused"]
+    assert ids(editor.list(status=Status)) == everything
+    assert ids(editor.list(status=Status, latest_first=True)) == everything[::-1]
     assert ids(editor.list(status=(each for each in ["done"]))) == ["done"]
 
 
@@ -113,7 +113,8 @@ def test_within_bounds_both_included(editor: Editor) -> None:
     berlin = timezone(HOUR)
     within: dict[str, Any] = {"after": NOON + 2 * HOUR, "before": (NOON + 4 * HOUR).astimezone(berlin)}
     assert ids(editor.list(**within)) == ["task-2", "task-4"]
-    assert ids(editor.list(**within, status=Status)) == ["task-2", "task-3", "task-4"]
+    assert ids(editor.list(**within, status=Status)) == ["task-2", "task-4"]
+    assert ids(editor.list(after=NOON, before=NOON, status=Status)) == ["task-0", "task-3"]
     assert ids(editor.list(after=NOON + 5 * HOUR)) == ["task-5"]
     assert ids(editor.list(before=NOON)) == ["task-0"]
 
@@ -154,9 +155,20 @@ def test_each_task_comes_exactly_once(editor: Editor, limit: int) -> None:
     # Then each comes once, in order, every page is full, and the last has no cursor
     listed = [task for page in found for task in page.tasks]
     assert sorted(task.id for task in listed) == [f"task-{n:02}" for n in range(24)]
-    assert [task.due for task in listed] == sorted(task.due for task in listed)
+    times = [task.queued or task.finished_at for task in listed]
+    assert times == sorted(times, key=str)
     assert all(len(page.tasks) == limit for page in found[:-1])
     assert len(found) == -(-24 // limit)
+    # And the latest first the other way round
+    back = [
+        task.id
+        for page in pages(editor, limit=limit, status=Status, latest_first=True)
+        for task in page.tasks
+    ]
+    assert sorted(back) == sorted(task.id for task in listed)
+    assert [editor.get(id).queued for id in back if not id.endswith(("0", "5"))] == [
+        task.queued for task in listed[::-1] if not task.id.endswith(("0", "5"))
+    ]
 
 
 def test_what_is_added_between_pages_comes_once_or_not_at_all(editor: Editor) -> None:

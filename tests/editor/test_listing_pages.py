@@ -78,14 +78,20 @@ def test_page_by_page_each_task_comes_exactly_once(
         scheduler.become(task, statuses[number % len(statuses)])
     # When they are read page by page
     found = ids(scheduler.editor, status=status, limit=limit)
-    # Then each that is asked for comes once, in due order
+    back = ids(scheduler.editor, status=status, limit=limit, latest_first=True)
+    # Then each that is asked for comes once, in order of time
     asked_for = status or [Status.SCHEDULED, Status.RUNNING]
-    wanted = {task.id: task.due for task in scheduler.store.tasks.values() if task.status in asked_for}
-    assert sorted(found) == sorted(wanted)
+    wanted = {
+        task.id: task.queued or task.finished_at or task.due
+        for task in scheduler.store.tasks.values()
+        if task.status in asked_for
+    }
+    assert sorted(found) == sorted(back) == sorted(wanted)
     assert [wanted[id] for id in found] == sorted(wanted.values())
+    assert [wanted[id] for id in back] == sorted(wanted.values(), reverse=True)
 
 
-@pytest.mark.parametrize("status", [None, list(Status), [Status.PAUSED]])
+@pytest.mark.parametrize("status", [None, [Status.DONE, Status.FAILED], [Status.PAUSED]])
 def test_on_one_page_tasks_of_the_same_moment_stand_by_id(
     scheduler: Scheduler, status: list[Status] | None
 ) -> None:

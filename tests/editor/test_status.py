@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import msgspec
 import pytest
+from botocore.model import OperationModel
 
 from duebell_editor import Editor, Failure, NotArmed, Problem, ProblemKind, Settings, Status
 from duebell_shared.arming import GRACE, ArmingRecord, Lane
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsRefused, AwsUnavailable
+from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import NEVER
 from duebell_shared.keeping import Keeping
@@ -204,11 +206,47 @@ def test_failed_tasks(editor: Editor, backend: Backend, count: int, what: str) -
         task = new_task(id=f"task-{number}", action="act", due=DUE, payload=None, now=NOON)
         failed = task.failed(failure, now=NOON, keep=Keeping(retention=timedelta(days=1)))
         assert backend.store.insert(failed)
-    assert editor.status().healthy
+    status = editor.status()
+    assert (status.healthy, status.failed) == (True, count)
     found = problem(editor, ProblemKind.FAILED_TASKS, thorough=True)
     assert found.what == what
     assert "`duebell list --status failed`" in found.way_out
     assert editor.list(status=Status.FAILED, limit=1).tasks
+
+
+@pytest.mark.parametrize(("ago", "count"), [(timedelta(minutes=5), 0), (timedelta(minutes=6), 3)])
+def test_overdue_tasks_are_counted(
+    editor: Editor, backend: Backend, clock: Clock, ago: timedelta, count: int
+) -> None:
+    for lane in range(3):
+        write(backend, NOON, lane=lane)
+    write(backend, NOON + timedelta(days=1), lane=3)
+    clock.now = NOON + ago
+    assert editor.status().overdue == count
+
+
+def test_a_table_of_an_older_version_says_what_it_lacks_and_the_way_out(
+    backend: Backend, editor: Editor
+) -> None:
+    # Given a table without the index of the past, as DynamoDB says it, with a task in it
+    def refuse(model: OperationModel, params: dict[str, Any], **_: object) -> tuple[Any, Any] | None:
+        if b"past-index" not in params["body"]:
+            return None
+        message = "The table does not have the specified index: past-index"
+        error = {"Code": "ValidationException", "Message": message}
+        return SimpleNamespace(status_code=400), {"Error": error, "ResponseMetadata": {"HTTPStatusCode": 400}}
+
+    events: Any = backend.store._client.meta.events  # type: ignore[attr-defined]
+    events.register("before-call.dynamodb.Query", refuse)
+    editor.add("act", due=DUE, id="one")
+    # Then all goes on but what needs it
+    assert [task.id for task in editor.list().tasks] == ["one"]
+    found = problem(editor, ProblemKind.PAST_INDEX)
+    assert "no past-index" in found.what
+    assert found.way_out == "`duebell deploy` adds it"
+    assert (editor.status().failed, editor.status().lanes) == (None, 4)
+    with pytest.raises(NotDeployed, match="`duebell deploy` adds it"):
+        editor.list(status="failed")
 
 
 # When it cannot be looked at.

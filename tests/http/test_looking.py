@@ -43,32 +43,36 @@ def test_tasks_are_counted_where_they_are_due(client: TestClient, scheduler: Sch
     for minutes in (0, 29, 30, 59.999, 60, 200):
         scheduler.editor.add("x", due=timedelta(minutes=minutes))
     found = ask(client, "timeline", step="hour", count=3)["buckets"]
-    assert [(one["start"][11:16], one["count"], one["is_all"]) for one in found] == [
-        ("12:00", 4, True),
-        ("13:00", 1, True),
-        ("14:00", 0, True),
+    assert [(one["start"][11:16], one["count"], one["is_estimate"]) for one in found] == [
+        ("12:00", 4, False),
+        ("13:00", 1, False),
+        ("14:00", 0, False),
     ]
 
 
 @given(
     minutes=st.lists(st.integers(min_value=-10, max_value=150), max_size=60),
     step=st.sampled_from([Step.MINUTE, Step.HOUR]),
-    most=st.integers(min_value=1, max_value=4),
+    few=st.integers(min_value=1, max_value=9),
+    many=st.integers(min_value=1, max_value=9),
 )
 @settings(deadline=None, max_examples=60)
-def test_every_count_is_right_or_says_that_it_is_not_all(minutes: list[int], step: Step, most: int) -> None:
+def test_every_count_is_right_or_says_that_it_stands_for_one_lane(
+    minutes: list[int], step: Step, few: int, many: int
+) -> None:
     # Given any queue
     scheduler = Scheduler.start()
     tasks = [scheduler.editor.add("x", due=NOON + timedelta(minutes=minute)) for minute in minutes]
-    dues = [task.queued for task in tasks if task.queued]
-    # When its buckets are counted, up to so many a lane
+    # When its buckets are counted, by so many keys of each lane, or of one
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timeline, "_COUNTED", most)
+        patch.setattr(timeline, "_FEW", few)
+        patch.setattr(timeline, "_MANY", many)
         buckets = timeline.timeline(scheduler.editor.queue, NOON, step, 100, zone=BERLIN)
     # Then
     for bucket in buckets:
-        true = sum(bucket.start <= due < bucket.end for due in dues)
-        assert bucket.count == true if bucket.is_all else most <= bucket.count <= true
+        within = [task for task in tasks if task.queued and bucket.start <= task.queued < bucket.end]
+        one_lane = min(sum(task.lane == 0 for task in within), many)
+        assert bucket.count == (4 * one_lane if bucket.is_estimate else len(within))
 
 
 def test_days_are_those_of_the_time_zone_when_clocks_change() -> None:

@@ -70,6 +70,8 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "failures": [],
         "run": None,
         "expires_at": None,
+        "unlisted": False,
+        "payload_dropped": None,
         "lane": editor.get("a b/c").lane,
         "rev": 1,
         "changed_by": "http",
@@ -187,13 +189,14 @@ def test_a_change_of_nothing_is_refused(client: TestClient) -> None:
     assert (response.status_code, response.json()["field"]) == (422, "change")
 
 
-def test_tasks_are_listed_in_due_order_and_can_be_filtered(client: TestClient) -> None:
+def test_tasks_are_listed_in_order_of_time_and_can_be_filtered(client: TestClient) -> None:
     for day, action in ((3, "a"), (1, "b"), (2, "a")):
         add(client, id=f"day-{day}", action=action, due=f"2026-12-0{day}T00:00:00Z")
     client.delete("/api/tasks/day-2")
     assert ids(client) == ["day-1", "day-3"]
     assert ids(client, action="a") == ["day-3"]
-    assert ids(client, status=["cancelled", "scheduled"]) == ["day-1", "day-2", "day-3"]
+    assert ids(client, status=["cancelled", "scheduled"]) == ["day-2", "day-1", "day-3"]
+    assert ids(client, latest_first=True) == ["day-3", "day-1"]
     assert ids(client, after="2026-12-02T01:00:00+01:00") == ["day-3"]
     assert ids(client, before="2026-12-01T00:00:00Z") == ["day-1"]
 
@@ -224,6 +227,8 @@ def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
         "late_ring": None,
         "lanes": 4,
         "running": 0,
+        "overdue": 0,
+        "failed": 0,
         "tzdata": TZDATA_VERSION,
     }
 

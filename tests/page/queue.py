@@ -22,7 +22,6 @@ class SharedStore(MemoryStore):
         self._lock = threading.RLock()
         self.keys_read = 0
         self.counts = 0
-        self.walks = 0  # of whole lanes
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         with self._lock:

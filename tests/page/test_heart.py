@@ -57,7 +57,7 @@ def test_what_the_doctor_found_stays_until_the_next_look(open_page: Open, url: s
     # Given a page that promises no more than it knows
     page = open_page(url)
     heart = page.locator("#heart")
-    expect(heart).to_contain_text("The doctor also counts failed tasks.")
+    expect(heart).to_contain_text("Rule in order")
     expect(heart).not_to_contain_text("Healthy")
     # When the doctor is asked, then it is seen to look, and cannot be asked twice
     looks = asked(page, "/api/doctor")
@@ -89,6 +89,7 @@ def test_healthy_is_only_said_after_a_thorough_look(open_page: Open) -> None:
         page = open_page(url)
         heart = page.locator("#heart")
         expect(heart).to_contain_text("Rule in order")
+        expect(heart).to_contain_text("No failed tasks.")
         expect(heart).not_to_contain_text("Healthy")
         # When all was looked at
         page.get_by_role("button", name="Ask the doctor").click()
@@ -97,9 +98,11 @@ def test_healthy_is_only_said_after_a_thorough_look(open_page: Open) -> None:
         expect(heart).to_contain_text("The doctor looked at")
 
 
-def test_failed_tasks_are_one_press_away(open_page: Open, url: str) -> None:
+def test_how_many_tasks_failed_is_seen_at_first_sight_and_they_are_one_press_away(
+    open_page: Open, url: str
+) -> None:
     page = open_page(url)
-    page.get_by_role("button", name="Failed tasks").click()
+    page.get_by_role("button", name="6 failed").click()
     expect(page.get_by_label("Status")).to_have_value("failed")
     expect(page.locator("#list tbody tr")).to_have_count(6)
 

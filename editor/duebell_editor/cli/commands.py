@@ -137,7 +137,8 @@ def doctor(
 ) -> None:
     """Say what is wrong with the scheduler, and mend it.
 
-    Looks for failed tasks too, in all of history. The exit status is 6 if something is wrong (still).
+    Looks for failed tasks too, and for recurring ones that fail. The exit status is 6 if something is wrong
+    (still).
     """
     chosen = at.editor()
     before = chosen.status().problems if fix else ()

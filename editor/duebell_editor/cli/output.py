@@ -18,6 +18,7 @@ from duebell_shared.instants import render
 from duebell_shared.task import Status, Task
 from duebell_shared.zones import zone_of
 
+from ..status import MOST_COUNTED
 from .past import attempts_table, occurrences_table, times_table
 from .saying import warn
 from .tables import tasks_lines, tasks_table
@@ -132,7 +133,11 @@ def show_task(task: Task, now: datetime) -> None:
         "lateness": "-" if task.lateness_ms is None else f"{task.lateness_ms / 1000:,.3f} s",
         "run": task.run or "-",
         "forgotten": when(task.expires_at, now),
-        "payload": Text(plain(json.dumps(task.payload, ensure_ascii=False, indent=2))),
+        "payload": Text(
+            plain(json.dumps(task.payload, ensure_ascii=False, indent=2))
+            if task.payload_dropped is None
+            else f"not kept: it was {task.payload_dropped:,} bytes, and the task is done"
+        ),
     }
     if task.spread:
         rows["spread"] = f"up to {task.spread}"
@@ -170,6 +175,8 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         "next due": when(status.next_due, now) if status.next_due else "nothing",
         "last run": _last_run(status.last_run, now) if status.last_run else "none yet",
         **_late_ring(status.late_ring, now),
+        "failed": _tasks(status.failed),
+        "overdue": _tasks(status.overdue),
         "running": f"{status.running} of {status.lanes} lanes",
         "precision": f"to the {status.precision}",
         "time zones": _tzdata(status),
@@ -184,6 +191,15 @@ def _tzdata(status: SchedulerStatus) -> str:
     theirs = status.last_run.tzdata if status.last_run else None
     differs = theirs not in {None, status.tzdata}
     return f"tzdata {status.tzdata}" + (f", and {theirs} in the worker" if differs else "")
+
+
+def _tasks(count: int | None) -> Text:
+    """So many tasks; the most that are counted mean at least so many."""
+    if not count:
+        return Text("unknown" if count is None else "none")
+    return Text(
+        "1 task" if count == 1 else f"{count:,} tasks{' or more' * (count == MOST_COUNTED)}", style="red"
+    )
 
 
 def _late_ring(ring: LateRing | None, now: datetime) -> dict[str, str | Text]:

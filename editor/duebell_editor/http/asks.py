@@ -143,9 +143,7 @@ class Where(Given):
 class Filters(Where):
     """Which tasks to list, and how."""
 
-    latest_first: bool = Field(
-        default=False, description="What ended last comes first; for tasks that have left the queue"
-    )
+    latest_first: bool = Field(default=False, description="The latest first, not the earliest")
     brief: bool = Field(default=False, description="Only what a list shows: no payloads, no tracebacks")
     limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most so many on a page")
     cursor: str | None = Field(default=None, description="The last page's, for the next")

@@ -78,6 +78,8 @@ class StatusView(BaseModel):
                     },
                     "lanes": 4,
                     "running": 0,
+                    "overdue": 0,
+                    "failed": 1,
                     "tzdata": "2026f",
                 }
             ]
@@ -100,6 +102,12 @@ class StatusView(BaseModel):
     )
     lanes: int
     running: int = Field(description="How many lanes a run holds now")
+    overdue: int = Field(
+        description="Tasks that were to start five minutes ago or before and have not ended; 1,000 if more"
+    )
+    failed: int | None = Field(
+        description="Tasks that have failed and are kept; 1,000 if more, null if the table cannot tell"
+    )
     tzdata: str = Field(description="The release of this editor's time zones")
 
     @classmethod
@@ -152,7 +160,7 @@ class BucketView(BaseModel):
     start: Instant
     end: Instant
     count: int
-    is_all: bool = Field(description="False: at least so many")
+    is_estimate: bool = Field(description="True: about so many, by one lane of the queue")
 
 
 class TimelineView(BaseModel):
@@ -167,7 +175,7 @@ class TimelineView(BaseModel):
                             "start": "2026-12-31T00:00:00.000Z",
                             "end": "2026-12-31T01:00:00.000Z",
                             "count": 12,
-                            "is_all": True,
+                            "is_estimate": False,
                         }
                     ]
                 }

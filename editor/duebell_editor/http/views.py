@@ -103,6 +103,8 @@ _EXAMPLE: JsonDict = {
     "failures": [],
     "run": None,
     "expires_at": None,
+    "unlisted": False,
+    "payload_dropped": None,
     "lane": 3,
     "rev": 1,
     "changed_by": "anna@example.org",
@@ -136,6 +138,12 @@ class TaskView(BaseModel):
     )
     run: str | None = Field(description="The run that started the last attempt")
     expires_at: Instant | None = Field(description="When its history is deleted")
+    unlisted: bool = Field(
+        description="Whether it is found by its id only when it has ended and did not fail"
+    )
+    payload_dropped: int | None = Field(
+        description="Bytes of the payload that it had until it was done, too large to be kept"
+    )
     lane: int
     rev: int = Field(description="Counts the changes; the ETag")
     changed_by: str | None = Field(description="Who added or changed it last; null if unknown. Never a run")

@@ -55,7 +55,8 @@ class MemoryStore:
         if there is None or (there.rev, there.created_at) != (old.rev, old.created_at):
             return there == new
         if new is None:
-            self._take(there)
+            self._take_from_indexes(there)
+            del self.tasks[there.lane, there.id]
         else:
             self._put(new)
         return True
@@ -134,15 +135,14 @@ class MemoryStore:
 
     def _put(self, task: Task) -> None:
         if there := self.tasks.get((task.lane, task.id)):
-            self._take(there)
+            self._take_from_indexes(there)
         self.tasks[task.lane, task.id] = task
         if task.queued:
             self._queues[task.lane].add(QueueKey(queued=task.queued, id=task.id, lane=task.lane))
         if key := key_of(task):
             self._pasts[task.lane, key.kind].add(key)
 
-    def _take(self, task: Task) -> None:
-        del self.tasks[task.lane, task.id]
+    def _take_from_indexes(self, task: Task) -> None:
         if task.queued:
             self._queues[task.lane].remove(QueueKey(queued=task.queued, id=task.id, lane=task.lane))
         if key := key_of(task):

@@ -88,7 +88,6 @@ def test_it_takes_the_form_that_the_others_here_differ_from(
         ("Query", {**QUERY, "FilterExpression": "#0 = :0"}),
         ("Query", {name: value for name, value in QUERY.items() if name != "IndexName"}),
         ("Query", {**QUERY, "IndexName": "past-index"}),
-        ("Query", {**QUERY, "IndexName": "past-index"}),
         ("Query", {**QUERY, "Select": "ALL_ATTRIBUTES"}),
         ("Query", {**QUERY, "KeyConditionExpression": "(#0 = :0 AND #1 < :1)"}),
         ("PutItem", {**PUT, "ReturnValues": "ALL_OLD"}),

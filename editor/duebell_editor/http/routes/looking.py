@@ -22,13 +22,13 @@ AskedStretch = Annotated[Stretch, Query()]
 
 @router.get("/timeline", summary="How many tasks are to come")
 def get_timeline(stretch: AskedStretch, queue: ItsQueue) -> TimelineView:
-    """By minute, hour, day or month. A bucket with very many says "at least so many", and costs no more."""
+    """By minute, hour, day or month. Where there are very many, one lane of the queue is counted for all."""
     buckets = timeline(queue, stretch.start, stretch.step, stretch.count, zone=stretch.timezone)
     return TimelineView.of(buckets)
 
 
 @router.get("/history", summary="What has been")
 def get_history(stretch: AskedStretch, queue: ItsQueue) -> HistoryView:
-    """What was done, failed or skipped, and how late it was started. Reads all of history."""
+    """What was done, failed or skipped, and how late it was started."""
     found = history(queue, stretch.start, stretch.step, stretch.count, zone=stretch.timezone)
     return HistoryView.of(found)

@@ -25,7 +25,7 @@ def get_status(editor: ItsEditor) -> StatusView:
 
 @router.get("/doctor", summary="Look thoroughly", responses=problems(*AWS))
 def look_thoroughly(editor: ItsEditor) -> StatusView:
-    """The same, and what only shows when all of history is read: failed tasks, lanes that nobody looks at."""
+    """The same, and what shows when more is read: recurring tasks that fail, lanes that nobody looks at."""
     return StatusView.of(editor.status(thorough=True))
 
 

@@ -71,10 +71,10 @@ def add_task(
 
 @router.get("/tasks", summary="List tasks", responses=problems(422, *AWS))
 def list_tasks(filters: Annotated[Filters, Query()], queue: ItsQueue) -> PageView:
-    """Scheduled and running tasks in due order; paused and finished ones when their status is asked for.
+    """Scheduled and running tasks by when they are looked at next; others when their status is asked for.
 
-    The latter are found by reading all of history. With `brief` the tasks are of the short form. A cursor
-    goes with the filters that it came with.
+    Those that have ended stand where they ended, the paused where they are due. With `brief` the tasks are of
+    the short form. A cursor goes with the filters that it came with.
     """
     which = make_filter(
         status=filters.status or None,

@@ -3,8 +3,10 @@
 const MADE_UP = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const MAX_ID = 256;
 
-export const canBeAddedAgain = ({ status, recurrence }) =>
-  ["cancelled", "done"].includes(status) || (["failed", "expired"].includes(status) && !recurrence);
+// But for one whose payload was not kept.
+export const canBeAddedAgain = ({ status, recurrence, payload_dropped: dropped }) =>
+  dropped === null &&
+  (["cancelled", "done"].includes(status) || (["failed", "expired"].includes(status) && !recurrence));
 
 // sale-again of sale, sale-again-2 of sale-again; none of an id that was made up, another of which is.
 export function anotherId(id) {

@@ -38,7 +38,7 @@ function words(bucket, step) {
           ? `${near(from)} to ${clock(new Date(bucket.end))}`
           : near(from);
   if ("count" in bucket) {
-    const count = `${bucket.is_all ? "" : "at least "}${bucket.count.toLocaleString("en")}`;
+    const count = `${bucket.is_estimate ? "about " : ""}${bucket.count.toLocaleString("en")}`;
     return `${when}: ${count} ${bucket.count === 1 ? "task" : "tasks"}`;
   }
   return `${when}: ${bucket.done} done, ${bucket.failed} failed, ${bucket.skipped} skipped${late(bucket)}`;
@@ -50,7 +50,7 @@ function bar(bucket, index, most, { step, every, pick, isListed }) {
   const stack = h("span.stack");
   for (const [name, count] of Object.entries(counts)) {
     if (!count) continue;
-    const piece = h(`span.piece.${name}${bucket.is_all === false ? ".more" : ""}`);
+    const piece = h(`span.piece.${name}${bucket.is_estimate ? ".more" : ""}`);
     piece.style.setProperty("flex-grow", String(count));
     stack.append(piece);
   }
@@ -73,7 +73,7 @@ function bar(bucket, index, most, { step, every, pick, isListed }) {
       h(
         "span.number",
         { "aria-hidden": "true" },
-        `${total >= 1000 ? `${Math.round(total / 100) / 10}k` : total}${bucket.is_all === false ? "+" : ""}`,
+        `${bucket.is_estimate ? "≈" : ""}${total >= 1000 ? `${Math.round(total / 100) / 10}k` : total}`,
       ),
     stack,
     h("span.tick", { "aria-hidden": "true" }, isLabelled ? LABEL[step](start) : ""),

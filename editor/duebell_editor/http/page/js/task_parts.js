@@ -49,6 +49,10 @@ export function when(task) {
 }
 
 export function payload(task) {
+  if (task.payload_dropped !== null) {
+    const size = task.payload_dropped.toLocaleString("en");
+    return part("Payload", h("p.quiet", {}, `Not kept: it was ${size} bytes, and the task is done.`));
+  }
   const text = pretty(task.payloadText);
   const copy = h(
     "button.small",

@@ -11,9 +11,9 @@ export const total = (buckets) =>
 export function comingWords(buckets) {
   const count = total(buckets);
   if (!count) return `${span(buckets)}: nothing is due. `;
-  const least = buckets.every((bucket) => bucket.is_all) ? "" : "at least ";
+  const roughly = buckets.some((bucket) => bucket.is_estimate) ? "about " : "";
   const tasks = count === 1 ? "task" : "tasks";
-  return `${span(buckets)}: ${least}${number(count)} ${tasks}. A recurring task counts once, at its next time. `;
+  return `${span(buckets)}: ${roughly}${number(count)} ${tasks}. A recurring task counts once, at its next time. `;
 }
 
 export function pastWords(buckets, isAll) {

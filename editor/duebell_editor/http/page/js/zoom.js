@@ -58,7 +58,7 @@ export function evenMinute(date, isPast) {
 function joined(one, two) {
   const sum = (name) => one[name] + two[name];
   if ("count" in one)
-    return { start: one.start, end: two.end, count: sum("count"), is_all: one.is_all && two.is_all };
+    return { start: one.start, end: two.end, count: sum("count"), is_estimate: one.is_estimate || two.is_estimate };
   const latest = Math.max(one.lateness_max_ms ?? -1, two.lateness_max_ms ?? -1);
   return {
     start: one.start,

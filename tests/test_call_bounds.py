@@ -1,0 +1,76 @@
+"""What looking costs in AWS calls: as much for a long queue and a long history as for short ones."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from msgspec.structs import replace
+
+from duebell_editor import Editor
+from duebell_editor import timeline as timelines
+from duebell_editor.timeline import Step, timeline
+from duebell_shared.backend import Backend
+from duebell_shared.failure import Failure
+from duebell_shared.lanes import lane_of
+from duebell_shared.new_task import new_task
+from duebell_shared.task import Status, Task
+from tests.support import NOON, Calls
+
+#: The most that one look may cost, however much is stored.
+MOST = 20
+
+LOOKS: dict[str, Callable[[Editor], object]] = {
+    "list": lambda editor: editor.list(),
+    "list, latest first": lambda editor: editor.list(latest_first=True),
+    "list of the failed": lambda editor: editor.list(status="failed", latest_first=True),
+    "list of all that ended": lambda editor: editor.list(
+        status=["done", "failed", "expired", "cancelled"], latest_first=True
+    ),
+    "status": lambda editor: editor.status(),
+    "timeline": lambda editor: timeline(editor.queue, NOON, Step.HOUR, 24, zone=ZoneInfo("UTC")),
+}
+
+
+def ended(number: int, kind: Status, backend: Backend) -> Task:
+    keep = backend.settings.keeping
+    at = NOON - timedelta(minutes=number % 100)
+    task = new_task(id=f"{kind}-{number}", action="act", due=at, payload=None, now=NOON)
+    failure = Failure(type="E", message="")
+    over = task.failed(failure, now=at, keep=keep) if kind is Status.FAILED else task.done(now=at, keep=keep)
+    return replace(over, lane=lane_of(task.id, 4))
+
+
+@pytest.fixture
+def long(editor: Editor, backend: Backend) -> None:
+    """Two thousand tasks that wait, some of them overdue, and two thousand that have ended."""
+    editor.add_many(
+        {"action": "act", "due": NOON + timedelta(minutes=number % 100), "id": f"waits-{number}"}
+        for number in range(2_000)
+    )
+    for kind in (Status.DONE, Status.FAILED):
+        tasks = [ended(number, kind, backend) for number in range(1_000)]
+        for first in range(0, 1_000, 25):
+            assert all(made is True for made in backend.store.insert_many(tasks[first : first + 25]))
+
+
+@pytest.mark.usefixtures("long")
+def test_no_look_costs_more_than_some_calls(
+    editor: Editor, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timelines, "_MANY", 1_000)
+    for name, look in LOOKS.items():
+        calls.clear()
+        look(editor)
+        assert calls.total() <= MOST, (name, calls)
+        assert calls["Scan"] == 0
+
+
+@pytest.mark.usefixtures("long")
+def test_what_was_counted_is_right(editor: Editor) -> None:
+    status = editor.status()
+    assert status.failed == 1_000
+    page = editor.list(status="failed", limit=100, latest_first=True)
+    assert [task.finished_at for task in page.tasks] == sorted(
+        (task.finished_at for task in page.tasks if task.finished_at), reverse=True
+    )

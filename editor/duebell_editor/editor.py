@@ -9,12 +9,12 @@ import boto3
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from duebell_shared.armer import LanesChanged
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AwsError,
     DuebellError,
     InvalidTask,
-    LanesChanged,
     NotArmed,
     NotDeployed,
     TaskChanged,

@@ -178,8 +178,8 @@ class _Relaner:
     def leave(self) -> None:
         """Let runs go on with the lanes as they are, as far as that can be written.
 
-        A move that was not answered may be made yet, and not be seen by a run that has read the lane's head by
-        then: so the lanes are held for another lease.
+        A move that was not answered may be made yet, after a run has read the lane's head. So the lanes are
+        held for another lease then.
         """
 
         def leave(record: ArmingRecord) -> ArmingRecord:

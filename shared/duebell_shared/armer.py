@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from .arming import ArmingRecord, Lane, early_minute, ring_minute
-from .errors import AwsRefused, AwsUnavailable, DuebellError, LanesChanged, NotArmed, NotDeployed
+from .errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
 from .instants import MOST_SKEW, NEVER, utc_now
 from .parallel import Parallel
 from .rule import CALL_LIMIT, Rule
 from .settings import MAX_LANES
 from .store import Store
 
-__all__ = ["HOLD", "PATIENCE", "Armer"]
+__all__ = ["HOLD", "PATIENCE", "Armer", "LanesChanged"]
 
 _LOG = logging.getLogger("duebell.armer")
 
@@ -34,6 +34,10 @@ PATIENCE = timedelta(seconds=45)
 
 
 _NONE = timedelta(0)
+
+
+class LanesChanged(Exception):
+    """The queue has more lanes than the new tasks were placed by: the caller places them anew."""
 
 
 class Armer:
@@ -72,7 +76,7 @@ class Armer:
 
         def lower(record: ArmingRecord) -> ArmingRecord:
             if lanes is not None and len(record.lanes) != lanes:
-                raise LanesChanged(before=lanes, now=len(record.lanes))
+                raise LanesChanged
             if any(lane >= len(record.lanes) for lane in dues):
                 raise NotArmed("the queue has fewer lanes than it had: start this process anew")
             return record.lowered(dues)

@@ -13,6 +13,7 @@ from .of_the_http_editor import OF_THE_HTTP_EDITOR
 from .of_the_limits import OF_THE_LIMITS
 from .of_the_queue import OF_THE_QUEUE
 from .of_the_record import OF_THE_RECORD
+from .of_the_relane import OF_THE_RELANE
 from .of_time import OF_TIME
 from .of_verifying import OF_VERIFYING
 
@@ -28,6 +29,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_TAKING_OVER,
     *OF_THE_QUEUE,
     *OF_THE_GUARD,
+    *OF_THE_RELANE,
     *OF_VERIFYING,
     *OF_TIME,
     *OF_THE_HTTP_EDITOR,

@@ -22,10 +22,12 @@ from duebell_shared.errors import AwsUnavailable
 from duebell_shared.expression import SENTINEL, minute_of
 from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
+from duebell_shared.parallel import Parallel
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Retry, Worker
 
+from .relaner import Relaner
 from .services import Aws, EventsClient, Faults, LambdaClient, Outage, StoreOverNetwork
 from .wire import Network, backend_over
 from .world import Process, SimulatedPool, World
@@ -51,6 +53,9 @@ LAMBDA_RETRIES = 2
 
 #: How often a service that died is started again to go on with what it does.
 _LIVES = 4
+
+#: How likely a queue is given more lanes in a history in which things go wrong.
+_RELANES = 0.1
 
 #: Long enough for an outage, all retries with their back-off, and leases, watchdogs and echoes between.
 END = timedelta(hours=8)
@@ -111,10 +116,12 @@ class History:
         delivery: float = 20.0,
         outage: Outage | None = None,
         over: Over = Over.TWIN,
+        relanes: bool | None = None,
     ) -> None:
         """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds.
 
-        `outage` is what is out, if that is not left to chance.
+        `outage` is what is out, and `relanes` whether the queue is given more lanes, if that is not left to
+        chance.
         """
         self.seed = seed
         self.faults = faults
@@ -132,6 +139,13 @@ class History:
         )
         self.network = Network(self.aws, self.settings) if over is not Over.TWIN else None
         self.over = over
+        is_chosen = faults.any and Random(seed + 4).random() < _RELANES
+        lanes = 2 * self.settings.lanes
+        self.relaner = (
+            Relaner(seed, self.world, self._backend, lanes)
+            if (is_chosen if relanes is None else relanes)
+            else None
+        )
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
         self.invocations = 0
@@ -143,6 +157,8 @@ class History:
         """Play it to the end."""
         for number in range(self.random.randint(1, 3)):
             self.world.after(self.random.uniform(0, 120), partial(self._service, number, 0))
+        if self.relaner:
+            self.relaner.start()
         self.world.run_until(self.world.now + END)
         return self
 
@@ -334,6 +350,7 @@ class History:
             Rule("duebell", client, clock=process.clock, sleep=process.sleep),
             clock=process.clock,
             sleep=process.sleep,
+            parallel=Parallel(threads=1),
             function=Function(name, connect) if name else None,
         )
 
@@ -363,7 +380,16 @@ class History:
                 if self._was_cancelled(start)
             ),
             *self._rule_is_wrong(),
+            *self._misplaced(),
         ]
+
+    def _misplaced(self) -> list[str]:
+        """What the relaner got wrong."""
+        if self.relaner is None:
+            return []
+        record = (self.network or self.aws.store).record
+        places = [(task.lane, task.id) for task in self._tasks()]
+        return self.relaner.problems(places, record.counts if record else ())
 
     def _tasks(self) -> list[Task]:
         """All tasks as they are stored."""

@@ -129,7 +129,8 @@ class MemoryStore:
         there, taken = self.tasks.get((key.lane, key.id)), self.tasks.get((lane, key.id))
         if there is None or (taken and not (taken.expires_at and taken.expires_at <= now)):
             return False
-        self._take(there)
+        del self.tasks[key.lane, key.id]
+        self._take_from_indexes(there)
         self._put(msgspec.structs.replace(there, lane=lane))
         return True
 

@@ -129,16 +129,16 @@ class RelaningModel(Model):
     def _write(self, s: State, p: Proc) -> None:
         task = self._edit(p.name).task
         if s.tasks[task][0] != NEVER_AT:
-            super()._write(s, p._replace(lane=s.places[task], count=0))
+            super()._write(s, p._replace(lane=s.places[task], placed_by=0))
             return
         old, lanes = self._new, len(self.records[s.record].lanes)
-        for count in {lanes} if p.count else {old, lanes}:
+        for count in {lanes} if p.placed_by else {old, lanes}:
             lane = self._place(task, count)
             places = (*s.places[:task], lane, *s.places[task + 1 :])
-            super()._write(s._replace(places=places), p._replace(lane=lane, count=count))
+            super()._write(s._replace(places=places), p._replace(lane=lane, placed_by=count))
 
     def _lower(self, s: State, p: Proc) -> None:
-        if p.count and len(self.records[s.record].lanes) != p.count:
+        if p.placed_by and len(self.records[s.record].lanes) != p.placed_by:
             self._on(p.name, "finds more lanes", s, p._replace(step="take_out"))
         else:
             record = self.records.changed(s.record, _lowered, p.lane, p.due)
@@ -151,7 +151,7 @@ class RelaningModel(Model):
         if due == DONE:
             self._on(p.name, "finds its task done", s)
         elif s.places[task] == belongs:
-            there = p._replace(step="lower", lane=belongs, count=0)
+            there = p._replace(step="lower", lane=belongs, placed_by=0)
             self._on(p.name, "finds its task where it belongs", s, there)
         else:
             tasks = (*s.tasks[:task], (NEVER_AT, promised), *s.tasks[task + 1 :])

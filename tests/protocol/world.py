@@ -74,7 +74,7 @@ class Proc(NamedTuple):
     answered when its PutRule was answered
     retried  and that only at the second try: the first may land yet
     lane     of an editor: where it has written its task
-    count    and by which number of lanes; 0 if the task was there
+    placed_by  and by which number of lanes; 0 if the task was there
     guarded  a run whose watchdog is confirmed; Lambda's retry is not counted on for those, as it comes only
              twice, but for the others it must be
     """
@@ -91,7 +91,7 @@ class Proc(NamedTuple):
     retried: bool = False
     guarded: bool = False
     lane: int = 0
-    count: int = 0
+    placed_by: int = 0
 
     def is_pressed(self, now: int) -> bool:
         """Whether it must take its next step before time passes, lest it outlive its hold or its lease."""

@@ -1,6 +1,7 @@
 """Moving tasks to the lanes that their ids have among more lanes: the storage contract."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -15,10 +16,10 @@ from tests.support import NOON
 LANES = 8
 
 
-def in_old_lane(number: int = 0, **fields: object) -> Task:
+def in_old_lane(number: int = 0, **fields: Any) -> Task:
     """A task that is in lane 0 and belongs elsewhere among eight."""
     ids = [f"task-{n}" for n in range(200) if lane_of(f"task-{n}", LANES)]
-    return task(**{"id": ids[number], "lane": 0, **fields})
+    return task(id=ids[number], lane=0, **fields)
 
 
 def new_lane(of: Task) -> int:
@@ -62,7 +63,7 @@ def test_a_task_whose_new_place_is_taken_stays(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("after", "is_moved"), [(-1, False), (0, True), (1, True)])
-def test_history_that_has_expired_is_no_obstacle(store: Store, after: int, is_moved: bool) -> None:  # noqa: FBT001
+def test_history_that_has_expired_is_no_obstacle(store: Store, after: int, is_moved: bool) -> None:
     old = in_old_lane()
     ended = task(
         id=old.id, lane=new_lane(old), status=Status.DONE, queued=None, finished_at=NOON, expires_at=LATER

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.dynamo_type import Item
 
@@ -50,7 +50,8 @@ def _width_of(kind: str, value: Any) -> int:
         case "S":
             return len(value.encode())
         case "B":
-            return len(value if isinstance(value, bytes) else base64.b64decode(value))
+            stored: bytes = value if isinstance(value, bytes) else base64.b64decode(value)
+            return len(stored)
         case "N":
             return 1 + (len(value.lstrip("-").strip("0")) + 1) // 2 + value.count("-")
         case _:
@@ -98,7 +99,7 @@ def bytes_in_lanes(table: str = "duebell") -> dict[str, int]:
 
 def _by_lane(backend: DynamoDBBackend, table: str) -> Iterator[tuple[str, Mapping[Any, Item]]]:
     for lane, items in backend.tables[table].items.items():
-        yield lane.value, items  # type: ignore[attr-defined, misc]
+        yield lane.value, items
 
 
 def _stored(backend: DynamoDBBackend, table: str, key: _Item) -> dict[str, Any] | None:

@@ -40,7 +40,6 @@ def test_the_names_of_the_editor() -> None:
         "InvalidSchedule",
         "InvalidSettings",
         "InvalidTask",
-        "LanesChanged",
         "LastRun",
         "LateRing",
         "Missed",

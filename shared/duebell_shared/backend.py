@@ -143,6 +143,7 @@ class Backend:
         *,
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
+        parallel: Parallel | None = None,
     ) -> Self:
         """A backend over DynamoDB and EventBridge, reached by the AWS SDK's own settings. Makes no call yet.
 
@@ -166,5 +167,6 @@ class Backend:
             Rule(settings.rule, events, clock=clock, sleep=sleep),
             clock=clock,
             sleep=sleep,
+            parallel=parallel,
             function=function,
         )

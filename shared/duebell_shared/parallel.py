@@ -23,7 +23,7 @@ class Parallel:
         self._threads = threads
 
     def __call__(self, call: Callable[[_A], _T], arguments: Iterable[_A]) -> list[_T | DuebellError]:
-        """What each call returns, in the order of the arguments; of those that raise one of our errors, that."""
+        """What each call returns, in the order of the arguments, or the DuebellError that it raises."""
         arguments = list(arguments)
 
         def outcome(argument: _A) -> _T | DuebellError:

@@ -20,6 +20,7 @@ from .arming import ArmingRecord
 from .attributes import UNREADABLE
 from .instants import FIRST, NEVER, floor, render
 from .items import ARMING
+from .packed_record import pack, unpack
 from .past import THEN, Past, PastKey, parse_past, render_past
 from .refusals import try_write
 from .table_items import TableItems
@@ -44,14 +45,14 @@ class DynamoTable(TableItems):
                 return None
         rev = int(item.rev or 0)  # beside the record, whatever the text says: it is what a swap compares
         try:
-            return msgspec.structs.replace(msgspec.json.decode(item.record, type=ArmingRecord), rev=rev)
-        except (msgspec.MsgspecError, TypeError) as error:
+            return msgspec.structs.replace(unpack(item.record), rev=rev)
+        except (ValueError, TypeError, RecursionError) as error:
             _LOG.error("the arming record cannot be read and is made anew: %s", error)
             return ArmingRecord(lanes=(), rev=rev)
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        item = self._arming(record=msgspec.json.encode(new).decode(), rev=new.rev)
+        item = self._arming(record=pack(new), rev=new.rev)
         with self._aws():
             return new if try_write(lambda: item.save(self._is_as_read(old))) else None
 

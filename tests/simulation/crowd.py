@@ -129,6 +129,9 @@ class _SteadyStore:
         units = {lane: tasks * _OUTCOME for lane, tasks in tasks_of.items()}
         return self._call(lambda: self._store.save_many(changes), units)
 
+    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+        return self._call(lambda: self._store.relocate(keys, lanes=lanes, now=now))
+
     def get(self, lane: int, id: str) -> Task | None:
         return self._call(lambda: self._store.get(lane, id))
 

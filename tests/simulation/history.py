@@ -28,6 +28,7 @@ from duebell_shared.rule import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Retry, Worker
 
+from .relaner import Relaner
 from .services import Aws, EventsClient, Faults, LambdaClient, Outage, StoreOverNetwork
 from .wire import Network, backend_over
 from .world import Process, SimulatedPool, World
@@ -53,6 +54,9 @@ LAMBDA_RETRIES = 2
 
 #: How often a service that died is started again to go on with what it does.
 _LIVES = 4
+
+#: How likely a queue is given more lanes in a history in which things go wrong.
+_RELANES = 0.1
 
 #: Long enough for an outage, all retries with their back-off, and leases, watchdogs and echoes between.
 END = timedelta(hours=8)
@@ -113,10 +117,12 @@ class History:
         delivery: float = 20.0,
         outage: Outage | None = None,
         over: Over = Over.TWIN,
+        relanes: bool | None = None,
     ) -> None:
         """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds.
 
-        `outage` is what is out, if that is not left to chance.
+        `outage` is what is out, and `relanes` whether the queue is given more lanes, if that is not left to
+        chance.
         """
         self.seed = seed
         self.faults = faults
@@ -137,6 +143,13 @@ class History:
             self.aws.draw_lane_outage(self.settings.lanes)
         self.network = Network(self.aws, self.settings) if over is not Over.TWIN else None
         self.over = over
+        is_chosen = faults.any and Random(seed + 4).random() < _RELANES
+        lanes = 2 * self.settings.lanes
+        self.relaner = (
+            Relaner(seed, self.world, self._backend, lanes)
+            if (is_chosen if relanes is None else relanes)
+            else None
+        )
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
         self.invocations = 0
@@ -148,6 +161,8 @@ class History:
         """Play it to the end."""
         for number in range(self.random.randint(1, 3)):
             self.world.after(self.random.uniform(0, 120), partial(self._service, number, 0))
+        if self.relaner:
+            self.relaner.start()
         self.world.run_until(self.world.now + END)
         return self
 
@@ -369,7 +384,16 @@ class History:
                 if self._was_cancelled(start)
             ),
             *self._rule_is_wrong(),
+            *self._misplaced(),
         ]
+
+    def _misplaced(self) -> list[str]:
+        """What the relaner got wrong."""
+        if self.relaner is None:
+            return []
+        record = (self.network or self.aws.store).record
+        places = [(task.lane, task.id) for task in self._tasks()]
+        return self.relaner.problems(places, record.counts if record else ())
 
     def _tasks(self) -> list[Task]:
         """All tasks as they are stored."""

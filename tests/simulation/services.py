@@ -352,6 +352,15 @@ class StoreOverNetwork:
         saves = [(old.lane, partial(self._store.save, old, new)) for old, new in changes]
         return self._many("save_many", saves)
 
+    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+        relocate = partial(self._store.relocate, lanes=lanes, now=now)
+        return self._many("relocate", [(key.lane, partial(self._moved, relocate, key)) for key in keys])
+
+    def _moved(self, relocate: Callable[[list[QueueKey]], list[bool | DuebellError]], key: QueueKey) -> bool:
+        [moved] = relocate([key])
+        assert isinstance(moved, bool)
+        return moved
+
     def get(self, lane: int, id: str) -> Task | None:
         return self._call(f"get {id}", lambda: self._store.get(lane, id), lane=lane)
 

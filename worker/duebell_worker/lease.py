@@ -94,6 +94,11 @@ class Lease:
             each for each in (last_run.resting if last_run else ()) if lanes is None or each.lane in lanes
         )
 
+    @property
+    def must_leave(self) -> bool:
+        """Whether, by the record as it was seen last, the queue is given more lanes: runs leave then."""
+        return self._seen.is_relaned(self._clock())
+
     def has_taker(self) -> bool:
         """Whether, by the record as it was seen last, another run would take these lanes over."""
         return self._seen.taker_for(self._owner, self._clock()) is not None

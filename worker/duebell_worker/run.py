@@ -260,7 +260,7 @@ class Run:
 
     def _is_time_to_stop(self) -> bool:
         has_no_time = self._stop_at is not None and self._clock() >= self._stop_at
-        return self._attempts.not_deployed is not None or has_no_time
+        return self._attempts.not_deployed is not None or has_no_time or self._lease.must_leave
 
     def _wait(self, most: int, *, until: datetime = NEVER) -> bool:
         """Wait until at most this many tasks are under way; False if that is not so by `until`.

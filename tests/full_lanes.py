@@ -48,7 +48,7 @@ def _bytes_of(item: _Item) -> int:
 def _width_of(kind: str, value: Any) -> int:
     match kind:
         case "S":
-            return len(value.encode())
+            return len(str(value).encode())
         case "B":
             stored: bytes = value if isinstance(value, bytes) else base64.b64decode(value)
             return len(stored)

@@ -53,7 +53,8 @@ def _width_of(kind: str, value: Any) -> int:
             stored: bytes = value if isinstance(value, bytes) else base64.b64decode(value)
             return len(stored)
         case "N":
-            return 1 + (len(value.lstrip("-").strip("0")) + 1) // 2 + value.count("-")
+            number = str(value)
+            return 1 + (len(number.lstrip("-").strip("0")) + 1) // 2 + number.count("-")
         case _:
             return 1
 

@@ -366,6 +366,9 @@ class StoreOverNetwork:
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._call(f"head {lane}", lambda: self._store.head(lane, skipping=skipping))
 
+    def lane_sizes(self) -> dict[int, int]:
+        return self._store.lane_sizes()
+
     def _many(self, what: str, effects: Sequence[Callable[[], _T]]) -> list[_T | DuebellError]:
         """One call; each of its statements may be refused by itself."""
 

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.dynamo_type import Item
 
@@ -24,6 +23,9 @@ from tests.support import REGION
 __all__ = ["bytes_in_lane", "bytes_in_lanes", "lanes_hold"]
 
 _Item = Mapping[str, Mapping[str, Any]]
+
+#: The account that moto makes of any credentials.
+_ACCOUNT = "123456789012"
 
 #: What AWS adds to an item and to an entry of an index.
 _OVERHEAD = 100
@@ -53,8 +55,8 @@ def _width_of(kind: str, value: Any) -> int:
             stored: bytes = value if isinstance(value, bytes) else base64.b64decode(value)
             return len(stored)
         case "N":
-            number = str(value)
-            return 1 + (len(number.lstrip("-").strip("0")) + 1) // 2 + number.count("-")
+            digits = str(value).lstrip("-").strip("0")
+            return 1 + (len(digits) + 1) // 2 + str(value).count("-")
         case _:
             return 1
 
@@ -90,7 +92,7 @@ def lanes_hold(most: int) -> Iterator[None]:
 
 def bytes_in_lanes(table: str = "duebell") -> dict[str, int]:
     """What each lane of a table of moto holds, but for the record's."""
-    backend = dynamodb_backends[DEFAULT_ACCOUNT_ID][REGION]
+    backend = dynamodb_backends[_ACCOUNT][REGION]
     return {
         lane: sum(bytes_in_lane(item.to_json()["Attributes"]) for item in items.values())
         for lane, items in _by_lane(backend, table)

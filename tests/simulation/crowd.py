@@ -170,6 +170,9 @@ class _SteadyStore:
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._call(lambda: self._store.head(lane, skipping=skipping))
 
+    def lane_sizes(self) -> dict[int, int]:
+        return self._store.lane_sizes()
+
     def _call(self, effect: Callable[[], _T], units: Mapping[int, int] | None = None) -> _T:
         """The effect comes at the end; before that, the capacity of each lane is waited for."""
         now = self._crowd.world.now

@@ -215,6 +215,22 @@ def test_no_more_is_cut_than_must_be(lanes: Lanes) -> None:
     assert len(after.failures) == 2
 
 
+def test_a_failure_leaves_the_room_that_the_next_claim_needs(lanes: Lanes) -> None:
+    # Given a full lane, with a task in it that has failed, always started on time
+    store, now = lanes.store, task()
+    store.insert(now)
+    running = claimed(store, now, late=timedelta(0))
+    store.save(running, running.to_retry(NOON, Failure(type="ValueError", message=""), now=NOON))
+    lanes.fill()
+    # When it fails again and again, and tells a little more each time
+    for number in range(50):
+        running = claimed(store, stored(store, now), late=timedelta(0))
+        more = Failure(type="ValueError", message="x" * number)
+        assert store.save(running, running.to_retry(NOON, more, now=NOON))
+    # Then it can be claimed still, years late
+    assert claimed(store, stored(store, now), late=timedelta(days=40_000)).attempt == 52
+
+
 def test_another_change_meanwhile_is_not_overwritten(lanes: Lanes) -> None:
     store = lanes.store
     store.insert(task())

@@ -80,9 +80,6 @@ class LockedStore:
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return self._step(lambda: self.inner.count(lane, after=after, before=before, most=most))
 
-    def lane_sizes(self) -> dict[int, int]:
-        return {}
-
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._step(lambda: self.inner.head(lane, skipping=skipping))
 

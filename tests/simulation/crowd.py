@@ -164,9 +164,6 @@ class _SteadyStore:
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return self._call(lambda: self._store.count(lane, after=after, before=before, most=most))
 
-    def lane_sizes(self) -> dict[int, int]:
-        return {}
-
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._call(lambda: self._store.head(lane, skipping=skipping))
 

@@ -9,6 +9,7 @@ import msgspec
 from duebell_shared.arming import GRACE, ArmingRecord
 from duebell_shared.expression import SENTINEL, next_ring
 from duebell_shared.instants import NEVER, render
+from duebell_shared.lane_sizes import GIGABYTE, LANE_LIMIT
 from duebell_shared.quoting import quoted
 from duebell_shared.rule import RuleState
 
@@ -18,6 +19,7 @@ __all__ = [
     "ProblemKind",
     "failed_problem",
     "failing_problem",
+    "lane_problems",
     "lanes_problem",
     "queue_problems",
     "rule_problems",
@@ -26,6 +28,9 @@ __all__ = [
 
 #: A task may start about two minutes after it is due, and a minute more after a run that died.
 OVERDUE = timedelta(minutes=5)
+
+#: A lane that holds so many bytes is told of: four fifths of what it may hold.
+FILLED = LANE_LIMIT * 4 // 5
 
 _DOCTOR = "`duebell doctor --fix`, or Editor.ensure_armed(), sets it right"
 
@@ -43,6 +48,9 @@ class ProblemKind(StrEnum):
     LEASE_EXPIRED = "lease_expired"
     HELD_TOO_LONG = "held_too_long"
     LANES = "lanes"
+    LANE_FILLS = "lane_fills"
+    LANE_RESTS = "lane_rests"
+    RELANE = "relane"
     PAST_INDEX = "past_index"
     FAILED_TASKS = "failed_tasks"
     FAILING_TASKS = "failing_tasks"
@@ -133,6 +141,32 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
             what=f"a run died and left its lease, which ended at {render(min(expired))}, and none took over",
             way_out=_DOCTOR,
             mendable=True,
+        )
+
+
+def lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
+    """What is wrong with single lanes, and with giving the queue more of them."""
+    fullest = record.fullest
+    if fullest and fullest.bytes >= FILLED:
+        yield Problem(
+            kind=ProblemKind.LANE_FILLS,
+            what=f"lane {fullest.lane} held {fullest.bytes / GIGABYTE:.0f} GB at {render(fullest.measured_at)}, and "
+            "DynamoDB lets it hold 10",
+            way_out="give the queue more lanes with `duebell relane`, or keep less: fewer "
+            "DUEBELL_RETENTION_DAYS, DUEBELL_HISTORY=none, smaller payloads",
+        )
+    for rest in record.last_run.resting if record.last_run else ():
+        yield Problem(
+            kind=ProblemKind.LANE_RESTS,
+            what=f"AWS has refused or not answered the calls for lane {rest.lane} since {render(rest.since)}, so "
+            "its tasks wait, and are tried ever more seldom",
+            way_out="the worker's log says why, in its lines `lane_trouble`",
+        )
+    if record.relaner and not record.is_relaned(now):
+        yield Problem(
+            kind=ProblemKind.RELANE,
+            what="giving the queue more lanes was broken off; all runs, but some ids take a second read",
+            way_out=f"repeat it: `duebell relane {len(record.lanes)}`",
         )
 
 

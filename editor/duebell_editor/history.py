@@ -18,7 +18,6 @@ from duebell_shared.past import Past, PastKey
 from duebell_shared.recurrence import Result
 
 from .reading import Queue
-from .side_by_side import each
 from .timeline import Step, edges
 
 __all__ = ["Ended", "History", "history"]
@@ -88,7 +87,7 @@ def _keys(queue: Queue, kinds: Sequence[Past], *, after: datetime | None = None)
     def read(stream: tuple[int, Past]) -> list[PastKey]:
         return list(itertools.islice(queue.store.past(*stream, after=after), _KEYS))
 
-    return each(read, itertools.product(range(queue.lanes_now()), kinds))
+    return queue.parallel.all(read, itertools.product(range(queue.lanes_now()), kinds))
 
 
 def _ends(queue: Queue, keys: list[list[PastKey]]) -> Iterator[_End]:

@@ -6,6 +6,7 @@ by lane, and within a lane in the order of its index. So a page goes on exactly 
 
 import base64
 import heapq
+import itertools
 from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
@@ -16,8 +17,6 @@ from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND, NEVER, to_utc
 from duebell_shared.past import Past, PastKey
 from duebell_shared.task import QueueKey, Status
-
-from .side_by_side import primed
 
 if TYPE_CHECKING:
     from .filtering import Filter
@@ -87,7 +86,7 @@ def places(queue: "Queue", which: "Filter") -> Iterator[Key]:
     lanes = range(queue.lanes_now())
     sources = sorted({_source(status) for status in which.statuses}, key=_SOURCES.index)
     streams = [_stream(queue, which, source, lane) for source in sources for lane in lanes]
-    return heapq.merge(*primed(streams), key=_when, reverse=which.latest_first)
+    return heapq.merge(*queue.parallel.all(_begun, streams), key=_when, reverse=which.latest_first)
 
 
 def _stream(queue: "Queue", which: "Filter", source: str, lane: int) -> Iterator[Key]:
@@ -105,6 +104,11 @@ def _stream(queue: "Queue", which: "Filter", source: str, lane: int) -> Iterator
     if source == _QUEUE:
         return store.queued(lane, after=begin, before=end, latest_first=first)  # type: ignore[arg-type]
     return store.past(lane, Past(source), after=begin, before=end, latest_first=first)  # type: ignore[arg-type]
+
+
+def _begun(stream: Iterator[Key]) -> Iterator[Key]:
+    """The same stream, with its first page read."""
+    return itertools.chain(list(itertools.islice(stream, 1)), stream)
 
 
 def _bound(start: Place, stream: tuple[int, int], *, latest_first: bool) -> datetime | Key:

@@ -24,6 +24,7 @@ class Queue:
     def __init__(self, backend: Backend) -> None:
         self.store = backend.store
         self.clock = backend.clock
+        self.parallel = backend.parallel
         self._armer = backend.armer
 
     @cached_property

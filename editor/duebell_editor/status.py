@@ -22,12 +22,12 @@ from .health import (
     ProblemKind,
     failed_problem,
     failing_problem,
+    lane_problems,
     lanes_problem,
     queue_problems,
     rule_problems,
     tzdata_problem,
 )
-from .side_by_side import each
 
 __all__ = ["MOST_COUNTED", "SchedulerStatus", "read_status"]
 
@@ -110,9 +110,10 @@ def _look(backend: Backend, *, thorough: bool) -> tuple[SchedulerStatus, ArmingR
 def _with_queue(
     status: SchedulerStatus, backend: Backend, *, thorough: bool
 ) -> tuple[SchedulerStatus, ArmingRecord]:
-    store, record, now = backend.store, backend.armer.read(), backend.clock()
+    store, each = backend.store, backend.parallel.all
+    record, now = backend.armer.read(), backend.clock()
     lanes = range(len(record.lanes))
-    heads = each(backend.store.head, lanes)
+    heads = list(backend.armer.heads(lanes).values())
     late = [lane for lane, head in zip(lanes, heads, strict=True) if head < now - OVERDUE]
     status = msgspec.structs.replace(
         status,
@@ -125,7 +126,7 @@ def _with_queue(
         running=sum(not lane.is_free(now) for lane in record.lanes),
         overdue=_most(each(lambda lane: store.count(lane, before=now - OVERDUE, most=MOST_COUNTED), late)),
     )
-    status = _and(status, *queue_problems(record, heads, now))
+    status = _and(status, *queue_problems(record, heads, now), *lane_problems(record, now))
     try:
         failed = each(lambda lane: store.count_past(lane, Past.FAILED, most=MOST_COUNTED), lanes)
         status = msgspec.structs.replace(status, failed=_most(failed))
@@ -163,7 +164,7 @@ def _thoroughly(backend: Backend, record: ArmingRecord, failed: int) -> tuple[Pr
 
     And what needs no alarm: that the time zones differ, which matters to few schedules.
     """
-    store, lanes = backend.store, len(record.lanes)
+    store, each, lanes = backend.store, backend.parallel.all, len(record.lanes)
     problems = []
     if record.last_run and record.last_run.tzdata not in {None, TZDATA_VERSION}:
         problems.append(tzdata_problem(TZDATA_VERSION, str(record.last_run.tzdata)))

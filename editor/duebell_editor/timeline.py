@@ -19,7 +19,6 @@ from duebell_shared.instants import MILLISECOND, NEVER, to_utc
 from duebell_shared.store import Store
 
 from .reading import Queue
-from .side_by_side import each
 
 __all__ = ["MAX_BUCKETS", "Bucket", "Step", "edges", "timeline"]
 
@@ -54,7 +53,7 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
     """
     borders = edges(start, step, count, zone)
     lanes = queue.lanes_now()
-    by_lane = each(lambda lane: _dues(queue.store, lane, borders, most=_FEW), range(lanes))
+    by_lane = queue.parallel.all(lambda lane: _dues(queue.store, lane, borders, most=_FEW), range(lanes))
     if all(len(dues) < _FEW for dues in by_lane):
         counts, is_estimate = _counted(itertools.chain(*by_lane), borders), False
     else:

@@ -37,3 +37,10 @@ class Parallel:
         threads = min(self._threads, len(arguments))
         with ThreadPoolExecutor(threads, thread_name_prefix="duebell") as pool:
             return list(pool.map(outcome, arguments))
+
+    def all(self, call: Callable[[_A], _T], arguments: Iterable[_A]) -> list[_T]:
+        """What each call returns, in the order of the arguments. Raises the first DuebellError of them."""
+        outcomes = self(call, arguments)
+        if errors := [outcome for outcome in outcomes if isinstance(outcome, DuebellError)]:
+            raise errors[0]
+        return [outcome for outcome in outcomes if not isinstance(outcome, DuebellError)]

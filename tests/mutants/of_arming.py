@@ -152,8 +152,30 @@ OF_ARMING = (
     Mutant(
         name="armed before written",
         file=_EDITOR,
-        line="            if not is_elsewhere and self._store.insert(new):\n",
-        broken="            self._arm([new])\n            if not is_elsewhere and self._store.insert(new):\n",
+        line=(
+            "            if not is_elsewhere and self._store.insert(new):\n"
+            '                log_change("add", None, new)\n'
+            "                task = new\n"
+            "            else:\n"
+            "                task = self._settle(new, if_exists, rev)\n"
+            "            if task is not new:\n"
+            "                self._arm([task])\n"
+            "                return task\n"
+            "            if not self._arm_added([new], lanes):\n"
+            "                return new\n"
+        ),
+        broken=(
+            "            self._arm([new])\n"
+            "            if not is_elsewhere and self._store.insert(new):\n"
+            '                log_change("add", None, new)\n'
+            "                task = new\n"
+            "            else:\n"
+            "                task = self._settle(new, if_exists, rev)\n"
+            "            if task is not new:\n"
+            "                self._arm([task])\n"
+            "                return task\n"
+            "            return new\n"
+        ),
         why="a run between the two reads the head without the task, and releases the lane without its due",
         killers=(Killer.MEANWHILE, Killer.HISTORIES),
     ),

@@ -9,8 +9,7 @@ from typing import Any
 import boto3
 import msgspec
 
-from duebell_shared import backend
-from duebell_shared.items import TaskItem
+from duebell_shared import backend, items
 from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
 
@@ -45,14 +44,13 @@ def item_of(id: str, due: datetime) -> dict[str, Any]:
         spread=None,
         expires_after=None,
     )
-    item: dict[str, Any] = TaskItem.of(msgspec.structs.replace(task, lane=lane_of(id, LANES))).serialize()
-    return item
+    return items.item_of(msgspec.structs.replace(task, lane=lane_of(id, LANES)))
 
 
-def fill(client: Any, tables: Iterable[str], items: Iterable[dict[str, Any]]) -> None:
+def fill(client: Any, tables: Iterable[str], given: Iterable[dict[str, Any]]) -> None:
     """Put the items into each of these tables, 25 at a time."""
     tables = list(tables)
-    for batch in _batched(items, 25):
+    for batch in _batched(given, 25):
         for table in tables:
             client.batch_write_item(RequestItems={table: [{"PutRequest": {"Item": item}} for item in batch]})
 

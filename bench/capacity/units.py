@@ -8,17 +8,21 @@
   strongly consistent read takes a unit for each 4 KB begun; a query adds up what it looks at first, and a
   batch of gets rounds each.
   https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
-* A local index takes one write more when an item enters or leaves it, two when its key in it changes, and
+* An index takes one write more when an item enters or leaves it, two when its key in it changes, and
   none when nothing that the index holds does. Reading it counts what it holds, not the items.
   https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html"""
 
+import base64
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["INDEX_KEYS", "read_units", "refused_units", "size_of", "write_units"]
+__all__ = ["INDEX_KEYS", "PAST_KEYS", "read_units", "refused_units", "size_of", "write_units"]
 
 #: What the index `due-index` holds of an item, which must have all of it to be in the index.
 INDEX_KEYS = ("lane", "id", "queued")
+
+#: The same of the index `past-index`.
+PAST_KEYS = ("lane", "id", "past")
 
 _Item = Mapping[str, Mapping[str, Any]]
 
@@ -33,7 +37,8 @@ def size_of(item: _Item) -> int:
 def write_units(before: _Item | None, after: _Item | None) -> int:
     """What it takes to make the one of the other, with what the index takes; None: there is no item."""
     table = _units(max(size_of(before or {}), size_of(after or {})), _WRITE_UNIT)
-    return table + _index_units(_entry(before), _entry(after))
+    indexes = (_index_units(_entry(before, keys), _entry(after, keys)) for keys in (INDEX_KEYS, PAST_KEYS))
+    return table + sum(indexes)
 
 
 def refused_units(there: _Item | None) -> int:
@@ -52,9 +57,9 @@ def _index_units(before: _Item | None, after: _Item | None) -> int:
     return sum(_units(size_of(entry), _WRITE_UNIT) for entry in (before, after) if entry)
 
 
-def _entry(item: _Item | None) -> _Item | None:
-    """What the index holds of the item; None if it is not in it."""
-    return {key: item[key] for key in INDEX_KEYS} if item and all(key in item for key in INDEX_KEYS) else None
+def _entry(item: _Item | None, keys: tuple[str, ...]) -> _Item | None:
+    """What the index of these keys holds of the item; None if it is not in it."""
+    return {key: item[key] for key in keys} if item and all(key in item for key in keys) else None
 
 
 def _units(size: int, unit: int) -> int:
@@ -69,5 +74,9 @@ def _size_of_value(value: Mapping[str, Any]) -> int:
         case "N":
             digits = content.lstrip("-").replace(".", "").strip("0")
             return -(-len(digits) // 2) + 1
+        case "B":
+            return len(content if isinstance(content, bytes) else base64.b64decode(content))
+        case "BOOL":
+            return 1
         case _:
             raise ValueError(f"no task has an attribute of type {type}")

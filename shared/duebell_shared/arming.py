@@ -29,6 +29,7 @@ __all__ = [
     "Lane",
     "LastRun",
     "LateRing",
+    "RestingLane",
     "early_minute",
     "ring_minute",
 ]
@@ -82,7 +83,14 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
         return self.owner is None or self.until <= now
 
 
-class LastRun(msgspec.Struct, frozen=True, kw_only=True):
+class RestingLane(msgspec.Struct, frozen=True, kw_only=True):
+    """A lane that runs leave alone for a while, as AWS refuses its calls, or does not answer, since then."""
+
+    lane: int
+    since: _Instant
+
+
+class LastRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of the run that gave lanes back last.
 
     run              its id
@@ -100,6 +108,7 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True):
     expired: int = 0
     lateness_max_ms: int | None = None
     tzdata: str | None = None
+    resting: tuple[RestingLane, ...] = ()
 
 
 class LateRing(msgspec.Struct, frozen=True, kw_only=True):

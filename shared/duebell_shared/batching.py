@@ -47,6 +47,9 @@ _NOT_TAKEN = {
 #: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchStatementError.html
 _THROTTLED = {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError"}
 
+#: What is answered to one that makes a lane larger which holds all that it may.
+_FULL = "ItemCollectionSizeLimitExceeded"
+
 
 class Written(NamedTuple):
     """What the calls for a batch did.
@@ -55,17 +58,19 @@ class Written(NamedTuple):
     items    the items as they are then, where that was asked for
     is_sure  whether they made no other for certain
     no_room  the error of those that DynamoDB had no room for to the last try: each alone would fare no better
+    full     those that would make an item larger in a lane that holds all that it may
     """
 
     made: list[bool]
     items: list[Any]
     is_sure: bool
     no_room: list[AwsUnavailable | None]
+    full: list[bool]
 
     @classmethod
     def nothing(cls, count: int, *, is_sure: bool) -> Self:
         """None of so many was made; each is to be tried alone."""
-        return cls([False] * count, [None] * count, is_sure, [None] * count)
+        return cls([False] * count, [None] * count, is_sure, [None] * count, [False] * count)
 
 
 class BatchWrite(Generic[_T]):
@@ -150,6 +155,7 @@ class _Progress(Generic[_T]):
         self._writes = writes
         self._made = [False] * len(writes)
         self._items: list[Any] = [None] * len(writes)
+        self._full = [False] * len(writes)
         self.throttled = list(range(len(writes)))
         self.is_sure = True
 
@@ -163,6 +169,7 @@ class _Progress(Generic[_T]):
         for place, response in answered.items():
             self._made[place] = _code_of(response) is None
             self._items[place] = response.get("Item")
+            self._full[place] = _code_of(response) == _FULL
         was_retried = bool(answer["ResponseMetadata"].get("RetryAttempts"))
         errors = {_code_of(response) for response in answered.values()}
         self.is_sure = self.is_sure and not was_retried and "InternalServerError" not in errors
@@ -175,7 +182,7 @@ class _Progress(Generic[_T]):
             no_room[place] = AwsUnavailable(
                 f"DynamoDB, table {table!r}: throttled, and so were further tries"
             )
-        return Written(self._made, self._items, self.is_sure, no_room)
+        return Written(self._made, self._items, self.is_sure, no_room, self._full)
 
 
 def pauses() -> Iterator[float]:

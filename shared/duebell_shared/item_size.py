@@ -5,14 +5,13 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.htm
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
-
+from .attribute_size import bytes_of
 from .errors import InvalidTask
+from .item_update import Item
 from .items import item_of
 from .task import Task
 
-__all__ = ["MAX_ITEM", "check_size", "size_of"]
+__all__ = ["MAX_ITEM", "bytes_in_lane", "check_size", "size_of"]
 
 MAX_ITEM = 400 * 1024
 
@@ -21,14 +20,19 @@ _INDEX_ENTRY = 100
 
 _KEYS = ("lane", "id", "queued")
 
-#: What runs write: of the last attempt, of those that failed, of the occurrences.
+#: What runs write: of the last attempt, of those that failed, of the occurrences. And who changed the task
+#: last, which is written when it is paused or moved.
 _WRITTEN_BY_RUNS = (
+    "begun",
+    "changed_by",
     "expires_at",
     "failure",
     "failures",
     "finished_at",
     "lateness_ms",
     "occurrences",
+    "past",
+    "room",
     "run",
     "started_at",
 )
@@ -49,7 +53,7 @@ def check_size(task: Task) -> Task:
     if len(task.payload_json) <= _SMALL and not has_past:
         return task
     item = item_of(task)
-    written = _bytes_of(item, _WRITTEN_BY_RUNS)
+    written = bytes_of(item, _WRITTEN_BY_RUNS)
     size = size_of(item) - written + max(written, _ROOM)
     if size > MAX_ITEM:
         raise InvalidTask(
@@ -60,10 +64,11 @@ def check_size(task: Task) -> Task:
     return task
 
 
-def size_of(item: Mapping[str, Mapping[str, Any]]) -> int:
-    """What DynamoDB counts of an item: names and values in UTF-8, and the keys once more in the index."""
-    return _bytes_of(item, item) + _bytes_of(item, _KEYS) + _INDEX_ENTRY
+def size_of(item: Item) -> int:
+    """What DynamoDB counts of an item: names and values, and the keys once more in the index."""
+    return bytes_of(item, item) + bytes_of(item, _KEYS) + _INDEX_ENTRY
 
 
-def _bytes_of(item: Mapping[str, Mapping[str, Any]], names: Iterable[str]) -> int:
-    return sum(len(name) + len(value.encode()) for name in names for value in item.get(name, {}).values())
+def bytes_in_lane(item: Item) -> int:
+    """What DynamoDB counts of an item towards the 10 GB of its lane, with its entry in the index."""
+    return size_of(item) if "queued" in item else bytes_of(item, item)

@@ -1,25 +1,31 @@
 """How tasks and the arming record look as items of the DynamoDB table, in pynamodb's terms."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Self
 
-import msgspec
-from pynamodb.attributes import Attribute, NumberAttribute, TTLAttribute, UnicodeAttribute
-from pynamodb.constants import BOOLEAN, NULL, NUMBER, STRING
+from pynamodb.attributes import NumberAttribute, TTLAttribute, UnicodeAttribute
+from pynamodb.constants import NULL, NUMBER, STRING
 from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection, LocalSecondaryIndex
 from pynamodb.models import Model
 
-from .counts import LARGEST
+from .attributes import (
+    ChangedByAttribute,
+    CountAttribute,
+    DurationAttribute,
+    FailureAttribute,
+    FailuresAttribute,
+    FlagAttribute,
+    InstantAttribute,
+    OccurrencesAttribute,
+    QueuedAttribute,
+    RecurrenceAttribute,
+    RevAttribute,
+    StatusAttribute,
+)
 from .errors import InvalidSchedule, UnreadableTask
-from .failure import FailedAttempt, Failure
-from .given import fit_changed_by
-from .instants import MILLISECOND, in_utc, parse, render
 from .past import past_of
-from .quoting import shortened
-from .recurrence import Occurrence, Recurrence
-from .status import Status
+from .room import SIZED, room_of
 from .task import Task
 
 if TYPE_CHECKING:
@@ -28,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ARMING",
     "NOT_OURS",
-    "UNREADABLE",
     "ArmingItem",
     "TaskItem",
     "changes",
@@ -42,13 +47,6 @@ ARMING = "arming"
 
 _PAST = "past"
 
-#: What a `queued` reads as that is none of ours: no run can claim such an item, so none is to wake for it.
-#: Between two milliseconds, so that no task is ever queued for it.
-UNREADABLE = datetime.min.replace(microsecond=1, tzinfo=UTC)
-
-
-_Past = TypeVar("_Past", bound=msgspec.Struct)
-
 #: The fields of a task that are attributes of the same name.
 _FIELDS = tuple(field for field in Task.__struct_fields__ if field not in {"lane", "id"})
 
@@ -59,147 +57,6 @@ NOT_OURS = (ArithmeticError, AttributeError, InvalidSchedule, RecursionError, Ty
 _REQUIRED = ("action", "due", "payload_json", "status", "attempt", "rev", "created_at")
 
 
-class _InstantAttribute(Attribute[datetime]):
-    """A time as fixed-width text, so that it sorts in the index and reads well in the console."""
-
-    attr_type = STRING
-
-    def serialize(self, value: datetime) -> str:
-        return render(value)
-
-    def deserialize(self, value: str) -> datetime:
-        return parse(value)
-
-
-class _QueuedAttribute(_InstantAttribute):
-    """A time as we write it, by which a task can be claimed; UNREADABLE for whatever else is in the index."""
-
-    def deserialize(self, value: str) -> datetime:
-        try:
-            queued = super().deserialize(value)
-        except ValueError:
-            return UNREADABLE
-        return queued if render(queued) == value else UNREADABLE
-
-
-class _StatusAttribute(Attribute[Status]):
-    attr_type = STRING
-
-    def serialize(self, value: Status) -> str:
-        return value.value
-
-    def deserialize(self, value: str) -> Status:
-        return Status(value)
-
-
-class _FailureAttribute(Attribute[Failure]):
-    attr_type = STRING
-
-    def serialize(self, value: Failure) -> str:
-        return msgspec.json.encode(value).decode()
-
-    def deserialize(self, value: str) -> Failure:
-        try:
-            return msgspec.json.decode(value, type=Failure)
-        except (
-            ValueError,
-            RecursionError,
-        ):  # it only says why an attempt failed: the task is as good as ever
-            return Failure(type="Unreadable", message=value)
-
-
-class _CountAttribute(NumberAttribute):
-    """A whole number; of one that an edit by hand has left, what is whole of it, up to the largest."""
-
-    def deserialize(self, value: str) -> int:
-        return max(-LARGEST, min(int(Decimal(value)), LARGEST))
-
-
-class _FlagAttribute(Attribute[bool]):
-    """Whether it is so; there only if it is."""
-
-    attr_type = BOOLEAN
-
-    def serialize(self, value: bool) -> bool:
-        return value
-
-    def deserialize(self, value: bool) -> bool:
-        return bool(value)
-
-
-class _RevAttribute(NumberAttribute):
-    """A whole number that every write compares with what is stored: no other can be taken for it."""
-
-    def deserialize(self, value: str) -> int:
-        rev = Decimal(value)
-        if rev != int(rev) or abs(rev) > LARGEST:
-            raise ValueError(f"rev is {shortened(value)}")
-        return int(rev)
-
-
-class _DurationAttribute(Attribute[timedelta]):
-    """Whole milliseconds."""
-
-    attr_type = NUMBER
-
-    def serialize(self, value: timedelta) -> str:
-        return str(value // MILLISECOND)
-
-    def deserialize(self, value: str) -> timedelta:
-        return int(value) * MILLISECOND
-
-
-class _RecurrenceAttribute(Attribute[Recurrence]):
-    attr_type = STRING
-
-    def serialize(self, value: Recurrence) -> str:
-        return msgspec.json.encode(value).decode()
-
-    def deserialize(self, value: str) -> Recurrence:
-        recurrence = msgspec.json.decode(value, type=Recurrence)
-        recurrence.schedule.check()  # before it is run: what comes after it could not be written
-        checked: Recurrence = in_utc(recurrence)
-        return checked
-
-
-class _HistoryAttribute(Attribute[tuple[_Past, ...]]):
-    """What has been: it only tells, and the task is as good as ever when it cannot be read."""
-
-    attr_type = STRING
-    past: type[_Past]
-
-    def serialize(self, value: tuple[_Past, ...]) -> str:
-        return msgspec.json.encode(value).decode()
-
-    def deserialize(self, value: str) -> tuple[_Past, ...]:
-        try:
-            past = msgspec.json.decode(value, type=tuple[self.past, ...])  # type: ignore[name-defined]
-            known: tuple[_Past, ...] = in_utc(past)
-        except (ValueError, OverflowError, RecursionError):
-            return ()
-        return known
-
-
-class _FailuresAttribute(_HistoryAttribute[FailedAttempt]):
-    past = FailedAttempt
-
-
-class _OccurrencesAttribute(_HistoryAttribute[Occurrence]):
-    past = Occurrence
-
-
-class _ChangedByAttribute(Attribute[str]):
-    """Who changed the task last: it only tells, and the task is as good as ever when it cannot be read."""
-
-    attr_type = STRING
-
-    def get_value(self, value: dict[str, Any]) -> Any:
-        return value.get(STRING, "")
-
-    def deserialize(self, value: str) -> str | None:
-        return fit_changed_by(value)
-
-
 class DueIndex(LocalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
     """The tasks of a lane that wait or run, by when they shall be looked at."""
 
@@ -208,7 +65,7 @@ class DueIndex(LocalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call
         projection = KeysOnlyProjection()
 
     lane = UnicodeAttribute(hash_key=True)
-    queued = _QueuedAttribute(range_key=True)
+    queued = QueuedAttribute(range_key=True)
 
 
 class PastIndex(GlobalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
@@ -231,29 +88,29 @@ class TaskItem(Model):
     lane = UnicodeAttribute(hash_key=True)
     id = UnicodeAttribute(range_key=True)
     action = UnicodeAttribute()
-    due = _InstantAttribute()
+    due = InstantAttribute()
     payload_json = UnicodeAttribute(attr_name="payload")
-    status = _StatusAttribute()
-    queued = _QueuedAttribute(null=True)
-    attempt = _CountAttribute()
-    rev = _RevAttribute()
-    created_at = _InstantAttribute()
-    started_at = _InstantAttribute(null=True)
-    finished_at = _InstantAttribute(null=True)
+    status = StatusAttribute()
+    queued = QueuedAttribute(null=True)
+    attempt = CountAttribute()
+    rev = RevAttribute()
+    created_at = InstantAttribute()
+    started_at = InstantAttribute(null=True)
+    finished_at = InstantAttribute(null=True)
     run = UnicodeAttribute(null=True)
-    lateness_ms = _CountAttribute(null=True)
-    begun = _CountAttribute(null=True)
-    failure = _FailureAttribute(null=True)
-    failures = _FailuresAttribute(null=True)
+    lateness_ms = CountAttribute(null=True)
+    begun = CountAttribute(null=True)
+    failure = FailureAttribute(null=True)
+    failures = FailuresAttribute(null=True)
     expires_at = TTLAttribute(null=True)
-    unlisted = _FlagAttribute(null=True)
-    payload_dropped = _CountAttribute(null=True)
+    unlisted = FlagAttribute(null=True)
+    payload_dropped = CountAttribute(null=True)
     past = UnicodeAttribute(null=True)
-    spread = _DurationAttribute(null=True)
-    expires_after = _DurationAttribute(null=True)
-    recurrence = _RecurrenceAttribute(null=True)
-    occurrences = _OccurrencesAttribute(null=True)
-    changed_by = _ChangedByAttribute(null=True)
+    spread = DurationAttribute(null=True)
+    expires_after = DurationAttribute(null=True)
+    recurrence = RecurrenceAttribute(null=True)
+    occurrences = OccurrencesAttribute(null=True)
+    changed_by = ChangedByAttribute(null=True)
 
     @classmethod
     def from_raw_data(cls, data: dict[str, Any]) -> Self:
@@ -262,12 +119,6 @@ class TaskItem(Model):
             return super().from_raw_data(data)
         except NOT_OURS as error:
             raise UnreadableTask(data["id"][STRING], error) from error
-
-    @classmethod
-    def of(cls, task: Task) -> Self:
-        """The item that a task is stored as."""
-        fields = {field: _stored(task, field) for field in _FIELDS}
-        return cls(str(task.lane), task.id, past=past_of(task), **fields)
 
     def to_task(self) -> Task:
         """The task that an item holds. Raises UnreadableTask if it lacks what every task has."""
@@ -318,14 +169,14 @@ def items_of(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], type
 
 
 def item_of(task: Task) -> dict[str, dict[str, Any]]:
-    """The item that a task is stored as, in the terms of DynamoDB's API: what writing a TaskItem sends."""
+    """The item that a task is stored as, in the terms of DynamoDB's API."""
     item = {"lane": {STRING: str(task.lane)}, "id": {STRING: task.id}}
     for field, attribute in _ATTRIBUTES:
         if (value := _stored(task, field)) is not None:
             item[attribute.attr_name] = {attribute.attr_type: attribute.serialize(value)}
     if past := past_of(task):
         item[_PAST] = {STRING: past}
-    return item
+    return {**item, **room_of(item)}
 
 
 def task_of(item: Mapping[str, Any]) -> Task:
@@ -359,7 +210,18 @@ def changes(old: Task, new: Task) -> tuple[dict[str, dict[str, Any]], list[str]]
         sets[_PAST] = {STRING: past}
     elif past_of(old) is not None:
         removes.append(_PAST)
+    room = _room_of(new)  # always: what is there was made by a claim, which does not see the whole item
+    sets |= room
+    removes += _room_of(old).keys() - room.keys()
     return sets, removes
+
+
+def _room_of(task: Task) -> dict[str, dict[str, Any]]:
+    item = {}
+    for field, attribute in _SIZED:
+        if (value := getattr(task, field)) is not None:
+            item[field] = {attribute.attr_type: attribute.serialize(value)}
+    return room_of(item)
 
 
 def _stored(task: Task, field: str) -> Any:
@@ -370,3 +232,6 @@ def _stored(task: Task, field: str) -> Any:
 
 #: The attribute of each field.
 _ATTRIBUTES = tuple((field, TaskItem.get_attributes()[field]) for field in _FIELDS)
+
+#: Those that its room depends on.
+_SIZED = tuple((field, attribute) for field, attribute in _ATTRIBUTES if field in SIZED)

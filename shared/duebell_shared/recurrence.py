@@ -7,7 +7,6 @@ delays none.
 """
 
 import zlib
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple, Self
@@ -15,9 +14,10 @@ from typing import NamedTuple, Self
 import msgspec
 from msgspec.structs import replace
 
-from .counts import Count, Milliseconds
-from .failure import in_a_line
+from .counts import Count
 from .instants import LATEST, MILLISECOND, Instant
+from .occurrence import MAX_OCCURRENCES, Occurrence, Result
+from .packed_occurrences import bounded_occurrences
 from .schedule import Schedule
 
 __all__ = [
@@ -41,9 +41,6 @@ MAX_SPREAD = timedelta(days=1)
 
 #: Occurrences that can wait aside; each is kept on the task, and a task is one item of 400 KB.
 MAX_ASIDE = 20
-
-#: The last occurrences that a recurring task remembers.
-MAX_OCCURRENCES = 20
 
 #: With Missed.SKIP, an occurrence that starts later than this is skipped. A rule rings up to two minutes
 #: after a due date, and a run that died delays by a lease more.
@@ -77,47 +74,6 @@ class Turn(StrEnum):
     IN_LINE = "in_line"
     ALONE = "alone"
     EXTRA = "extra"
-
-
-class Result(StrEnum):
-    """What came of an occurrence."""
-
-    DONE = "done"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-
-
-class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
-    """An occurrence that is over. Times are UTC.
-
-    due          when it was due
-    started_at   when its last attempt was started; when it was passed over, if it was skipped
-    finished_at  when that ended
-    lateness_ms  how late that attempt was started, in milliseconds
-    attempts     how many were made
-    result       what came of it
-    missed       how many occurrences before it were missed, and it stands for
-    extra        whether it was asked for with `run_now`
-    failure      why it failed, in a line
-    """
-
-    due: Instant
-    started_at: Instant | None
-    finished_at: Instant
-    lateness_ms: Milliseconds | None
-    attempts: Count
-    result: Result
-    missed: Count = 0
-    extra: bool = False
-    failure: str | None = None
-
-
-def bounded_occurrences(occurrences: Sequence[Occurrence]) -> tuple[Occurrence, ...]:
-    """As many of them as a task remembers, each no longer than it keeps it."""
-    return tuple(
-        replace(one, failure=None if one.failure is None else in_a_line(one.failure))
-        for one in occurrences[-MAX_OCCURRENCES:]
-    )
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):

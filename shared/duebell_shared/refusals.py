@@ -24,7 +24,6 @@ __all__ = ["Made", "calling", "reading", "try_write"]
 #: Refusals that another try may turn into success.
 _PASSING = {
     "InternalServerError",
-    "ItemCollectionSizeLimitExceededException",
     "LimitExceededException",
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
@@ -32,6 +31,9 @@ _PASSING = {
     "ThrottlingException",
     "TransactionConflictException",
 }
+
+#: What is answered to a write that makes a lane larger which holds all that it may.
+_FULL = "ItemCollectionSizeLimitExceededException"
 
 #: What DynamoDB says of an index that is not there. Only that of the past may be missing.
 _NO_INDEX = "does not have the specified index"
@@ -45,11 +47,15 @@ _FAILED = (PynamoDBException, ClientError, BotoCoreError)
 
 
 class Made:
-    """Whether a conditional write was made, and what was answered; falsy when its condition did not hold."""
+    """Whether a conditional write was made, and what was answered; falsy when its condition did not hold.
+
+    is_full  whether it was refused instead because its lane holds all that it may
+    """
 
     def __init__(self, answer: Any = None, refusal: Exception | None = None) -> None:
         self._is_made = refusal is None
         self.answer = answer
+        self.is_full = refusal is not None and _code_of(refusal) == _FULL
         self.was_retried = bool(_metadata(refusal).get("RetryAttempts"))
 
     def __bool__(self) -> bool:
@@ -57,11 +63,11 @@ class Made:
 
 
 def try_write(write: Callable[[], Any]) -> Made:
-    """What came of this conditional write. Raises what it raises, but for a condition that does not hold."""
+    """What came of this conditional write. Raises what it raises, but for what Made tells of."""
     try:
         return Made(write())
     except _FAILED as error:
-        if _code_of(error) != "ConditionalCheckFailedException":
+        if _code_of(error) not in {"ConditionalCheckFailedException", _FULL}:
             raise
         return Made(refusal=error)
 

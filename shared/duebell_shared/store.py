@@ -132,3 +132,11 @@ class Store(Protocol):
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         """The earliest `queued` in the lane, but for these; NEVER if none waits."""
+
+    def lane_sizes(self) -> dict[int, int]:
+        """Bytes that lanes hold, at most, of those written to since this was asked the last time.
+
+        DynamoDB says it in steps of a gigabyte, and a lane holds ten. From the first time that this is
+        asked on, the first write to each lane after it may go alone, to be answered. Empty where nothing is
+        known.
+        """

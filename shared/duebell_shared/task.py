@@ -17,7 +17,6 @@ from .instants import MILLISECOND, MOST_SKEW, Instant, to_utc
 from .keeping import History, Keeping
 from .quoting import quoted
 from .recurrence import (
-    MAX_OCCURRENCES,
     PUNCTUAL,
     Missed,
     Occurrence,
@@ -25,6 +24,7 @@ from .recurrence import (
     Result,
     Seat,
     Turn,
+    bounded_occurrences,
     delay_of,
     delayed,
 )
@@ -343,7 +343,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             over = replace(
                 over,
                 recurrence=self.recurrence.concluded(result),
-                occurrences=(*self.occurrences, over._record(result, now))[-MAX_OCCURRENCES:],
+                occurrences=bounded_occurrences((*self.occurrences, over._record(result, now))),
             )
         if seated := over._seated():
             return seated._next(unlisted=keep.history is not History.ALL)

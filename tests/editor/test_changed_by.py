@@ -21,7 +21,7 @@ from duebell_shared.item_update import ItemUpdate
 from duebell_shared.items import item_of, task_of
 from duebell_shared.keeping import Keeping
 from duebell_shared.log_lines import to_stdout
-from duebell_shared.table import _change
+from duebell_shared.table_items import _change
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 

@@ -5,6 +5,7 @@ from .of_a_run import OF_A_RUN
 from .of_arming import OF_ARMING
 from .of_deploying import OF_DEPLOYING
 from .of_direct_calls import OF_DIRECT_CALLS
+from .of_full_lanes import OF_FULL_LANES
 from .of_precision import OF_PRECISION
 from .of_sharing import OF_SHARING
 from .of_taking_over import OF_TAKING_OVER
@@ -28,6 +29,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_SHARING,
     *OF_TAKING_OVER,
     *OF_THE_QUEUE,
+    *OF_FULL_LANES,
     *OF_THE_GUARD,
     *OF_THE_RELANE,
     *OF_VERIFYING,

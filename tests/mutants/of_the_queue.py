@@ -5,6 +5,7 @@ from .mutant import Killer, Mutant
 __all__ = ["OF_THE_QUEUE"]
 
 _TABLE = "shared/duebell_shared/table.py"
+_ITEMS = "shared/duebell_shared/table_items.py"
 _BATCHING = "shared/duebell_shared/batching.py"
 _UPDATE = "shared/duebell_shared/item_update.py"
 _REFUSALS = "shared/duebell_shared/refusals.py"
@@ -12,7 +13,7 @@ _REFUSALS = "shared/duebell_shared/refusals.py"
 OF_THE_QUEUE = (
     Mutant(
         name="claimed whatever it is queued for",
-        file=_TABLE,
+        file=_ITEMS,
         line='where={"status": {"S": status.value}, "queued": {"S": render(key.queued)}},',
         broken='where={"status": {"S": status.value}},',
         why="a task that was moved later runs early",
@@ -20,7 +21,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="claimed whatever its status",
-        file=_TABLE,
+        file=_ITEMS,
         line='where={"status": {"S": status.value}, "queued": {"S": render(key.queued)}},',
         broken='where={"queued": {"S": render(key.queued)}},',
         why="a task that runs is started again beside itself",
@@ -28,7 +29,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="attempts not counted at the claim",
-        file=_TABLE,
+        file=_ITEMS,
         line='adds={"attempt": {"N": "1"}, "rev": {"N": "1"}},',
         broken='adds={"rev": {"N": "1"}},',
         why="a task that kills its process every time never ends as failed",
@@ -36,7 +37,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a claim without a revision",
-        file=_TABLE,
+        file=_ITEMS,
         line='adds={"attempt": {"N": "1"}, "rev": {"N": "1"}},',
         broken='adds={"attempt": {"N": "1"}},',
         why="an editor's change from before the claim takes it back",
@@ -44,7 +45,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a claim of a running task that is made twice",
-        file=_TABLE,
+        file=_ITEMS,
         line="unless=mark if status is Status.RUNNING else {},",
         broken="",
         why="an answer that is lost costs such a task an attempt, and it fails before its time",
@@ -60,23 +61,23 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="saved whatever its revision",
-        file=_TABLE,
-        line='where={"rev": {"N": str(old.rev)}}',
-        broken="where=_key(old.lane, old.id)",
+        file=_ITEMS,
+        line='return {"rev": {"N": str(old.rev)}, "created_at"',
+        broken='return {"created_at"',
         why="a run's outcome overwrites a task that was moved or cancelled meanwhile",
         killers=(Killer.STORE,),
     ),
     Mutant(
         name="inserted over whatever is there",
-        file=_TABLE,
-        line="self._tasks.of(task).save(is_free)",
-        broken="self._tasks.of(task).save()",
+        file=_ITEMS,
+        line='"attribute_not_exists(#id) OR #expires_at <= :now"',
+        broken='"#id <> :now OR #expires_at <= :now"',
         why="an id that is taken loses its task",
         killers=(Killer.STORE,),
     ),
     Mutant(
         name="a batch's own writes taken for another's",
-        file=_TABLE,
+        file=_ITEMS,
         line="return became or (not is_sure and _or_error(partial(self._has_added, task)))",
         broken="return became",
         why="tasks that add_many stored are reported as there already, and the rule is not set for them",
@@ -84,7 +85,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="another's task taken for a batch's own write",
-        file=_TABLE,
+        file=_ITEMS,
         line="return became or (not is_sure and _or_error(partial(self._has_added, task)))",
         broken="return became or not is_sure",
         why="a task is reported as added, and another one is stored under its id",
@@ -92,7 +93,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a task that a run has had since is not known again",
-        file=_TABLE,
+        file=_ITEMS,
         line="return there is not None and _as_added(there) == _as_added(task)",
         broken="return there == task",
         why="a task that was added and has run is reported as another's",
@@ -100,7 +101,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a refused statement taken as written",
-        file=_TABLE,
+        file=_ITEMS,
         line="is_made or next(became)",
         broken="True",
         why="tasks are reported as added that are nowhere",
@@ -108,7 +109,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a refused statement taken as there already",
-        file=_TABLE,
+        file=_ITEMS,
         line="is_made or next(became)",
         broken="is_made",
         why="what DynamoDB had no room for is reported as there, and is nowhere",
@@ -116,7 +117,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a batch that failed taken as written",
-        file=_TABLE,
+        file=_ITEMS,
         line="return [error] * len(tasks)\n        if inserted",
         broken="return [True] * len(tasks)\n        if inserted",
         why="a whole batch is reported as added, and nobody knows of it",
@@ -124,7 +125,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a batch that is not taken is not written otherwise",
-        file=_TABLE,
+        file=_ITEMS,
         line="return [self._insert_alone(task) for task in tasks]",
         broken="return [False] * len(tasks)",
         why="where PartiQL is not allowed nothing can be added",
@@ -132,7 +133,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="of many, expired history keeps its id",
-        file=_TABLE,
+        file=_ITEMS,
         line="is_taken = there and not (there.expires_at and there.expires_at <= task.created_at)",
         broken="is_taken = there is not None",
         why="DynamoDB takes days to remove it, and meanwhile the id can be had alone, but not with others",
@@ -221,8 +222,8 @@ OF_THE_QUEUE = (
     Mutant(
         name="many changed whatever they are",
         file=_UPDATE,
-        line="expected = {**self.key, **self.where}",
-        broken="expected = {**self.key}",
+        line="for name in self.removes]\n        expected = {**self.key, **self.where}",
+        broken="for name in self.removes]\n        expected = {**self.key}",
         why="of many, a task that was moved or cancelled meanwhile is run, and its change overwritten",
         killers=(Killer.STORE,),
     ),
@@ -236,23 +237,23 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="an outcome that a batch did not write is nowhere",
-        file=_TABLE,
-        line="is_made or _or_error(partial(self.save, old, new))",
+        file=_ITEMS,
+        line="(is_made or _or_error(partial(self._save_slim if is_full else self.save, old, new)))",
         broken="is_made",
         why="where DynamoDB had no room for it a task counts as changed by someone else, and runs again",
         killers=(Killer.UPDATING,),
     ),
     Mutant(
         name="an outcome that a batch did not write taken as written",
-        file=_TABLE,
-        line="is_made or _or_error(partial(self.save, old, new))",
+        file=_ITEMS,
+        line="(is_made or _or_error(partial(self._save_slim if is_full else self.save, old, new)))",
         broken="True",
         why="a task counts as done that is still running for everybody else",
         killers=(Killer.UPDATING, Killer.STORE),
     ),
     Mutant(
         name="a batch's own claims are nobody's",
-        file=_TABLE,
+        file=_ITEMS,
         line="may_be_made=is_made or not written.is_sure",
         broken="may_be_made=False",
         why="attempts are counted and never made in this run",
@@ -260,7 +261,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a batch that nobody answered is tried one by one",
-        file=_TABLE,
+        file=_ITEMS,
         line="        except AwsRefused as error:\n            _LOG.info",
         broken="        except DuebellError as error:\n            _LOG.info",
         why="while DynamoDB is away a run waits for each of its tasks in turn, and its lease runs out",
@@ -268,7 +269,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a claim whose answer was lost is nobody's",
-        file=_TABLE,
+        file=_ITEMS,
         line="there = self.get(key.lane, key.id) if made.was_retried or may_be_made else None",
         broken="there = None",
         why="the attempt is counted and never made in this run",
@@ -276,7 +277,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="another run's claim taken for one's own",
-        file=_TABLE,
+        file=_ITEMS,
         line="is_ours = there and there.run == run and there.started_at == to_utc(now)",
         broken="is_ours = there and there.started_at == to_utc(now)",
         why="two runs do one task, for their clocks told the same millisecond",
@@ -284,7 +285,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="one's claim from before taken for this one",
-        file=_TABLE,
+        file=_ITEMS,
         line="is_ours = there and there.run == run and there.started_at == to_utc(now)",
         broken="is_ours = there and there.run == run",
         why="a task that the run tried before, and someone moved since, runs when it is not due",
@@ -292,7 +293,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a change whose answer was lost counts as another's",
-        file=_TABLE,
+        file=_ITEMS,
         line="return bool(made) or self.get(old.lane, old.id) == new",
         broken="return bool(made)",
         why="an attempt that was recorded is reported as superseded, and an editor tries its change twice",

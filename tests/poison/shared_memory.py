@@ -83,6 +83,9 @@ class LockedStore:
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._step(lambda: self.inner.head(lane, skipping=skipping))
 
+    def lane_sizes(self) -> dict[int, int]:
+        return self.inner.lane_sizes()
+
     def _step(self, verb: Callable[[], _T]) -> _T:
         with self._lock:
             result = verb()

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.failure import Failure
 from duebell_shared.item_size import MAX_ITEM, check_size, size_of
-from duebell_shared.items import item_of
+from duebell_shared.items import item_of, task_of
 from duebell_shared.keeping import Keeping
 from duebell_shared.new_task import new_task
 from duebell_shared.payload import MAX_BYTES
@@ -102,6 +102,46 @@ def test_outcomes_can_always_be_written_however_often_it_fails(recurs: bool) -> 
         assert (len(task.occurrences), len(task.recurrence.aside)) == (MAX_OCCURRENCES, MAX_ASIDE)
         # And another payload of the largest size is taken still
         check_size(task.updated(payload="y" * (MAX_BYTES - 2)))
+
+
+def test_what_is_as_large_as_may_be_added_can_fail_in_every_way() -> None:
+    # Given a task that just fits: with one character more it would be refused
+    short = replace(largest(recurs=True), changed_by=None)
+    low, high = 1, MAX_ITEM
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if is_taken(short, middle) else (low, middle)
+    task, at = replace(short, payload_json="x" * low), NOW
+    assert not is_taken(short, low + 1)
+    # When each of its attempts fails with what takes the most room, and many wait aside
+    for number in range(60):
+        at += timedelta(hours=30)
+        running = fits(started(task, at).caught_up().left_running())
+        if running.can_wait and number % 2:
+            task = fits(running.to_retry(at + (300 + number) * DAY, WORST, now=at))
+        else:
+            task = fits(running.failed(WORST, now=at, keep=Keeping(retention=KEEP)))
+    # Then each of that was written, and it can be changed by whoever has the longest name
+    assert task.recurrence
+    assert len(task.recurrence.aside) == MAX_ASIDE
+    fits(replace(task, changed_by="𝄞" * 256))
+
+
+def is_taken(task: Task, length: int) -> bool:
+    try:
+        check_size(replace(task, payload_json="x" * length))
+    except InvalidTask:
+        return False
+    return True
+
+
+def test_an_unreadable_failure_is_no_longer_than_another() -> None:
+    # Given an item whose failure another tool has written, which grows when it is written as JSON
+    item = {**item_of(largest(recurs=False)), "failure": {"S": "\x00" * 40_000}}
+    task = task_of(item)
+    assert task.failure
+    assert task.failure.type == "Unreadable"
+    fits(task)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

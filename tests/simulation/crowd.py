@@ -23,6 +23,7 @@ from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
+from duebell_shared.parallel import Parallel
 from duebell_shared.past import Past, PastKey
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
@@ -86,6 +87,7 @@ class Crowd:
             Rule("duebell", self.bell.client, clock=clock, sleep=process.sleep),
             clock=clock,
             sleep=process.sleep,
+            parallel=Parallel(1),
             function=Function("worker", lambda: cast("Any", self._lambda())),
         )
         worker = Worker(backend=backend, pool=lambda _: SimulatedPool(process))
@@ -164,6 +166,9 @@ class _SteadyStore:
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._call(lambda: self._store.head(lane, skipping=skipping))
+
+    def lane_sizes(self) -> dict[int, int]:
+        return self._store.lane_sizes()
 
     def _call(self, effect: Callable[[], _T], units: Mapping[int, int] | None = None) -> _T:
         """The effect comes at the end; before that, the capacity of each lane is waited for."""

@@ -22,6 +22,7 @@ from duebell_shared.errors import AwsUnavailable
 from duebell_shared.expression import SENTINEL, minute_of
 from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
+from duebell_shared.lanes import lane_of
 from duebell_shared.parallel import Parallel
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Precision, Settings
@@ -131,12 +132,15 @@ class History:
         self.random = Random(seed + 1)
         random.seed(seed + 2)  # the jitter of the code under test
         self.aws = Aws(self.world, faults, self._invoked, outage)
+        has_many_lanes = bool(faults.lane_outage) and self.random.random() < faults.lane_outage
         self.settings = settings or Settings(
-            lanes=self.random.choice([1, 2, 4]),
+            lanes=8 if has_many_lanes else self.random.choice([1, 2, 4]),
             precision=self.random.choice(list(Precision)),
             function=self.random.choice([None, "worker"]),
             max_runs=self.random.choice([1, 2, 4]),
         )
+        if has_many_lanes:
+            self.aws.draw_lane_outage(self.settings.lanes)
         self.network = Network(self.aws, self.settings) if over is not Over.TWIN else None
         self.over = over
         is_chosen = faults.any and Random(seed + 4).random() < _RELANES
@@ -350,7 +354,7 @@ class History:
             Rule("duebell", client, clock=process.clock, sleep=process.sleep),
             clock=process.clock,
             sleep=process.sleep,
-            parallel=Parallel(threads=1),
+            parallel=Parallel(1),
             function=Function(name, connect) if name else None,
         )
 
@@ -398,12 +402,17 @@ class History:
     def lateness(self, *, known_for: float = 0) -> list[float]:
         """How late the first attempts were, in seconds, counted from when the task was acknowledged.
 
+        Not of tasks in a lane that is out.
+
         known_for  only of tasks that were acknowledged so many seconds before they were due
         """
         first: dict[str, float] = {}
         for start in self.starts:
             known = self.known.get(start.id)
-            if known and known.acknowledged_at and start.attempt == 1 and start.due == known.due:
+            is_out = lane_of(start.id, self.settings.lanes) == self.aws.lane_outage.lane
+            if is_out or known is None or known.acknowledged_at is None:
+                continue
+            if start.attempt == 1 and start.due == known.due:
                 late = (start.at - max(start.due, known.acknowledged_at)).total_seconds()
                 if not known_for or (known.due - known.acknowledged_at).total_seconds() >= known_for:
                     first.setdefault(start.id, late)
@@ -417,7 +426,7 @@ class History:
         is_out = known.pending or known.may_be_out
         if task is None or known.acknowledged_at is None or is_out or task.status is Status.FAILED:
             return False
-        by = max(known.due, known.acknowledged_at, self.aws.calm_from) + HEALED
+        by = max(known.due, known.acknowledged_at, self.aws.calm_from(task.lane)) + HEALED
         began = (start.at for start in self._starts_of[task.id])
         return not any(known.asked_at <= at <= by for at in began)
 
@@ -434,7 +443,7 @@ class History:
 
     def _late(self, id: str, known: Known) -> str:
         starts = ", ".join(f"{start.at:%H:%M:%S}" for start in self._starts_of[id]) or "never"
-        calm = f"calm since {self.aws.calm_from:%H:%M:%S}"
+        calm = f"calm since {self.aws.calm_from(lane_of(id, self.settings.lanes)):%H:%M:%S}"
         return f"{id} was due at {known.due:%H:%M:%S}, {calm}, started {starts}"
 
     def _unfinished(self, task: Task) -> str:

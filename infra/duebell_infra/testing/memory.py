@@ -125,6 +125,9 @@ class MemoryStore:
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return next((key.queued for key in self._queues[lane] if key not in skipping), NEVER)
 
+    def lane_sizes(self) -> dict[int, int]:
+        return {}
+
     def _relocate(self, key: QueueKey, lane: int, now: datetime) -> bool:
         there, taken = self.tasks.get((key.lane, key.id)), self.tasks.get((lane, key.id))
         if there is None or (taken and not (taken.expires_at and taken.expires_at <= now)):

@@ -5,6 +5,7 @@ and the waiting before the next try are simulated. A client is made once for eac
 copy of it, for making one takes longer than a whole history.
 """
 
+import base64
 import copy
 import json
 from collections.abc import Iterator, Mapping
@@ -206,9 +207,14 @@ def _decoded(request: AWSPreparedRequest) -> tuple[str, Mapping[str, Any]]:
     headers: Any = request.headers
     body: Any = request.body
     if target := headers.get("X-Amz-Target"):
-        return _text(target).partition(".")[2], json.loads(body or b"{}")
+        return _text(target).partition(".")[2], json.loads(body or b"{}", object_hook=_binary)
     # In REST, which is Lambda's alone
     return "Invoke", {"InvocationType": _text(headers["X-Amz-Invocation-Type"]), "Payload": body}
+
+
+def _binary(given: dict[str, Any]) -> dict[str, Any]:
+    """What JSON has in base64, as it is."""
+    return {"B": base64.b64decode(given["B"])} if given.keys() == {"B"} else given
 
 
 def _text(header: str | bytes) -> str:

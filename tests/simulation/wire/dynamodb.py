@@ -4,12 +4,16 @@ A request is what the SDK sends, decoded; so is an answer. What it does not know
 DynamoDB would refuse: `tests/store` holds it against the store's contract, as it does moto and MiniStack.
 """
 
+import math
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tests.partiql import FULL
+
 from .expressions import Item, condition, key_range, update
+from .lane_sizes import LaneSizes
 from .refused import Refused, canceled, invalid
 from .requests import INDEXES, check_references, check_request
 from .statements import DELETE, INSERT, Statement, parse
@@ -29,11 +33,20 @@ Hiccup = Callable[[Callable[[], object]], str | None]
 class DynamoDb:
     """One table of `lane` and `id` with its indexes, of `lane` and `queued`, and of `lane` and `past`.
 
-    page    how many items a Query evaluates before it answers with a page; AWS does so at 1 MB
-    hiccup  what goes wrong with one statement or key of many
+    page        how many items a Query evaluates before it answers with a page; AWS does so at 1 MB
+    hiccup      what goes wrong with one statement or key of many
+    lane_bytes  what a lane holds at most, its items and their entries in the local index; AWS allows 10 GB
     """
 
-    def __init__(self, table: str, *, page: int = 1000, hiccup: Hiccup = lambda _: None) -> None:
+    def __init__(
+        self,
+        table: str,
+        *,
+        page: int = 1000,
+        hiccup: Hiccup = lambda _: None,
+        lane_bytes: float = math.inf,
+    ) -> None:
+        self.sizes = LaneSizes(lane_bytes)
         self.items: dict[tuple[str, str], Item] = {}
         self._table = table
         self._page = page
@@ -62,6 +75,8 @@ class DynamoDb:
         answer = self._operations[operation](request)
         if request.get("ReturnConsumedCapacity") == "TOTAL" and operation != "BatchGetItem":
             answer["ConsumedCapacity"] = {"TableName": self._table, "CapacityUnits": 1.0}
+        if request.get("ReturnItemCollectionMetrics") == "SIZE":
+            answer["ItemCollectionMetrics"] = self.sizes.metrics(request.get("Item") or request["Key"])
         return answer
 
     def _get(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,8 +213,8 @@ class DynamoDb:
             if not there or not statement.applies_to(there):
                 return _error("ConditionalCheckFailed")
             return {"TableName": self._table, **self._change(there, statement)}
-        except Refused:
-            return _error("ValidationError")
+        except Refused as refused:
+            return _error(FULL if refused.code == f"{FULL}Exception" else "ValidationError")
 
     def _change(self, there: Item, statement: Statement) -> dict[str, Any]:
         if statement.verb == DELETE:
@@ -215,8 +230,10 @@ class DynamoDb:
         for attribute in INDEXES.values():
             if attribute in item and not item[attribute].get("S"):
                 raise invalid(f"Type mismatch for Index Key {attribute}")
-        if there := self.items.get(key):
+        self.sizes.check(lane, there := self.items.get(key), item)
+        if there:
             self._take_out(there)
+        self.sizes.count(lane, item)
         for attribute in INDEXES.values():
             if attribute in item:
                 insort(self._orders[attribute, lane], (item[attribute]["S"], id))
@@ -229,6 +246,7 @@ class DynamoDb:
             if attribute in item:
                 order = self._orders[attribute, lane]
                 del order[bisect_left(order, (item[attribute]["S"], id))]
+        self.sizes.count(lane, item, sign=-1)
         del self.items[key]
 
 

@@ -4,7 +4,9 @@ A try that is not answered, or with a status of 500 or above, may have taken eff
 later. A try that is refused has none.
 """
 
+import base64
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -85,16 +87,23 @@ class Answer(NamedTuple):
 
     def encoded(self) -> bytes:
         """The body as it is sent."""
-        return self.body if self.content is None else json.dumps(self.content).encode()
+        return self.body if self.content is None else json.dumps(self.content, default=_in_base64).encode()
+
+
+def _in_base64(binary: bytes) -> str:
+    """Binary values as JSON has them."""
+    return base64.b64encode(binary).decode()
 
 
 class Network:
     """AWS as all processes of a world reach it through the SDK."""
 
-    def __init__(self, aws: Aws, settings: Settings, *, page: int = _PAGE) -> None:
-        """`aws` says what goes wrong and when, and rings the rule."""
+    def __init__(
+        self, aws: Aws, settings: Settings, *, page: int = _PAGE, lane_bytes: float = math.inf
+    ) -> None:
+        """`aws` says what goes wrong and when, and rings the rule; a lane holds no more than `lane_bytes`."""
         self.faults = 0
-        self.dynamodb = DynamoDb(settings.table, page=page, hiccup=self._hiccup)
+        self.dynamodb = DynamoDb(settings.table, page=page, hiccup=self._hiccup, lane_bytes=lane_bytes)
         self._aws = aws
         self._random = aws.world.random
         self._services: Mapping[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {

@@ -14,6 +14,7 @@ _REFERENCE = re.compile(r"[#:]\w+")
 
 _EXPRESSIONS = {"ExpressionAttributeNames", "ExpressionAttributeValues"}
 _CAPACITY = {"ReturnConsumedCapacity"}
+_SIZE = {"ReturnItemCollectionMetrics"}
 
 #: The indexes, each by what it sorts by. That of the past is global, and cannot be read consistently.
 INDEXES = {"due-index": "queued", "past-index": "past"}
@@ -22,10 +23,11 @@ _GLOBAL = "past-index"
 #: The members of each request that are understood.
 _MEMBERS = {
     "GetItem": {"TableName", "Key", "ConsistentRead"} | _CAPACITY,
-    "PutItem": {"TableName", "Item", "ConditionExpression"} | _EXPRESSIONS | _CAPACITY,
+    "PutItem": {"TableName", "Item", "ConditionExpression"} | _EXPRESSIONS | _CAPACITY | _SIZE,
     "UpdateItem": {"TableName", "Key", "UpdateExpression", "ConditionExpression", "ReturnValues"}
-    | _EXPRESSIONS,
-    "DeleteItem": {"TableName", "Key", "ConditionExpression"} | _EXPRESSIONS,
+    | _EXPRESSIONS
+    | _SIZE,
+    "DeleteItem": {"TableName", "Key", "ConditionExpression"} | _EXPRESSIONS | _SIZE,
     "Query": {
         "TableName",
         "IndexName",
@@ -47,6 +49,7 @@ _MEMBERS = {
 _CHOICES = {
     "IndexName": set(INDEXES),
     "ReturnConsumedCapacity": {"TOTAL"},
+    "ReturnItemCollectionMetrics": {"SIZE"},
     "ReturnValues": {"ALL_NEW", "NONE"},
     "Select": {"COUNT"},
 }

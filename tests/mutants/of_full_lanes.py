@@ -1,0 +1,82 @@
+"""Mutants of what a lane holds: packed occurrences, room for a claim, slim outcomes."""
+
+from .mutant import Killer, Mutant
+
+__all__ = ["OF_FULL_LANES"]
+
+_SHARED = "shared/duebell_shared/"
+
+OF_FULL_LANES = (
+    Mutant(
+        name="occurrences as long as their words are",
+        file=_SHARED + "packed_occurrences.py",
+        line="    if len(pack_occurrences(latest)) <= most:\n",
+        broken="    if True:\n",
+        why="a recurring task that fails takes write units for its words, with each occurrence",
+        killers=(Killer.PACKED,),
+    ),
+    Mutant(
+        name="the lateness of a spread told as that of the one before",
+        file=_SHARED + "packed_occurrences.py",
+        line="            before.lag = reading.signed()\n",
+        broken="            reading.signed()\n",
+        why="the history of a task with a spread is not what happened",
+        killers=(Killer.PACKED,),
+    ),
+    Mutant(
+        name="no room for a claim",
+        file=_SHARED + "room.py",
+        line="return filler(_WIDTH + more - bytes_of(item, _WIDEST))",
+        broken="return filler(0)",
+        why="in a lane that is full nothing can be claimed, and so nothing runs",
+        killers=(Killer.FULL_LANES,),
+    ),
+    Mutant(
+        name="a claim leaves its room as it is",
+        file=_SHARED + "table_items.py",
+        line="sets={**sets, **room_of_claim(sets, status)},",
+        broken="sets=sets,",
+        why="in a lane that is full nothing can be claimed, and so nothing runs",
+        killers=(Killer.FULL_LANES,),
+    ),
+    Mutant(
+        name="an outcome written as it is, or not at all",
+        file=_SHARED + "table_items.py",
+        line="            if made.is_full:\n                return self._save_slim(old, new)\n",
+        broken="            if made.is_full:\n                raise QueueFull(old.id, old.lane)\n",
+        why="in a lane that is full tasks run again and again, and none ends",
+        killers=(Killer.FULL_LANES,),
+    ),
+    Mutant(
+        name="a slim outcome that takes what the next claim needs",
+        file=_SHARED + "slim.py",
+        line="        if left >= _width(sets):",
+        broken="        if left >= 0:",
+        why="a task in a full lane is retried once, and cannot be claimed again",
+        killers=(Killer.FULL_LANES,),
+    ),
+    Mutant(
+        name="a slim outcome overwrites what was changed meanwhile",
+        file=_SHARED + "table_items.py",
+        line="return stored if is_as_expected else None",
+        broken="return stored",
+        why="a cut form is made of another task than the one that is stored",
+        killers=(Killer.FULL_LANES,),
+    ),
+    Mutant(
+        name="an add to a full lane is tried again one by one",
+        file=_SHARED + "table_items.py",
+        line="QueueFull(task.id, task.lane) if is_full and inserted.is_sure else no_room",
+        broken="no_room",
+        why="who adds many to a full queue makes a call for each, and each is refused",
+        killers=(Killer.FULL_LANES,),
+    ),
+    Mutant(
+        name="no write is measured",
+        file=_SHARED + "lane_sizes.py",
+        line="            self._measured.update(lanes)\n",
+        broken="            self._measured.update(lanes)\n            places = []\n",
+        why="a lane that is written to in batches fills up, and nothing warns",
+        killers=(Killer.LANE_SIZES,),
+    ),
+)

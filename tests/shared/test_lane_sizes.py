@@ -1,0 +1,105 @@
+"""The size of lanes: told by writes of one item, of which each lane gets one when someone has asked."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from duebell_infra.testing import MemoryStore
+from duebell_shared.backend import Backend
+from duebell_shared.lane_sizes import GIGABYTE, LaneSizes
+from duebell_shared.new_task import new_task
+from duebell_shared.settings import Settings
+from duebell_shared.task import QueueKey, Status, Task
+from tests.simulation.wire.calm import calm_network
+from tests.simulation.wire.clients import backend_over
+from tests.support import NOON, Calls
+
+BATCH = "BatchExecuteStatement"
+
+
+def answer(lane: int, most: float) -> dict[str, Any]:
+    """As UpdateItem gives it."""
+    key = {"lane": {"S": str(lane)}}
+    return {"ItemCollectionMetrics": {"ItemCollectionKey": key, "SizeEstimateRangeGB": [most - 1, most]}}
+
+
+def tasks(lane: int, count: int, *, name: str) -> list[Task]:
+    return [
+        replace(new_task(id=f"{name}{number}", action="act", due=NOON, payload=None, now=NOON), lane=lane)
+        for number in range(count)
+    ]
+
+
+def test_a_size_is_told_once_and_as_the_most_that_it_may_be() -> None:
+    sizes = LaneSizes()
+    sizes.note(answer(3, 7.0))
+    sizes.note({})
+    assert sizes.take() == {3: 7 * GIGABYTE}
+    assert sizes.take() == {}
+
+
+def test_nothing_is_measured_before_someone_asks() -> None:
+    assert LaneSizes().to_measure([0, 1, 0]) == []
+
+
+def test_the_first_write_to_each_lane_goes_alone_after_each_asking() -> None:
+    sizes = LaneSizes()
+    for _ in range(2):
+        sizes.take()
+        assert sizes.to_measure([0, 0, 1, 0, 1]) == [0, 2]
+        assert sizes.to_measure([0, 1, 2]) == [2]
+        assert sizes.to_measure([0, 1, 2]) == []
+    # And a write that went alone anyway is as good
+    sizes.take()
+    sizes.note(answer(0, 1.0))
+    assert sizes.to_measure([0, 1]) == [1]
+
+
+def test_a_queue_that_is_written_in_batches_is_measured_too(backend: Backend, calls: Calls) -> None:
+    # Given a queue of two lanes that is written in batches
+    store = backend.store
+    given = [*tasks(0, 5, name="a"), *tasks(1, 5, name="b")]
+    assert store.insert_many(given) == [True] * 10
+    assert calls == {BATCH: 1}
+
+    def claim() -> list[Task]:
+        keys = [QueueKey(queued=NOON, id=task.id, lane=task.lane) for task in given]
+        claimed = store.claim_many(keys, run="run", now=NOON, status=Status.SCHEDULED)
+        return [task for task in claimed if isinstance(task, Task)]
+
+    # When its sizes are asked for, then each lane is measured with what is written next, whatever that is
+    store.lane_sizes()
+    calls.clear()
+    running = claim()
+    assert [task.id for task in running] == [task.id for task in given]
+    assert calls == {"UpdateItem": 2, BATCH: 1}
+    calls.clear()
+    back = [(task, task.given_back()) for task in running]
+    assert store.save_many(back) == [True] * 10
+    assert calls == {BATCH: 1}
+    store.lane_sizes()
+    calls.clear()
+    assert store.save_many([(task, task.given_back()) for task in claim()]) == [True] * 10
+    assert calls == {"UpdateItem": 2, BATCH: 2}
+    store.lane_sizes()
+    calls.clear()
+    assert store.insert_many([*tasks(0, 3, name="c"), *tasks(1, 3, name="d")]) == [True] * 6
+    assert calls == {"PutItem": 2, BATCH: 1}
+
+
+def test_the_table_answers_how_much_its_lanes_hold() -> None:
+    network, process = calm_network()
+    store = backend_over(network, process, Settings(), in_full=True).store
+    network.dynamodb.sizes.of["1"] = 3 * GIGABYTE
+    [one], [two] = tasks(0, 1, name="a"), tasks(1, 1, name="b")
+    store.insert(one)
+    store.insert(two)
+    assert store.lane_sizes() == {0: GIGABYTE, 1: 4 * GIGABYTE}
+    assert store.save(two, two.moved(NOON, now=NOON))
+    assert store.lane_sizes() == {1: 4 * GIGABYTE}
+    assert store.save(one, None)
+    assert store.lane_sizes() == {0: GIGABYTE}
+
+
+def test_a_queue_in_memory_has_no_size() -> None:
+    assert MemoryStore().lane_sizes() == {}

@@ -1,0 +1,76 @@
+"""A full lane drains: whatever is in it runs and ends, while nothing can be added."""
+
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+
+from duebell_editor import Editor, Status, Task
+from duebell_infra.testing import InlinePool
+from duebell_shared.backend import Backend
+from duebell_shared.errors import QueueFull
+from duebell_worker import Retry, Worker
+from tests.full_lanes import bytes_in_lanes, lanes_hold
+from tests.support import Clock
+
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+
+
+def worker_of(backend: Backend, seen: Counter[str]) -> Worker:
+    """A worker with an action that is done, one that is retried twice, and one that always fails."""
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+
+    @worker.action("done")
+    def done() -> None:
+        seen["done"] += 1
+
+    @worker.action("retried", attempts=5)
+    def retried(payload: object, task: Task) -> None:
+        seen["retried"] += 1
+        if task.attempt < 3:
+            raise Retry("not yet" * 100, after=MINUTE)
+
+    @worker.action("failing", attempts=2)
+    def failing() -> None:
+        raise ValueError("\x00\U0001d11e" * 1_000)
+
+    return worker
+
+
+def test_a_full_queue_is_worked_off(editor: Editor, backend: Backend, clock: Clock) -> None:
+    # Given tasks that are done, retried, given up, too late, and that recur, well or not
+    seen: Counter[str] = Counter()
+    worker = worker_of(backend, seen)
+    for number in range(5):
+        for action in ("done", "retried", "failing"):
+            editor.add(action, due=HOUR, payload={"item": number}, id=f"{action}-{number}")
+    editor.add("done", due=HOUR, expires_after=MINUTE, id="late")
+    for number in range(2):
+        for action in ("done", "failing"):
+            editor.add(action, schedule="rate(1 hour)", id=f"recurring-{action}-{number}")
+    clock.advance(HOUR + 5 * MINUTE)
+    held = bytes_in_lanes()
+    # When no lane takes a byte more, and half a day goes by
+    with lanes_hold(0):
+        for _ in range(12 * 4):
+            worker.run()
+            clock.advance(15 * MINUTE)
+        # Then each has run as often as it should
+        for number in range(5):
+            assert editor.get(f"done-{number}").status is Status.DONE
+            assert editor.get(f"retried-{number}").attempt == 3
+            assert editor.get(f"failing-{number}").status is Status.FAILED
+        assert editor.get("late").status is Status.EXPIRED
+        assert seen == {"done": 5 + 2 * 12, "retried": 5 * 3}
+        for number in range(2):
+            task = editor.get(f"recurring-failing-{number}")
+            assert task.runs == task.consecutive_failures == 12
+        failed = editor.get("failing-1")
+        assert failed.failure
+        assert failed.failure.type == "ValueError"
+        # And the lanes are no fuller than before, and take nothing more
+        assert all(size <= held[lane] for lane, size in bytes_in_lanes().items())
+        with pytest.raises(QueueFull):
+            editor.add("done", due=HOUR, id="one-more")
+    # But once there is room again
+    editor.add("done", due=HOUR, id="one-more")

@@ -187,6 +187,7 @@ def test_runs_leave_and_get_no_lanes_until_it_is_done(
         if len(got) == 150:
             heads = dict.fromkeys(range(FROM), scheduler.clock.now)
             scheduler.backend.armer.change(lambda record: record.released("busy", heads))
+            assert claims(scheduler, "late") == ()
         sleep(seconds)
 
     backend = scheduler.backend
@@ -336,31 +337,28 @@ def test_moves_that_fail_for_good_end_it_and_the_lanes_are_held_until_none_can_l
 
 
 def test_one_that_has_lost_its_lease_arms_for_what_it_moved_and_stops(scheduler: Scheduler) -> None:
-    # Given a relaner that stands still for longer than its lease, and a run that reads all heads meanwhile
-    fill(scheduler)
-
-    def stand_still() -> None:
-        scheduler.clock.advance(LEASE + MINUTE)
-        assert claims(scheduler) == tuple(range(TO))
-        heads = {lane: scheduler.store.head(lane) for lane in range(TO)}
-        scheduler.backend.armer.change(lambda record: record.cleared("run").released("run", heads))
-
-    store = StepByStep(scheduler.store, 0, stand_still)
-    relocate = store.relocate
+    # Given a relaner that stands still for longer than its lease, just before it moves tasks
+    ids = misplaced()[:5]
+    for id in ids:
+        scheduler.editor.add("act", due=HOUR, id=id)
+    store = StepByStep(scheduler.store, 0, lambda: None)
+    relocate, heads = scheduler.store.relocate, scheduler.store.head
 
     def late(*given: Any, **more: Any) -> Any:
-        if not store.__dict__.pop("has_waited", False):
-            stand_still()
-        return relocate(*given, **more)
+        # And a run that reads the heads of the new lanes before that, and those of the old ones after it
+        scheduler.clock.advance(LEASE + MINUTE)
+        assert claims(scheduler) == tuple(range(TO))
+        read = {lane: heads(lane) for lane in range(FROM, TO)}
+        moved = relocate(*given, **more)
+        read |= {lane: heads(lane) for lane in range(FROM)}
+        scheduler.backend.armer.change(lambda record: record.cleared("run").released("run", read))
+        return moved
 
     store.relocate = late  # type: ignore[attr-defined]
     with pytest.raises(TaskConflict, match="others went on meanwhile"):
         relane(seen_by(scheduler, store), TO)
-    record = record_of(scheduler)
-    for lane in range(TO):
-        head = scheduler.store.head(lane)
-        assert min(each.due for each in record.lanes) <= head
-        assert record.lanes[lane].due <= head
+    assert min(lane.due for lane in record_of(scheduler).lanes) <= NOON + HOUR
+    assert {newcomer(scheduler).get(id).lane for id in ids} <= set(range(FROM, TO))
 
 
 # Editors that go on meanwhile.
@@ -514,6 +512,17 @@ def test_ended_tasks_are_in_the_way_of_a_new_one_of_their_id_until_they_expire(s
     assert editor.add("anew", due=HOUR, id=id).lane == lane_of(id, TO)
     assert editor.get(id).action == "anew"
     assert editor.queue.get_many([id])[id].action == "anew"
+
+
+def test_ended_tasks_are_in_the_way_of_many_new_ones_too(scheduler: Scheduler) -> None:
+    id = misplaced()[0]
+    done = scheduler.become(scheduler.editor.add("act", due=HOUR, id=id), Status.DONE)
+    relane(scheduler.backend, TO)
+    task = NewTask(action="act", due=HOUR, id=id)
+    assert [failure.id for failure in newcomer(scheduler).add_many([task]).failures] == [id]
+    assert newcomer(scheduler).add_many([task], if_exists="keep").there_already == (id,)
+    assert newcomer(scheduler).get(id) == done
+    assert not waiting(scheduler)
 
 
 def test_tasks_that_ended_before_are_changed_where_they_are(scheduler: Scheduler) -> None:

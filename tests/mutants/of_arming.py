@@ -128,8 +128,8 @@ OF_ARMING = (
     Mutant(
         name="the record made anew without the heads",
         file=_ARMER,
-        line="Lane(due=due) for due in heads[",
-        broken="Lane() for due in heads[",
+        line="lanes=tuple(Lane(due=heads[lane]) for lane in",
+        broken="lanes=tuple(Lane() for lane in",
         why="the tasks of a queue that has outlived its record are never looked at",
         killers=(Killer.ARMER, Killer.SHAPES),
     ),
@@ -152,8 +152,30 @@ OF_ARMING = (
     Mutant(
         name="armed before written",
         file=_EDITOR,
-        line="        if self._store.insert(new):\n            log_change",
-        broken="        self._arm_added([new])\n        if self._store.insert(new):\n            log_change",
+        line=(
+            "            if not is_elsewhere and self._store.insert(new):\n"
+            '                log_change("add", None, new)\n'
+            "                task = new\n"
+            "            else:\n"
+            "                task = self._settle(new, if_exists, rev)\n"
+            "            if task is not new:\n"
+            "                self._arm([task])\n"
+            "                return task\n"
+            "            if not self._arm_added([new], lanes):\n"
+            "                return new\n"
+        ),
+        broken=(
+            "            self._arm([new])\n"
+            "            if not is_elsewhere and self._store.insert(new):\n"
+            '                log_change("add", None, new)\n'
+            "                task = new\n"
+            "            else:\n"
+            "                task = self._settle(new, if_exists, rev)\n"
+            "            if task is not new:\n"
+            "                self._arm([task])\n"
+            "                return task\n"
+            "            return new\n"
+        ),
         why="a run between the two reads the head without the task, and releases the lane without its due",
         killers=(Killer.MEANWHILE, Killer.HISTORIES),
     ),

@@ -31,8 +31,8 @@ OF_DIRECT_CALLS = (
     Mutant(
         name="a call that was made is ignored",
         file=_RECORD,
-        line="if self.called_at and self.called_at > now - _CALL:",
-        broken="if False:",
+        line="(self.called_at and self.called_at > now - _CALL):",
+        broken="False:",
         why="a burst of adds calls a run each",
         killers=(Killer.ARMING, Killer.CALLING),
         is_fast=True,
@@ -40,8 +40,8 @@ OF_DIRECT_CALLS = (
     Mutant(
         name="a call that was made holds for ever",
         file=_RECORD,
-        line="if self.called_at and self.called_at > now - _CALL:",
-        broken="if self.called_at:",
+        line="(self.called_at and self.called_at > now - _CALL):",
+        broken="self.called_at:",
         why="when the run that was called does not come, no other one is called any more",
         killers=(Killer.ARMING, Killer.CALLING),
     ),

@@ -47,8 +47,8 @@ OF_PRECISION = (
     Mutant(
         name="the record made anew without the head start",
         file=_ARMER,
-        line=", head_start=self._head_start\n",
-        broken="\n",
+        line="            head_start=self._head_start,\n            earlier=",
+        broken="            earlier=",
         why="what is added before the first run is late by up to two minutes",
         killers=(Killer.PRECISION,),
     ),

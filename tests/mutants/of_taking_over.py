@@ -161,7 +161,7 @@ OF_TAKING_OVER = (
     Mutant(
         name="a run that waits does not see that another one does",
         file=_WATCH,
-        line="if is_idle and self._lease.has_taker():",
+        line="if is_idle and (self._lease.must_leave or self._lease.has_taker()):",
         broken="if False:",
         why="it waits until something is due, beside the other one",
         killers=(Killer.TAKING_OVER,),

@@ -45,7 +45,8 @@ def look(queue: Queue, watched: Watched) -> Look:
     """One read for the arming record, one for each lane, one for each task."""
     record, now = queue.record(), queue.clock()
     stretches = (
-        queue.store.queued(lane, after=watched.after, before=watched.before) for lane in range(queue.lanes)
+        queue.store.queued(lane, after=watched.after, before=watched.before)
+        for lane in range(len(record.lanes))
     )
     return Look(
         arming=record.rev,

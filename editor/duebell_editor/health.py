@@ -150,16 +150,16 @@ def lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
     if fullest and fullest.bytes >= FILLED:
         yield Problem(
             kind=ProblemKind.LANE_FILLS,
-            what=f"lane {fullest.lane} held {fullest.bytes / GIGABYTE:.0f} GB at {render(fullest.measured_at)}, and "
-            "DynamoDB lets it hold 10",
+            what=f"lane {fullest.lane} held {fullest.bytes / GIGABYTE:.0f} GB at "
+            f"{render(fullest.measured_at)}, and DynamoDB lets it hold 10",
             way_out="give the queue more lanes with `duebell relane`, or keep less: fewer "
             "DUEBELL_RETENTION_DAYS, DUEBELL_HISTORY=none, smaller payloads",
         )
     for rest in record.last_run.resting if record.last_run else ():
         yield Problem(
             kind=ProblemKind.LANE_RESTS,
-            what=f"AWS has refused or not answered the calls for lane {rest.lane} since {render(rest.since)}, so "
-            "its tasks wait, and are tried ever more seldom",
+            what=f"AWS has refused or not answered the calls for lane {rest.lane} since "
+            f"{render(rest.since)}, so its tasks wait, and are tried ever more seldom",
             way_out="the worker's log says why, in its lines `lane_trouble`",
         )
     if record.relaner and not record.is_relaned(now):

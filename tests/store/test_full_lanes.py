@@ -35,9 +35,9 @@ class Lanes:
         self._limit = limit
 
     def fill(self) -> int:
-        """From now on no lane takes a byte more; what the first holds."""
-        self._limit(size := self.size())
-        return size
+        """From now on no item becomes larger, also if others become smaller; what the first lane holds."""
+        self._limit(0)
+        return self.size()
 
 
 @pytest.fixture(params=["moto", "wire"])

@@ -50,9 +50,10 @@ def _bytes_of(item: _Item) -> int:
 def _width_of(kind: str, value: Any) -> int:
     match kind:
         case "S":
-            return len(value.encode())
+            return len(str(value).encode())
         case "B":
-            return len(value if isinstance(value, bytes) else base64.b64decode(value))
+            stored: bytes = value if isinstance(value, bytes) else base64.b64decode(value)
+            return len(stored)
         case "N":
             digits = str(value).lstrip("-").strip("0")
             return 1 + (len(digits) + 1) // 2 + str(value).count("-")

@@ -27,6 +27,9 @@ _LATER = _HEAD + timedelta(days=1)
 #: So many more tasks in a run tell what one of them costs from what the run costs.
 _MORE = 5
 
+#: Tasks that wait while a run counts them.
+_MANY = 5_000
+
 
 class Path(msgspec.Struct, frozen=True, kw_only=True):
     """What it costs to walk a path: the calls by name, and DynamoDB's units."""
@@ -43,7 +46,8 @@ class _Scene:
     def __init__(self, session: boto3.Session) -> None:
         self.clock = Clock()
         self.meter = Meter(session, "duebell")
-        backend = Backend.connect(Settings(), session, clock=self.clock, sleep=self.clock.sleep)
+        settings = Settings(metrics=True)  # as it is deployed
+        backend = Backend.connect(settings, session, clock=self.clock, sleep=self.clock.sleep)
         self.editor = Editor(backend=backend)
         self.worker = Worker(backend=backend, concurrency=1)
         self.worker.action("act")(lambda: None)
@@ -110,6 +114,11 @@ def _runs() -> Iterator[Path]:
     one = _run("a run", {}, tasks=1)
     done = _each("a task that is done: claim, outcome", {}, one)
     yield _without("a run, besides its tasks", one, done)
+    for waiting in (0, _MANY):
+        counts = _run("a run that counts", {}, tasks=1, waiting=waiting, counts=True)
+        yield _without(
+            f"a run that counts as well, once in five minutes, of {waiting:,} waiting", counts, done
+        )
     yield done
     yield _each("an attempt that is to be retried", {"action": "tries_again"})
     yield _each("an attempt that is the last, and fails", {"action": "gives_up"})
@@ -124,15 +133,30 @@ def _each(name: str, task: dict[str, Any], one: Path | None = None, *, before: i
     return _divided(_without(name, _run(name, task, tasks=1 + _MORE, before=before), one), _MORE)
 
 
-def _run(name: str, task: dict[str, Any], *, tasks: int, before: int = 0) -> Path:
+def _run(
+    name: str,
+    task: dict[str, Any],
+    *,
+    tasks: int,
+    before: int = 0,
+    waiting: int = 0,
+    counts: bool = False,
+) -> Path:
+    """A run that finds so many tasks due; after one that counts, a minute before, unless it counts itself."""
     with _scene() as scene:
         for number in range(tasks):
             scene.add(f"task-{number:03}", **task)
+        long_after = {"action": "act", "due": _LATER + timedelta(days=99), "payload": PAYLOAD}
+        scene.editor.add_many({**long_after, "id": f"waits-{number}"} for number in range(waiting))
         scene.editor.cancel("head")
         scene.clock.now = _LATER
         for _ in range(before):
             scene.worker.run()
             scene.clock.advance(timedelta(hours=1))
+        if not counts:
+            scene.clock.advance(-timedelta(minutes=1))
+            scene.worker.run()
+            scene.clock.advance(timedelta(minutes=1))
         return scene.walk(name, scene.worker.run)
 
 

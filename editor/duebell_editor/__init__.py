@@ -16,9 +16,9 @@ from duebell_shared.errors import (
     InvalidSchedule,
     InvalidSettings,
     InvalidTask,
-    LanesChanged,
     NotArmed,
     NotDeployed,
+    QueueFull,
     TaskChanged,
     TaskConflict,
     TaskExists,
@@ -26,6 +26,7 @@ from duebell_shared.errors import (
     UnreadableTask,
 )
 from duebell_shared.failure import FailedAttempt, Failure
+from duebell_shared.keeping import History
 from duebell_shared.recurrence import Missed, Occurrence, Recurrence, Result
 from duebell_shared.schedule import Schedule, make_schedule
 from duebell_shared.settings import Precision, Settings
@@ -48,13 +49,13 @@ __all__ = [
     "Editor",
     "FailedAttempt",
     "Failure",
+    "History",
     "IfExists",
     "InvalidInput",
     "InvalidQuery",
     "InvalidSchedule",
     "InvalidSettings",
     "InvalidTask",
-    "LanesChanged",
     "LastRun",
     "LateRing",
     "Missed",
@@ -66,6 +67,7 @@ __all__ = [
     "Precision",
     "Problem",
     "ProblemKind",
+    "QueueFull",
     "Recurrence",
     "Result",
     "Schedule",

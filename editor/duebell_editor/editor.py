@@ -3,19 +3,18 @@
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any, Literal, Self
 
 import boto3
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from duebell_shared.armer import LanesChanged
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AwsError,
     DuebellError,
     InvalidTask,
-    LanesChanged,
     NotArmed,
     NotDeployed,
     TaskChanged,
@@ -33,10 +32,19 @@ from duebell_shared.task import Status, Task
 from .change_log import log_change, logged
 from .filtering import make_filter
 from .listing import Page, list_tasks
-from .many import AddReport, NewTask, check_all, task_from, write_all
+from .many import AddFailure, AddReport, NewTask, check_all, task_from, write_all
 from .reading import Queue
 from .status import SchedulerStatus, read_status
-from .taken import TRIES, IfExists, check_if_exists, kept_changing, settle, settle_all
+from .taken import (
+    TRIES,
+    IfExists,
+    check_if_exists,
+    insert_many,
+    is_same_add,
+    kept_changing,
+    settle,
+    settle_all,
+)
 from .transfer import ImportReport, export_tasks, read_chunks, write_chunk
 from .updating import Update
 
@@ -152,12 +160,7 @@ class Editor:
             payload=payload,
             id=id,
         )
-        new = self._check(given)
-        while True:
-            try:
-                return self._add(new, if_exists, rev)
-            except LanesChanged:  # the task was taken out again
-                continue
+        return self._add(self._check(given), if_exists, rev=rev, is_generated=id is None)
 
     def add_many(
         self,
@@ -175,19 +178,31 @@ class Editor:
         """
         if_exists = check_if_exists(if_exists)
         check_progress(progress)
-        checked = check_all(tasks, self._check)
+        chosen: set[str] = set()
+
+        def check(given: NewTask) -> Task:
+            task = self._check(given)
+            chosen.update([] if given.id is None else [task.id])
+            return task
+
+        checked = check_all(tasks, check)
         lanes = self.queue.lanes if checked else 0
+        new = [self._placed(task, lanes) for task in checked]
         stored, report = write_all(
-            [self._placed(task, lanes) for task in checked],
-            logged("add", self._store.insert_many),
+            new,
+            logged("add", lambda tasks: insert_many(self.queue, tasks, chosen)),
             lambda taken: settle_all(self.queue, taken, if_exists),
             progress,
         )
-        there = frozenset(report.there_already)
+        index = {task.id: index for index, task in enumerate(new)}
         refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
         try:
-            self._arm_added([task for task in stored if task.id not in there], lanes)
-            self._arm([task for task in stored if task.id in there])
+            taken_out = self._arm_added([task for task in stored if task is new[index[task.id]]], lanes)
+            failures = self._add_again(taken_out, if_exists)
+            report = report.corrected(
+                AddFailure(index=index[id], id=id, error=error) for id, error in failures.items()
+            )
+            self._arm([task for task in stored if task is not new[index[task.id]]])
             self._arm_ids(refused)
         except NotArmed as error:
             error.report = report
@@ -351,18 +366,24 @@ class Editor:
         One that was running is scheduled, and the attempt that was being made does not count. Each line is
         checked as `add` checks what it is given. `progress` is told now and then how many are done. An import
         that was broken off is repeated from the beginning. Raises InvalidTask with the line that is none, and
-        the field; those before it are stored, and the rule rings for them. Raises NotArmed, and LanesChanged,
-        after which the import is repeated.
+        the field; those before it are stored, and the rule rings for them. Raises NotArmed.
         """
         check_progress(progress)
         done = 0
         report = ImportReport(written=0, there=0)
-        lanes = self.queue.lanes
-        for chunk in read_chunks(lines, lanes):
-            part, written, there = write_chunk(chunk, logged("import", self._store.insert_many))
-            self._arm_added(written, lanes)
+        for chunk in read_chunks(lines):
+            lanes = self.queue.lanes
+            part, written, there = write_chunk(
+                [self._placed(task, lanes) for task in chunk],
+                logged("import", lambda tasks: insert_many(self.queue, tasks, {task.id for task in tasks})),
+            )
+            failures = self._add_again(self._arm_added(written, lanes), IfExists.KEEP)
             self._arm(there)
-            report = report + part
+            report = report + part.corrected(
+                AddFailure(index=index, id=task.id, error=failures[task.id])
+                for index, task in enumerate(chunk)
+                if task.id in failures
+            )
             done += len(chunk)
             progress(done)
         return report
@@ -374,24 +395,56 @@ class Editor:
     def _check(self, given: NewTask) -> Task:
         return msgspec.structs.replace(task_from(given, self._clock()), changed_by=self.changed_by)
 
-    def _add(self, checked: Task, if_exists: IfExists, rev: int | None) -> Task:
-        lanes = self.queue.lanes  # only now that all is checked: the first look makes the record
-        new = self._placed(checked, lanes)
-        if self._store.insert(new):
-            log_change("add", None, new)
-            self._arm_added([new], lanes)
-            return new
+    def _add(
+        self,
+        checked: Task,
+        if_exists: IfExists,
+        *,
+        rev: int | None = None,
+        is_generated: bool = False,
+        is_again: bool = False,
+    ) -> Task:
+        """Write a new task in its lane, and arm. `is_again`: it was written before, and taken out again."""
+        while True:
+            lanes = self.queue.lanes  # only now that all is checked: the first look makes the record
+            new = self._placed(checked, lanes)
+            if is_again and (there := self.queue.get(new.id)) and is_same_add(there, new):
+                self._arm([there])  # it was not taken out: a relaner had moved it to where it belongs
+                return there
+            is_elsewhere = not is_generated and self.queue.placed_before([new.id])
+            if not is_elsewhere and self._store.insert(new):
+                log_change("add", None, new)
+                task = new
+            else:
+                task = self._settle(new, if_exists, rev)
+            if task is not new:
+                self._arm([task])
+                return task
+            if not self._arm_added([new], lanes):
+                return new
+            is_again = True
+
+    def _settle(self, new: Task, if_exists: IfExists, rev: int | None) -> Task:
+        """What becomes of a new task whose id is taken."""
         try:
-            task = settle(self.queue, new, if_exists, rev=rev)
+            return settle(self.queue, new, if_exists, rev=rev)
         except _TAKEN as taken:
             # It may be the very task of an earlier call that was not answered, and the rule not set for it.
             self._arm_after(taken, self.queue.get_many([new.id]).values())
             raise
-        if task is new:
-            self._arm_added([new], lanes)
-        else:
-            self._arm([task])
-        return task
+
+    def _add_again(self, tasks: Sequence[Task], if_exists: IfExists) -> dict[str, DuebellError]:
+        """Add tasks that were taken out again; the errors of those that cannot be. Raises NotArmed."""
+        added = self._backend.parallel(lambda task: self._add(task, if_exists, is_again=True), tasks)
+        failed = {
+            task.id: error
+            for task, error in zip(tasks, added, strict=True)
+            if isinstance(error, DuebellError)
+        }
+        for error in failed.values():
+            if isinstance(error, NotArmed):
+                raise error
+        return failed
 
     def _change(self, what: str, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read, change and write on condition of the rev that was read: `rev`, if one is expected."""
@@ -416,21 +469,22 @@ class Editor:
                 return changed
         raise kept_changing(id)
 
-    def _arm_added(self, tasks: Sequence[Task], lanes: int) -> None:
+    def _arm_added(self, tasks: Sequence[Task], lanes: int) -> Sequence[Task]:
         """`_arm` for tasks that were just inserted, each in its lane of so many.
 
-        Raises LanesChanged when some are in lanes where nobody looks for their ids any more. These are taken
-        out again then, but for those that a run has started already: they stay.
+        Returns those that are in lanes where nobody looks for their ids first, as the queue was given more
+        lanes meanwhile. They are taken out again; what a run has started already stays.
         """
         try:
             self._arm(tasks, lanes=lanes)
         except LanesChanged:
             lanes_now = self.queue.lanes_now()
             misplaced = [task for task in tasks if lane_of(task.id, lanes_now) != task.lane]
-            withdrawn = {task.id for task in misplaced if self._store.save(task, None)}
-            self._arm([task for task in tasks if task.id not in withdrawn])
-            if withdrawn:
-                raise
+            taken_out = [task for task in misplaced if self._store.save(task, None)]
+            ids = {task.id for task in taken_out}
+            self._arm([task for task in tasks if task.id not in ids])
+            return taken_out
+        return ()
 
     def _arm_ids(self, ids: Collection[str]) -> None:
         """`_arm` for the tasks with these ids, as far as they are there."""
@@ -459,8 +513,7 @@ class Editor:
         if not dues:
             return
         try:
-            lower = partial(self._armer.lower_placed, lanes=lanes) if lanes else self._armer.lower
-            lowered = lower(dues)
+            lowered = self._armer.lower(dues, lanes=lanes)
             record = self._armer.ensure(lowered)
         except (AwsError, NotArmed, NotDeployed) as error:
             what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"

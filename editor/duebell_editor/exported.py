@@ -20,7 +20,6 @@ from duebell_shared.given import (
 )
 from duebell_shared.instants import in_utc
 from duebell_shared.item_size import check_size
-from duebell_shared.lanes import lane_of
 from duebell_shared.quoting import in_brief, shortened
 from duebell_shared.recurrence import MAX_ASIDE, Recurrence, bounded_occurrences
 from duebell_shared.schedule import MAX_EXPRESSION
@@ -35,7 +34,7 @@ _WHOLE = "line"
 _ENDED = frozenset({Status.CANCELLED, Status.DONE, Status.EXPIRED, Status.FAILED})
 
 
-def read_line(number: int, line: bytes | str, lanes: int) -> Task | None:
+def read_line(number: int, line: bytes | str) -> Task | None:
     """The task of a line, as it is to begin its life here; None of an empty line.
 
     One that was running is scheduled, with the attempt that was being made to come.
@@ -52,7 +51,7 @@ def read_line(number: int, line: bytes | str, lanes: int) -> Task | None:
         if task.recurrence:
             _check_recurrence(task.recurrence)
         task = _begun(_with_bounded_past(task))
-        return check_size(replace(task, lane=lane_of(task.id, lanes), rev=1))
+        return check_size(replace(task, lane=0, rev=1))
     except InvalidTask as error:
         why = error.reason if error.field == _WHOLE else str(error)
         raise InvalidTask(f"line {number}", f"is no task that was exported: {why}") from None

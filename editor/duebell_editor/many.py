@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -68,6 +68,17 @@ class AddReport(msgspec.Struct, frozen=True, kw_only=True):
     added: tuple[str, ...]
     failures: tuple[AddFailure, ...] = ()
     there_already: tuple[str, ...] = ()
+
+    def corrected(self, failures: Iterable[AddFailure]) -> Self:
+        """The report, with these tasks among those that are not stored."""
+        every = sorted((*self.failures, *failures), key=lambda failure: failure.index)
+        failed = {failure.id for failure in every}
+        return msgspec.structs.replace(
+            self,
+            added=tuple(id for id in self.added if id not in failed),
+            there_already=tuple(id for id in self.there_already if id not in failed),
+            failures=tuple(every),
+        )
 
 
 def task_from(given: NewTask, now: datetime) -> Task:

@@ -1,73 +1,312 @@
-"""More lanes for a queue: only while it is empty, for a task's lane is part of its key.
+"""More lanes for a queue in use: no process is stopped, and no task is lost, moved twice or hidden.
 
-An editor adds a task in the lane that its id has by the number of lanes that the editor knows, and looks at
-the record after that. So the record is marked first, then the queue is looked into, then the lanes are added.
-A task that was written before the mark is found. Whoever writes one after the mark sees the mark, or the new
-number of lanes, and waits, or takes its task out and adds it again.
+The steps, each of which may be the last before a crash:
+
+1. Mark the arming record. From then on runs claim no lanes, and those that hold some leave.
+2. When no run holds a lane: one swap of the record gives the queue its new lanes, all held by the relaner.
+   Its lease is their watchdog, so the rule is armed for its end. From then on tasks are placed by the new
+   number of lanes.
+3. Move what waits, runs or is paused to the lane that its id has now, each task in one transaction, until a
+   pass finds nothing. What has ended stays: the record keeps the earlier numbers of lanes to find it by.
+4. Clear the lanes, read their heads, give them back and take the mark away, in one swap; arm the rule.
+
+After a crash the lease ends, the rule rings, and runs go on: they look into all lanes, wherever a task is.
+The mark is left, which says that this is to be repeated. Until it is, some ids take a second read, and
+nothing else is wrong.
 """
 
+import heapq
+import itertools
+import logging
 import uuid
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+import msgspec
 
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.errors import InvalidSettings, TaskConflict
-from duebell_shared.instants import NEVER
-from duebell_shared.settings import MAX_LANES
-from duebell_shared.task import Status
-
-__all__ = ["relane"]
-
-_WAY_OUT = (
-    "a task's lane is part of its key, so tasks cannot stay where they are: `duebell export`, deploy a "
-    "scheduler of another name with more lanes, `duebell import` there"
+from duebell_shared.errors import (
+    AwsError,
+    DuebellError,
+    InvalidSettings,
+    NotDeployed,
+    TaskConflict,
+    UnreadableTask,
 )
+from duebell_shared.instants import NEVER
+from duebell_shared.lanes import lane_of
+from duebell_shared.past import Past
+from duebell_shared.settings import MAX_LANES
+from duebell_shared.task import QueueKey
+
+__all__ = ["Relaned", "relane"]
+
+_LOG = logging.getLogger("duebell.relane")
+
+#: How long the relaner holds the lanes, and the mark; both are renewed at half. As long as a run's lease.
+_LEASE = timedelta(minutes=2)
+
+#: How long runs may take to leave: an invocation of a Lambda lasts 15 minutes at most, and a lease two.
+_PATIENCE = timedelta(minutes=18)
+
+#: Seconds between two looks at whether they have.
+_LOOK_AGAIN = 1.0
+
+#: Tasks moved one after the other, and how many such groups are under way before the lease is looked at.
+_GROUP, _GROUPS = 10, 32
+
+#: So many passes may end in errors, with nothing moved, before that is given up; seconds between two.
+_PASSES, _PAUSE = 5, 2.0
 
 
-#: How long the mark in the record may keep others from adding tasks.
-_MARK = timedelta(seconds=30)
+class Relaned(msgspec.Struct, frozen=True, kw_only=True):
+    """What a relane did: how many lanes there are, how many tasks it moved, and the ids of those it left."""
+
+    lanes: int
+    moved: int = 0
+    left: tuple[str, ...] = ()
 
 
-def relane(backend: Backend, lanes: int) -> ArmingRecord:
-    """Give the queue so many lanes. Restart the editors afterwards: those that run list the old ones only.
+def relane(backend: Backend, lanes: int, *, progress: Callable[[str], None] = lambda _: None) -> Relaned:
+    """Give the queue so many lanes, and move the tasks that wait there; `progress` is told what is under way.
 
-    What they add is found by its id and run all the same.
-
-    Raises InvalidSettings for fewer or too many; TaskConflict while there is any task or a run, or another
-    process at it.
+    Tasks wait for as long as that takes: until the actions under way have ended, and all are moved. One that
+    was broken off is repeated with the same number. Raises InvalidSettings for fewer lanes or too many,
+    TaskConflict while another process is at it or a run does not leave, AwsError, NotArmed, NotDeployed.
     """
-    before = len(backend.armer.read().lanes)
+    record = backend.armer.read()
+    before = len(record.lanes)
     if not before <= lanes <= MAX_LANES:
         raise InvalidSettings("lanes", f"must be {before}, as many as there are, to {MAX_LANES}")
-    if lanes == before:
-        return backend.armer.read()
-    me = uuid.uuid4().hex
-    until = backend.clock() + _MARK
-
-    def mark(record: ArmingRecord) -> ArmingRecord:
-        if record.relaner and record.relaner_until > backend.clock():
-            raise TaskConflict("another process is giving the queue more lanes: try again in a minute")
-        return record.relaning(me, until=until)
-
-    def widen(record: ArmingRecord) -> ArmingRecord:
-        if record.relaner != me or len(record.lanes) != before or backend.clock() >= until:
-            raise TaskConflict("this took too long, and others went on: try again")
-        if any(lane.owner for lane in record.lanes):
-            raise TaskConflict("a run is at work on the queue: wait till it is over")
-        return record.widened(lanes)
-
-    backend.armer.change(mark)
+    if lanes == before and record.relaner is None:
+        return Relaned(lanes=lanes)
+    relaner = _Relaner(backend, lanes, progress, is_repeated=record.relaner is not None)
+    relaner.mark()
     try:
-        _check_empty(backend, before)
-        return backend.armer.change(widen)
+        relaner.widen()
+        relaner.move()
+        return relaner.finish()
     except BaseException:
-        backend.armer.change(lambda record: record.not_relaned() if record.relaner == me else record)
+        relaner.leave()
         raise
 
 
-def _check_empty(backend: Backend, lanes: int) -> None:
-    """Raise TaskConflict if there is any task in these lanes."""
-    for lane in range(lanes):
-        history = backend.store.unqueued(lane, set(Status), now=backend.clock())
-        if backend.store.head(lane) != NEVER or next(history, None) is not None:
-            raise TaskConflict(f"the queue is not empty, history included: {_WAY_OUT}")
+class _Relaner:
+    """One relane, with what it has done so far."""
+
+    def __init__(
+        self, backend: Backend, lanes: int, progress: Callable[[str], None], *, is_repeated: bool
+    ) -> None:
+        self._backend = backend
+        self._store = backend.store
+        self._armer = backend.armer
+        self._clock = backend.clock
+        self._lanes = lanes
+        self._progress = progress
+        self._me = uuid.uuid4().hex
+        self._until = self._clock()
+        self._is_begun = is_repeated
+        self._may_move_later = False
+        self._moved = 0
+        self._left: set[tuple[int, str]] = set()
+
+    def mark(self) -> None:
+        """Have runs leave. Raises TaskConflict when another process is at it."""
+
+        def mark(record: ArmingRecord) -> ArmingRecord:
+            if record.is_relaned(self._clock()):
+                raise TaskConflict("another process is giving the queue more lanes: try again in a minute")
+            return record.relaning(self._me, until=until)
+
+        until = self._clock() + _LEASE
+        self._armer.change(mark)
+        self._until = until
+
+    def widen(self) -> None:
+        """Add the lanes once no run holds one, and hold them all. Raises TaskConflict, NotArmed."""
+        give_up = self._clock() + _PATIENCE
+        runs: set[str] = set()
+
+        def widen(record: ArmingRecord) -> ArmingRecord:
+            nonlocal runs
+            if record.relaner != self._me:
+                raise _lost()
+            runs = record.owners(self._clock())
+            if not runs:
+                return record.relaning(self._me, until=until).widened(self._lanes)
+            return record.relaning(self._me, until=until) if self._is_half_over() else record
+
+        while True:
+            until = self._clock() + _LEASE
+            record = self._armer.change(widen)
+            self._until = record.relaner_until
+            if not runs:
+                break
+            if self._clock() > give_up:
+                raise TaskConflict(f"run {min(runs)} still holds lanes: wait until it is over, and try again")
+            self._progress(f"waiting until {len(runs)} runs have left")
+            self._backend.sleep(_LOOK_AGAIN)
+        self._is_begun = True
+        self._armer.ensure(record)
+
+    def move(self) -> None:
+        """Move what is not in the lane of its id, pass by pass, until one finds nothing."""
+        passes_left = _PASSES
+        while passes_left:
+            self._may_move_later = True
+            moved, errors = self._moved, self._pass()
+            self._may_move_later = bool(errors)
+            if not errors and self._moved == moved:
+                return
+            if errors:
+                passes_left = _PASSES if self._moved > moved else passes_left - 1
+                if not passes_left:
+                    raise errors[-1]
+                self._backend.sleep(_PAUSE)
+
+    def finish(self) -> Relaned:
+        """Give the lanes back, due at their heads, and take the mark away. Raises TaskConflict, NotArmed."""
+        self._armer.change(lambda record: self._check_holds(record).cleared(self._me))
+        heads = self._armer.heads(range(self._lanes))
+        record = self._armer.ensure(
+            self._armer.change(lambda record: self._check_holds(record).relaned(heads))
+        )
+        self._backend.hasten(record)
+        return Relaned(lanes=self._lanes, moved=self._moved, left=tuple(sorted(id for _, id in self._left)))
+
+    def leave(self) -> None:
+        """Let runs go on with the lanes as they are, as far as that can be written.
+
+        A move that was not answered may be made yet, after a run has read the lane's head. So the lanes are
+        held for another lease then.
+        """
+
+        def leave(record: ArmingRecord) -> ArmingRecord:
+            now = self._clock()
+            if record.relaner != self._me:
+                return record
+            if self._may_move_later:
+                return record.relaning(self._me, until=now + _LEASE)
+            return record.left_unfinished(now) if self._is_begun else record.relaned({})
+
+        try:
+            self._armer.ensure(self._armer.change(leave))
+        except DuebellError as error:
+            _LOG.warning("the lanes could not be given back, so runs go on when the lease ends: %s", error)
+
+    def _pass(self) -> list[DuebellError]:
+        """Move what is misplaced now, some at a time; the errors."""
+        errors: list[DuebellError] = []
+        keys = self._misplaced()
+        while some := self._some(keys, errors):
+            groups = [some[first : first + _GROUP] for first in range(0, len(some), _GROUP)]
+            for group, outcomes in zip(groups, self._backend.parallel(self._relocate, groups), strict=True):
+                if isinstance(outcomes, DuebellError):
+                    errors.append(outcomes)
+                    continue
+                self._moved += outcomes.count(True)
+                errors += [outcome for outcome in outcomes if isinstance(outcome, DuebellError)]
+                for key, outcome in zip(group, outcomes, strict=True):
+                    if outcome is False:
+                        self._look_at(key)
+            self._keep(some)
+            self._progress(f"{self._moved:,} tasks moved")
+        return errors
+
+    def _some(self, keys: Iterator[QueueKey], errors: list[DuebellError]) -> list[QueueKey]:
+        try:
+            return list(itertools.islice(keys, _GROUP * _GROUPS))
+        except AwsError as error:
+            errors.append(error)
+            return []
+
+    def _relocate(self, keys: Sequence[QueueKey]) -> list[bool | DuebellError]:
+        return self._store.relocate(keys, lanes=self._lanes, now=self._clock())
+
+    def _misplaced(self) -> Iterator[QueueKey]:
+        """The tasks that wait, run or are paused in another lane than their ids have, the earliest first."""
+        lanes = range(max(self._armer.read().earlier, default=0))
+        keys = itertools.chain(
+            heapq.merge(*map(self._store.queued, lanes)),
+            itertools.chain.from_iterable(map(self._paused, lanes)),
+        )
+        return (
+            key
+            for key in keys
+            if lane_of(key.id, self._lanes) != key.lane and (key.lane, key.id) not in self._left
+        )
+
+    def _paused(self, lane: int) -> Iterator[QueueKey]:
+        try:
+            for key in self._store.past(lane, Past.PAUSED):
+                yield QueueKey(queued=NEVER, id=key.id, lane=lane)
+        except NotDeployed as error:  # paused tasks are found where they are
+            _LOG.warning("paused tasks stay in their lanes: %s", error)
+
+    def _look_at(self, key: QueueKey) -> None:
+        """See to a task that was not moved: it has changed, or its new place is taken.
+
+        The place can be taken only if an editor that knew fewer lanes wrote the task when there were more. It
+        died before it could take the task out again, so nobody was told that the task is added. If a run has
+        had it since, it stays where it is.
+        """
+        try:
+            there, taken = (
+                self._store.get(lane, key.id) for lane in (key.lane, lane_of(key.id, self._lanes))
+            )
+        except UnreadableTask as error:
+            _LOG.warning("left in lane %d: %s", key.lane, error)
+            self._left.add((key.lane, key.id))
+            return
+        except AwsError as error:
+            _LOG.warning("to be looked at again: %s", error)
+            return
+        if there is None or taken is None or (taken.expires_at and taken.expires_at <= self._clock()):
+            return
+        if there.rev == 1 and self._store.save(there, None):
+            _LOG.warning("task %r was added twice, and the one that no add was told of is deleted", key.id)
+        else:
+            _LOG.warning("task %r is there twice: the one in lane %d is left there", key.id, key.lane)
+            self._left.add((key.lane, key.id))
+
+    def _keep(self, moved: Sequence[QueueKey]) -> None:
+        """Hold the lanes for longer if half of the lease is over. Raises TaskConflict when it was lost.
+
+        Then a run may have read the heads of the new lanes before these tasks came there, so they are armed
+        for, as an editor does.
+        """
+
+        def keep(record: ArmingRecord) -> ArmingRecord:
+            if not self._holds(record):
+                return record
+            return record.relaning(self._me, until=until) if self._is_half_over() else record
+
+        until = self._clock() + _LEASE
+        record = self._armer.change(keep)
+        if self._holds(record):
+            self._until = record.relaner_until
+            self._armer.ensure(record)
+            return
+        dues: dict[int, datetime] = {}
+        for key in moved:
+            lane = lane_of(key.id, self._lanes)
+            dues[lane] = min(key.queued, dues.get(lane, NEVER))
+        self._armer.ensure(self._armer.lower(dues))
+        self._check_holds(record)
+
+    def _holds(self, record: ArmingRecord) -> bool:
+        return record.relaner == self._me and len(record.lanes_of(self._me)) == len(record.lanes)
+
+    def _is_half_over(self) -> bool:
+        return self._clock() >= self._until - _LEASE / 2
+
+    def _check_holds(self, record: ArmingRecord) -> ArmingRecord:
+        """The record, if this relaner holds all lanes. Raises TaskConflict."""
+        if not self._holds(record):
+            raise _lost()
+        return record
+
+
+def _lost() -> TaskConflict:
+    return TaskConflict("this took too long, and others went on meanwhile: repeat it, with the same number")

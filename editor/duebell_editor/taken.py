@@ -1,6 +1,6 @@
 """What `add` does when the id is taken."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -12,7 +12,16 @@ from duebell_shared.task import Task
 from .change_log import log_change
 from .reading import Queue
 
-__all__ = ["TRIES", "IfExists", "check_if_exists", "kept_changing", "settle", "settle_all"]
+__all__ = [
+    "TRIES",
+    "IfExists",
+    "check_if_exists",
+    "insert_many",
+    "is_same_add",
+    "kept_changing",
+    "settle",
+    "settle_all",
+]
 
 #: How often a change is tried on a task that others keep changing.
 TRIES = 5
@@ -33,6 +42,25 @@ def check_if_exists(given: object) -> IfExists:
     raise InvalidTask("if_exists", f"must be 'fail', 'keep' or 'replace', not {quoted(given)}")
 
 
+def insert_many(queue: Queue, tasks: Sequence[Task], chosen: Collection[str]) -> list[bool | DuebellError]:
+    """`Store.insert_many`; an id that a user has chosen may also be taken in the lane that it had before.
+
+    That is looked at first, because a relaner moves tasks from there to where they are inserted here.
+    """
+    try:
+        elsewhere = queue.placed_before(task.id for task in tasks if task.id in chosen)
+    except DuebellError as error:
+        return [error] * len(tasks)
+    free = [task for task in tasks if task.id not in elsewhere]
+    inserted = iter(queue.store.insert_many(free) if free else ())
+    return [False if task.id in elsewhere else next(inserted) for task in tasks]
+
+
+def is_same_add(there: Task, new: Task) -> bool:
+    """Whether this task was added by the very call that wants to add `new`, whatever has become of it."""
+    return (there.created_at, there.action) == (new.created_at, new.action)
+
+
 def settle(queue: Queue, task: Task, if_exists: IfExists, *, rev: int | None = None) -> Task:
     """What becomes of a new task whose id is taken: the task that is stored in the end.
 
@@ -47,7 +75,7 @@ def settle(queue: Queue, task: Task, if_exists: IfExists, *, rev: int | None = N
         if there and rev is not None and there.rev != rev:
             raise TaskChanged(task.id, expected=rev, rev=there.rev)
         if there:
-            replacement = msgspec.structs.replace(task, rev=there.rev + 1)
+            replacement = msgspec.structs.replace(task, rev=there.rev + 1, lane=there.lane)
             if queue.store.save(there, replacement):
                 log_change("replace", there, replacement)
                 return replacement
@@ -74,5 +102,5 @@ def settle_all(queue: Queue, tasks: Sequence[Task], if_exists: IfExists) -> list
 
 
 def kept_changing(id: str) -> TaskConflict:
-    """That others were always faster."""
+    """The error after so many tries, each of which another change came before."""
     return TaskConflict(f"task {quoted(id)} kept changing while this was tried: look at it and try again")

@@ -36,6 +36,11 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
             failures=self.failures + other.failures,
         )
 
+    def corrected(self, failures: Iterable[AddFailure]) -> "ImportReport":
+        """The report, with these tasks among those that failed, not those that were written."""
+        more = tuple(failures)
+        return msgspec.structs.replace(self, written=self.written - len(more), failures=self.failures + more)
+
 
 def export_tasks(queue: Queue) -> Iterator[bytes]:
     """Each task as one line of JSON, read as it is consumed; of history what is listed and has not expired.
@@ -49,14 +54,14 @@ def export_tasks(queue: Queue) -> Iterator[bytes]:
             yield msgspec.json.encode(task)
 
 
-def read_chunks(lines: Iterable[bytes | str], lanes: int) -> Iterator[list[Task]]:
+def read_chunks(lines: Iterable[bytes | str]) -> Iterator[list[Task]]:
     """The tasks of these lines, some at a time. Raises InvalidTask at a line that is none."""
     if isinstance(lines, str | bytes) or not isinstance(lines, Iterable):
         raise InvalidTask("lines", f"must be lines, such as an open file, not {type(lines).__name__}")
     chunk: list[Task] = []
     try:
         for number, line in enumerate(lines, start=1):
-            if (task := read_line(number, line, lanes)) is not None:
+            if (task := read_line(number, line)) is not None:
                 chunk.append(task)
             if len(chunk) == _CHUNK:
                 yield chunk

@@ -15,6 +15,7 @@ from duebell_editor.cli.options import AsJson
 from duebell_editor.cli.saying import is_watched
 from duebell_shared.backend import default_session
 from duebell_shared.errors import DuebellError
+from duebell_shared.keeping import History
 from duebell_shared.settings import Precision, Settings
 
 from .bundle import build
@@ -23,11 +24,13 @@ from .deploy import Deployment
 from .deploy import deploy as deploy_stack
 from .destroy import Queue
 from .destroy import destroy as destroy_stack
+from .editors import environment_of
 from .ending import ended_by_signal
 from .errors import InfraError
-from .given import pairs
+from .given import bounds, pairs
 from .naming import check_scheduler_name
 from .stack import Stack
+from .table_capacity import Capacity
 from .target import Architecture, Target
 from .verify import When
 from .verify import verify as make_checks
@@ -163,7 +166,23 @@ def deploy(
     memory: Annotated[int | None, typer.Option(metavar="MB", help="The worker's memory.")] = None,
     timeout: Annotated[int | None, typer.Option(metavar="SECONDS", help="The longest run.")] = None,
     lanes: Annotated[int | None, typer.Option(help="Partitions of the queue; for a new queue only.")] = None,
-    retention_days: Annotated[int | None, typer.Option(help="How long finished tasks are kept.")] = None,
+    retention_days: Annotated[int | None, typer.Option(help="How long ended tasks are kept. [14]")] = None,
+    history: Annotated[History | None, typer.Option(help="Which ended tasks are kept. [all]")] = None,
+    kept_payload: Annotated[
+        int | None, typer.Option(metavar="BYTES", help="The largest payload that a done task keeps. [2048]")
+    ] = None,
+    capacity: Annotated[
+        Capacity | None, typer.Option(help="How DynamoDB is paid for. [on-demand, or as before]")
+    ] = None,
+    read_units: Annotated[
+        str | None, typer.Option(metavar="MIN:MAX", help="Provisioned read units. [10:3000]")
+    ] = None,
+    write_units: Annotated[
+        str | None, typer.Option(metavar="MIN:MAX", help="Provisioned write units. [10:4000]")
+    ] = None,
+    warm_throughput: Annotated[
+        str | None, typer.Option(metavar="READS,WRITES", help="Units a second that the table takes at once.")
+    ] = None,
     log_retention_days: Annotated[int | None, typer.Option(help="How long the worker's log is kept.")] = None,
     precision: Annotated[
         Precision | None, typer.Option(help="How near to their due date tasks start. [minute, or as before]")
@@ -185,6 +204,12 @@ def deploy(
         "Timeout": timeout,
         "Lanes": lanes,
         "RetentionDays": retention_days,
+        "History": history,
+        "KeptPayload": kept_payload,
+        "Capacity": capacity,
+        **bounds("--read-units", "ReadUnits", read_units),
+        **bounds("--write-units", "WriteUnits", write_units),
+        "WarmThroughput": warm_throughput,
         "LogRetentionDays": log_retention_days,
         "Precision": precision,
         "Environment": json.dumps(pairs("--env", env)) if env else None,
@@ -201,10 +226,8 @@ def deploy(
     )
     session = default_session()
     settings = deploy_stack(session, deployment, say=typer.echo, progress=typer.echo)
-    typer.echo(
-        f"what editors need in their environment: AWS_DEFAULT_REGION={session.region_name} "
-        f"DUEBELL_TABLE={settings.table} DUEBELL_RULE={settings.rule} DUEBELL_FUNCTION={settings.function}"
-    )
+    needed = {"AWS_DEFAULT_REGION": session.region_name, **environment_of(settings)}
+    typer.echo(f"what editors need in their environment: {' '.join(map('='.join, needed.items()))}")
     outputs = Stack(session.client("cloudformation"), name, progress=typer.echo).outputs()
     typer.echo(f"what their roles need: the policy {outputs['EditorPolicyArn']}")
 

@@ -11,6 +11,7 @@ import boto3
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError
+from duebell_shared.keeping import History
 from duebell_shared.settings import Precision, Settings
 
 from .artifacts import Artifacts
@@ -20,6 +21,7 @@ from .errors import DeployFailed
 from .naming import check_scheduler_name
 from .queue_table import is_there
 from .stack import Outcome, Stack
+from .table_capacity import Throughput
 from .table_settings import own_key, settle
 from .target import Architecture, Place, Target
 from .template import parameter_names, template_text, unknown_types, without_types
@@ -97,6 +99,8 @@ def deploy(
     settings = _settings(name, parameters)
     backend = Backend.connect(settings, session)
     editor = Editor(backend=backend)
+    if parameters["ExistingTable"] == "yes":
+        _settle_table(session, name, parameters, say)
     try:
         # The tags are always the same: others on the stack are others on the rule, which CloudFormation would
         # write anew for them.
@@ -110,8 +114,6 @@ def deploy(
     editor.ensure_armed()
     if _code_of(before) != _code_of(parameters):
         artifacts.retire(before)
-    if parameters.get("ExistingTable") == "yes":
-        _settle_table(session, name, parameters, say)
     if float(parameters.get("MonthlyBudget", "0")):
         say(_ACTIVATE_THE_TAG)
     say(f"stack {name}: {outcome}")
@@ -134,12 +136,16 @@ def _found_table(
 def _settle_table(
     session: boto3.Session, name: str, parameters: Mapping[str, str], say: Callable[[str], None]
 ) -> None:
-    """Keep the settings of a table that was taken up: it is in no stack."""
+    """Give a table that was taken up the settings that it is deployed with: it is in no stack.
+
+    Before the stack, which scales its capacity and brings the worker that uses its index.
+    """
     changed = settle(
         session,
         name,
         is_protected=parameters.get("DeletionProtection", "yes") == "yes",
         key=parameters.get("KmsKeyArn", ""),
+        throughput=Throughput.of(parameters),
     )
     if changed:
         say(f"table {name}, taken up as it was: {', '.join(changed)}")
@@ -175,6 +181,14 @@ def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
 
 
 def _settings(name: str, parameters: Mapping[str, str]) -> Settings:
+    """The settings of editors and worker. Raises InvalidSettings, DeployFailed."""
+    try:
+        return _read_settings(name, parameters)
+    except ValueError as error:
+        raise DeployFailed(f"a parameter of the stack cannot be right: {error}") from error
+
+
+def _read_settings(name: str, parameters: Mapping[str, str]) -> Settings:
     default = Settings()
     days = parameters.get("RetentionDays")
     return Settings(
@@ -182,6 +196,8 @@ def _settings(name: str, parameters: Mapping[str, str]) -> Settings:
         rule=name,
         lanes=int(parameters.get("Lanes", default.lanes)),
         retention=timedelta(days=int(days)) if days else default.retention,
+        history=History(parameters.get("History", default.history)),
+        kept_payload=int(parameters.get("KeptPayload", default.kept_payload)),
         precision=Precision(parameters.get("Precision", default.precision)),
         function=name,
     )

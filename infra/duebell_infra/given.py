@@ -6,7 +6,17 @@ import typer
 
 from duebell_shared.quoting import quoted
 
-__all__ = ["pairs"]
+__all__ = ["bounds", "pairs"]
+
+
+def bounds(option: str, name: str, given: str | None) -> dict[str, str]:
+    """The parameters `Min<name>` and `Max<name>` that `MIN:MAX` gives. Raises BadParameter, a usage error."""
+    if given is None:
+        return {}
+    least, colon, most = given.partition(":")
+    if not (colon and least.isdecimal() and most.isdecimal() and 1 <= int(least) <= int(most)):
+        raise typer.BadParameter(f"{option} {quoted(given)} is not MIN:MAX, two numbers from 1 on")
+    return {f"Min{name}": least, f"Max{name}": most}
 
 
 def pairs(option: str, given: Iterable[str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
 
 from .deploy import Deployment, deploy
+from .editors import environment_of
 from .errors import EmbeddedStackFailed
 from .ministack import MiniStack, free_port
 from .session import embedded_environment, embedded_session
@@ -94,13 +95,8 @@ class EmbeddedStack:
     @property
     def environment(self) -> dict[str, str]:
         """What another process needs in its environment to use this stack."""
-        settings = self.settings
-        named = {
-            "DUEBELL_TABLE": settings.table,
-            "DUEBELL_RULE": settings.rule,
-            "DUEBELL_FUNCTION": settings.function or "",
-        }
-        return {**embedded_environment(self.endpoint_url, self._state.key), **named}
+        stack = embedded_environment(self.endpoint_url, self._state.key)
+        return {**stack, **environment_of(self.settings)}
 
     @property
     def is_running(self) -> bool:

@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 
 from .aws import aws_calls, code_of
 from .errors import DeployFailed
+from .table_capacity import Throughput, settle_throughput
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -43,13 +44,23 @@ def own_key(session: boto3.Session, name: str) -> str:
     return key if manager == "CUSTOMER" else ""
 
 
-def settle(session: boto3.Session, name: str, *, is_protected: bool, key: str) -> list[str]:
-    """Change those settings that differ; says which: protection, encryption, recovery, expiry, tag.
+def settle(
+    session: boto3.Session,
+    name: str,
+    *,
+    is_protected: bool,
+    key: str,
+    throughput: Throughput = Throughput(),  # noqa: B008 (it is frozen)
+) -> list[str]:
+    """Change those settings that differ, and return which.
 
-    `key` is the ARN of the customer's KMS key; empty: the key that DynamoDB owns. Raises DeployFailed.
+    They are protection, encryption, recovery, expiry, tag, throughput and past-index. `key` is the ARN of the
+    customer's KMS key; empty: the key that DynamoDB owns. Raises DeployFailed.
     """
+    client = session.client("dynamodb")
     with aws_calls(f"the settings of the table {name}"):
-        return list(_changes(session.client("dynamodb"), name, is_protected=is_protected, key=key))
+        changed = list(_changes(client, name, is_protected=is_protected, key=key))
+        return changed + list(settle_throughput(client, name, throughput))
 
 
 def _changes(client: "DynamoDBClient", name: str, *, is_protected: bool, key: str) -> Iterator[str]:

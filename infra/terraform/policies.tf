@@ -20,10 +20,10 @@ data "aws_iam_policy_document" "editor" {
     sid = "Queue"
     actions = [
       "dynamodb:BatchGetItem",
+      "dynamodb:DeleteItem",
       "dynamodb:GetItem",
       "dynamodb:PartiQLInsert",
       "dynamodb:PutItem",
-      "dynamodb:Query",
       "dynamodb:UpdateItem",
     ]
     resources = [local.table]
@@ -32,6 +32,11 @@ data "aws_iam_policy_document" "editor" {
     sid       = "Due"
     actions   = ["dynamodb:Query"]
     resources = ["${local.table}/index/due-index"]
+  }
+  statement {
+    sid       = "Past"
+    actions   = ["dynamodb:Query"]
+    resources = ["${local.table}/index/past-index"]
   }
   statement {
     sid       = "Arm"
@@ -64,7 +69,7 @@ data "aws_iam_policy_document" "worker" {
 
   statement {
     sid       = "Claim"
-    actions   = ["dynamodb:PartiQLUpdate"]
+    actions   = ["dynamodb:PartiQLDelete", "dynamodb:PartiQLUpdate"]
     resources = [local.table]
   }
   statement {

@@ -3,7 +3,9 @@
 resource "aws_dynamodb_table" "queue" {
   # checkov:skip=CKV_AWS_119: a key of yours is kms_key_arn; without one, no key is billed
   name                        = var.name
-  billing_mode                = "PAY_PER_REQUEST"
+  billing_mode                = local.is_provisioned ? "PROVISIONED" : "PAY_PER_REQUEST"
+  read_capacity               = local.is_provisioned ? var.min_read_units : null
+  write_capacity              = local.is_provisioned ? var.min_write_units : null
   hash_key                    = "lane"
   range_key                   = "id"
   deletion_protection_enabled = var.deletion_protection
@@ -20,11 +22,25 @@ resource "aws_dynamodb_table" "queue" {
     name = "queued"
     type = "S"
   }
+  attribute {
+    name = "past"
+    type = "S"
+  }
 
   local_secondary_index {
     name            = "due-index"
     range_key       = "queued"
     projection_type = "KEYS_ONLY"
+  }
+  # Global: what has ended may be read eventually, and is no part of the 10 GB that a lane may hold. The provider adds it
+  # to a table of an earlier version in place.
+  global_secondary_index {
+    name            = "past-index"
+    hash_key        = "lane"
+    range_key       = "past"
+    projection_type = "KEYS_ONLY"
+    read_capacity   = local.is_provisioned ? var.min_read_units : null
+    write_capacity  = local.is_provisioned ? var.min_write_units : null
   }
 
   ttl {
@@ -42,4 +58,10 @@ resource "aws_dynamodb_table" "queue" {
   }
 
   tags = local.tags
+
+  # Application Auto Scaling sets these. An index's cannot be left out: an apply sets those of past-index back to the
+  # minimum, and they are scaled again within minutes. https://github.com/hashicorp/terraform-provider-aws/issues/671
+  lifecycle {
+    ignore_changes = [read_capacity, write_capacity]
+  }
 }

@@ -20,19 +20,39 @@ variable "worker" {
 }
 
 variable "lanes" {
-  description = "Partitions of the queue. Read once, when the queue is first used."
+  description = "Partitions of the queue. Read once, when the queue is first used; duebell relane gives it more later."
   type        = number
   default     = 4
   validation {
-    condition     = var.lanes >= 1 && var.lanes <= 16
-    error_message = "1 to 16."
+    condition     = var.lanes >= 1 && var.lanes <= 64
+    error_message = "1 to 64."
   }
 }
 
 variable "retention_days" {
-  description = "How many days finished tasks are kept as history."
+  description = "How many days ended tasks are kept as history."
   type        = number
-  default     = 30
+  default     = 14
+}
+
+variable "history" {
+  description = "Which ended tasks are kept. all: every task, listed. failed: done and cancelled tasks are found by their ids, but not listed. none: a done task is deleted when it ends. Failed and expired tasks are always kept."
+  type        = string
+  default     = "all"
+  validation {
+    condition     = contains(["all", "failed", "none"], var.history)
+    error_message = "all, failed or none."
+  }
+}
+
+variable "kept_payload" {
+  description = "Bytes of the largest payload that a done task keeps. 0 keeps none."
+  type        = number
+  default     = 2048
+  validation {
+    condition     = var.kept_payload >= 0 && var.kept_payload <= 358400
+    error_message = "0 to 358400."
+  }
 }
 
 variable "runtime" {
@@ -83,6 +103,40 @@ variable "log_retention_days" {
   description = "How many days the worker's log is kept."
   type        = number
   default     = 30
+}
+
+variable "capacity" {
+  description = "How DynamoDB is paid for. on-demand, by the request; provisioned, by the hour, between the units below, scaled to 70 % use. The same bounds are for the table and for past-index."
+  type        = string
+  default     = "on-demand"
+  validation {
+    condition     = contains(["on-demand", "provisioned"], var.capacity)
+    error_message = "on-demand or provisioned."
+  }
+}
+
+variable "min_read_units" {
+  description = "The fewest read units that are provisioned."
+  type        = number
+  default     = 10
+}
+
+variable "max_read_units" {
+  description = "The most read units that are provisioned."
+  type        = number
+  default     = 3000
+}
+
+variable "min_write_units" {
+  description = "The fewest write units that are provisioned."
+  type        = number
+  default     = 10
+}
+
+variable "max_write_units" {
+  description = "The most write units that are provisioned."
+  type        = number
+  default     = 4000
 }
 
 variable "deletion_protection" {

@@ -51,6 +51,15 @@ locals {
       statistic   = "Sum"
       threshold   = 0
     }
+    # 80 % of the 10 GB that DynamoDB lets a lane hold.
+    lane-bytes = {
+      description = "A lane is nearly full; then nothing can be added to it."
+      namespace   = "duebell"
+      metric      = "LaneBytes"
+      dimensions  = { Scheduler = var.name }
+      statistic   = "Maximum"
+      threshold   = 8000000000
+    }
   }
 }
 
@@ -85,8 +94,8 @@ resource "aws_cloudwatch_dashboard" "watched" {
         "metrics": [["duebell", "Lateness", "Scheduler", "${var.name}", {"stat": "p50"}],
                     ["...", {"stat": "p99"}], ["...", {"stat": "Maximum"}]]}},
       {"type": "metric", "x": 12, "y": 1, "width": 12, "height": 6, "properties": {
-        "title": "Overdue at the end of a run, and how often the rule was set", "region": "${data.aws_region.here.name}",
-        "view": "timeSeries", "period": 60,
+        "title": "Overdue, and how often the rule was set", "region": "${data.aws_region.here.name}",
+        "view": "timeSeries", "period": 300,
         "metrics": [["duebell", "Overdue", "Scheduler", "${var.name}", {"stat": "Maximum"}],
                     [".", "PutRuleCalls", ".", ".", {"stat": "Sum", "yAxis": "right"}]]}},
       {"type": "metric", "x": 0, "y": 7, "width": 12, "height": 6, "properties": {
@@ -102,8 +111,10 @@ resource "aws_cloudwatch_dashboard" "watched" {
                     ["AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName", "${var.name}-lost-rings",
                      {"stat": "Maximum"}], ["...", "${var.name}-failed-runs", {"stat": "Maximum"}]]}},
       {"type": "metric", "x": 0, "y": 13, "width": 12, "height": 6, "properties": {
-        "title": "What is queued", "region": "${data.aws_region.here.name}", "view": "timeSeries", "period": 300,
-        "metrics": [["duebell", "QueueDepth", "Scheduler", "${var.name}", {"stat": "Maximum"}]]}},
+        "title": "What is queued, and bytes of the fullest lane", "region": "${data.aws_region.here.name}", "view": "timeSeries",
+        "period": 300, "stat": "Maximum",
+        "metrics": [["duebell", "QueueDepth", "Scheduler", "${var.name}"],
+                    [".", "LaneBytes", ".", ".", {"yAxis": "right"}]]}},
       {"type": "metric", "x": 12, "y": 13, "width": 12, "height": 6, "properties": {
         "title": "How long runs take, ms", "region": "${data.aws_region.here.name}", "view": "timeSeries", "period": 300,
         "metrics": [["duebell", "RunDuration", "Scheduler", "${var.name}", {"stat": "p50"}],

@@ -33,6 +33,8 @@ resource "aws_lambda_function" "worker" {
       DUEBELL_WORKER         = var.worker
       DUEBELL_LANES          = tostring(var.lanes)
       DUEBELL_RETENTION_DAYS = tostring(var.retention_days)
+      DUEBELL_HISTORY        = var.history
+      DUEBELL_KEPT_PAYLOAD   = tostring(var.kept_payload)
       DUEBELL_METRICS        = var.metrics ? "on" : "off"
       DUEBELL_PRECISION      = var.precision
       DUEBELL_MAX_RUNS       = tostring(var.max_runs)

@@ -3,20 +3,24 @@
 What each step guarantees is said in `arming.py`; here is who waits for whom.
 """
 
+import logging
 import random
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from .arming import ArmingRecord, Lane, early_minute, ring_minute
-from .errors import AwsRefused, AwsUnavailable, DuebellError, LanesChanged, NotArmed, NotDeployed
+from .errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
 from .instants import MOST_SKEW, NEVER, utc_now
+from .parallel import Parallel
 from .rule import CALL_LIMIT, Rule
 from .settings import MAX_LANES
 from .store import Store
 
-__all__ = ["HOLD", "PATIENCE", "Armer"]
+__all__ = ["HOLD", "PATIENCE", "Armer", "LanesChanged"]
+
+_LOG = logging.getLogger("duebell.armer")
 
 #: How long one process may keep others from calling PutRule. Longer than the calls it makes meanwhile, and
 #: shorter than LEAD, so that a ring it sets is never over before the rule is set.
@@ -32,6 +36,10 @@ PATIENCE = timedelta(seconds=45)
 _NONE = timedelta(0)
 
 
+class LanesChanged(Exception):
+    """The queue has more lanes than the new tasks were placed by: the caller places them anew."""
+
+
 class Armer:
     """Changes the arming record by compare-and-swap, and makes the rule follow it."""
 
@@ -44,6 +52,7 @@ class Armer:
         head_start: timedelta = timedelta(0),
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
+        parallel: Parallel | None = None,
     ) -> None:
         self._store = store
         self._rule = rule
@@ -51,41 +60,28 @@ class Armer:
         self._head_start = head_start
         self._clock = clock
         self._sleep = sleep
+        self._parallel = parallel or Parallel()
 
     def read(self) -> ArmingRecord:
         """The record; made with the first call of the queue's life, and anew if someone damaged it."""
         record = self._store.read_record()
         return record if record and record.lanes else self._make(record)
 
-    def lower(self, dues: Mapping[int, datetime]) -> ArmingRecord:
+    def lower(self, dues: Mapping[int, datetime], *, lanes: int | None = None) -> ArmingRecord:
         """See to it that these lanes are looked at no later than this, and return the record as it is then.
 
-        When they are already, which is the common case, this is one read. Raises NotArmed.
+        When they are already, which is the common case, this is one read. `lanes` is the number that new
+        tasks were placed by. Raises LanesChanged when the queue has more by now, and NotArmed.
         """
 
         def lower(record: ArmingRecord) -> ArmingRecord:
+            if lanes is not None and len(record.lanes) != lanes:
+                raise LanesChanged
             if any(lane >= len(record.lanes) for lane in dues):
                 raise NotArmed("the queue has fewer lanes than it had: start this process anew")
             return record.lowered(dues)
 
         return self.change(lower)
-
-    def lower_placed(self, dues: Mapping[int, datetime], *, lanes: int) -> ArmingRecord:
-        """`lower`, for tasks that were placed in one of so many lanes.
-
-        Waits while the queue is given more lanes. Raises LanesChanged when it has another number than that.
-        """
-        give_up = self._clock() + PATIENCE
-        for pause in _pauses():
-            record = self.change(lambda record: record.lowered_if_steady(dues, lanes, now=self._clock()))
-            if len(record.lanes) != lanes:
-                raise LanesChanged(before=lanes, now=len(record.lanes))
-            if record.relaner is None:
-                return record
-            if self._clock() > give_up:
-                break
-            self._sleep(pause)
-        raise NotArmed("the queue is being given more lanes, and that takes long: call ensure_armed() soon")
 
     def change(self, transition: Callable[[ArmingRecord], ArmingRecord]) -> ArmingRecord:
         """Apply a transition by compare-and-swap, on the newest record for as often as it takes.
@@ -152,12 +148,29 @@ class Armer:
         self.change(call)
         return is_mine
 
+    def heads(self, lanes: Iterable[int]) -> dict[int, datetime]:
+        """When each of these lanes must be looked at. One that cannot be read is due now.
+
+        Raises AwsError, NotDeployed when none can be read.
+        """
+        lanes = list(lanes)
+        heads = self._parallel(self._store.head, lanes)
+        failed = [head for head in heads if isinstance(head, DuebellError)]
+        if failed and len(failed) == len(lanes):
+            raise failed[0]
+        for lane, head in zip(lanes, heads, strict=True):
+            if isinstance(head, DuebellError):
+                _LOG.warning("lane %d cannot be read, so it counts as due: %s", lane, head)
+        now = self._clock()
+        due = [now if isinstance(head, DuebellError) else head for head in heads]
+        return dict(zip(lanes, due, strict=True))
+
     def verify(self) -> ArmingRecord:
         """`ensure`, after a look at the queue and at the rule itself, which someone else may have changed."""
         record = self.read()
         while record.is_held_too_long(self._clock()):
             record = self._make(record)
-        record = self.lower({lane: self._store.head(lane) for lane in range(len(record.lanes))})
+        record = self.lower(self.heads(range(len(record.lanes))))
         if record.armed is not None and not record.is_being_applied(self._clock()):
             try:
                 found = self._rule.read()
@@ -197,10 +210,17 @@ class Armer:
         Lanes that have tasks in them count, whatever the settings say now.
         """
         lanes = len(damaged.lanes) if damaged and damaged.lanes else self._lanes
-        heads = [self._store.head(lane) for lane in range(MAX_LANES)]
-        in_use = [lane + 1 for lane, head in enumerate(heads) if head != NEVER]
+        heads = self.heads(range(lanes))
+        beyond = self._parallel(self._store.head, range(lanes, MAX_LANES))
+        for lane, head in enumerate(beyond, start=lanes):
+            if isinstance(head, DuebellError):  # nobody knows how many lanes there are
+                raise head
+            heads[lane] = head
+        in_use = [lane + 1 for lane, head in heads.items() if head != NEVER]
         made = ArmingRecord(
-            lanes=tuple(Lane(due=due) for due in heads[: max(lanes, *in_use, 0)]), head_start=self._head_start
+            lanes=tuple(Lane(due=heads[lane]) for lane in range(max(lanes, *in_use, 0))),
+            head_start=self._head_start,
+            earlier=damaged.earlier if damaged else (),
         )
         return self._store.swap_record(damaged, made) or self.read()
 

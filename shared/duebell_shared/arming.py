@@ -25,9 +25,11 @@ __all__ = [
     "HEAD_START",
     "LEAD",
     "ArmingRecord",
+    "Fullest",
     "Lane",
     "LastRun",
     "LateRing",
+    "RestingLane",
     "early_minute",
     "ring_minute",
 ]
@@ -53,6 +55,11 @@ _CALL = timedelta(seconds=10)
 #: echo is four minutes after the ring.
 _ECHO = timedelta(minutes=3)
 
+#: How long a count of depth and overdue tasks holds, so that it costs little however many runs there are.
+_COUNT_HOLDS = timedelta(minutes=5)
+
+_GB = 2**30
+
 _NOTHING = timedelta(0)
 
 _FIRST = datetime.min.replace(tzinfo=UTC)
@@ -76,7 +83,14 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
         return self.owner is None or self.until <= now
 
 
-class LastRun(msgspec.Struct, frozen=True, kw_only=True):
+class RestingLane(msgspec.Struct, frozen=True, kw_only=True):
+    """A lane that runs leave alone for a while, as AWS refuses its calls, or does not answer, since then."""
+
+    lane: int
+    since: _Instant
+
+
+class LastRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of the run that gave lanes back last.
 
     run              its id
@@ -94,6 +108,7 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True):
     expired: int = 0
     lateness_max_ms: int | None = None
     tzdata: str | None = None
+    resting: tuple[RestingLane, ...] = ()
 
 
 class LateRing(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +120,18 @@ class LateRing(msgspec.Struct, frozen=True, kw_only=True):
 
     minute: _Instant
     came_at: _Instant
+
+
+class Fullest(msgspec.Struct, frozen=True, kw_only=True):
+    """The fullest lane as it was measured last: DynamoDB measures whole GB, with a write, now and then.
+
+    bytes        of its item collection: tasks that wait and history; the index of the past is no part of it
+    measured_at  when
+    """
+
+    lane: int
+    bytes: int
+    measured_at: _Instant
 
 
 class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,7 +146,11 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     called_at      when a run was called directly that has not come yet
     last_run       what came of the run that ended last
     late_ring      the last ring that brought no run in time
-    relaner        who is about to give the queue more lanes, until `relaner_until`; adds wait meanwhile
+    earlier        the numbers of lanes that the queue had before, oldest first: the number only grows
+    relaner        who gives the queue more lanes, or did not come to the end of that; until `relaner_until`
+                   runs claim no lanes
+    counted_at     when a run counted the queue's depth last
+    fullest        the fullest lane, if one is known to hold 1 GB or more
     taker          the run that takes over the lanes of other runs, as long as it holds lanes itself
     rev            counts the changes
     """
@@ -133,10 +164,18 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     called_at: _Instant | None = None
     last_run: LastRun | None = None
     late_ring: LateRing | None = None
+    earlier: tuple[int, ...] = ()
     relaner: str | None = None
     relaner_until: _Instant = NEVER
     taker: str | None = None
+    counted_at: _Instant | None = None
+    fullest: Fullest | None = None
     rev: int = 0
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The numbers of lanes that tasks were placed by, the present one first."""
+        return (len(self.lanes), *reversed(self.earlier))
 
     @property
     def target(self) -> datetime:
@@ -161,7 +200,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
 
         Not for a lane that is held: its run sees to it. Nor for what is due only when that run would be over.
         """
-        if self.called_at and self.called_at > now - _CALL:
+        if self.is_relaned(now) or (self.called_at and self.called_at > now - _CALL):
             return False
         free = [lane for lane in self.lanes if lane.is_free(now)]
         due = min((lane.until if lane.owner else lane.due for lane in free), default=NEVER)
@@ -178,10 +217,16 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         """
         return self.applier is not None and self.applier_until + skew > now
 
+    def is_relaned(self, now: datetime) -> bool:
+        """Whether the queue is being given more lanes, so that runs are to leave."""
+        return self.relaner is not None and self.relaner_until > now
+
     def is_held_too_long(self, now: datetime) -> bool:
         """Whether a lease, or a hold on the rule, ends later than any does: by an edit, or a wrong clock."""
         ends = [lane.until for lane in self.lanes if lane.owner]
-        return max([*ends, *([self.applier_until] if self.applier else [])], default=now) > now + _LONGEST
+        ends += [self.applier_until] if self.applier else []
+        ends += [self.relaner_until] if self.relaner else []
+        return max(ends, default=now) > now + _LONGEST
 
     def lanes_of(self, owner: str) -> tuple[int, ...]:
         """The lanes that this run holds, its lease run out or not."""
@@ -212,29 +257,31 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
                 record = record._with({number: replace(lane, due=due)})
         return record
 
-    # Whoever gives the queue more lanes.
-
-    def lowered_if_steady(self, dues: Mapping[int, datetime], lanes: int, *, now: datetime) -> Self:
-        """Lowered, if there are so many lanes and nobody is about to change that.
-
-        A mark whose time is over is taken away in the same change, so that its owner cannot go on.
-        """
-        if len(self.lanes) != lanes or (self.relaner and self.relaner_until > now):
-            return self
-        return self.not_relaned().lowered(dues)
+    # What a relaner does, which gives the queue more lanes.
 
     def relaning(self, relaner: str, *, until: datetime) -> Self:
-        """`relaner` alone may change the number of lanes until then; nobody adds a task meanwhile."""
-        return replace(self, relaner=relaner, relaner_until=until)
-
-    def not_relaned(self) -> Self:
-        """The lanes stay as many as they are."""
-        return replace(self, relaner=None, relaner_until=NEVER)
+        """`relaner` gives the queue more lanes. Runs claim no lanes until then, and leave those they hold."""
+        return replace(self.renewed(relaner, until=until), relaner=relaner, relaner_until=until)
 
     def widened(self, lanes: int) -> Self:
-        """With so many lanes, those beyond the present ones empty."""
-        more = tuple(Lane() for _ in range(lanes - len(self.lanes)))
-        return replace(self.not_relaned(), lanes=(*self.lanes, *more))
+        """With so many lanes, all of them held by the relaner; tasks are placed by this number from now on.
+
+        Their watchdog is the relaner's lease, and what rang for the lanes will not ring again.
+        """
+        dues = [lane.due for lane in self.lanes] + [NEVER] * (lanes - len(self.lanes))
+        held = tuple(Lane(due=due, owner=self.relaner, until=self.relaner_until) for due in dues)
+        earlier = self.earlier if lanes == len(self.lanes) else (*self.earlier, len(self.lanes))
+        return replace(self, lanes=held, earlier=earlier, armed=None, rings_at=None)
+
+    def relaned(self, heads: Mapping[int, datetime]) -> Self:
+        """The lanes of `heads` given back by the relaner as in `released`, and the relaner done."""
+        released = self.released(self.relaner, heads) if self.relaner else self
+        return replace(released, relaner=None, relaner_until=NEVER)
+
+    def left_unfinished(self, now: datetime) -> Self:
+        """The relaner's lanes given back, due now: runs look into all. Its mark stays, with its time over."""
+        heads = dict.fromkeys(self.lanes_of(self.relaner or ""), now)
+        return replace(self.released(self.relaner or "", heads), relaner_until=min(now, self.relaner_until))
 
     # What a run does.
 
@@ -253,9 +300,10 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         is what `lowered` relies on.
 
         A run that finds none may have come by the very ring that was to see to a lease that is about to end:
-        clocks differ. Then nothing would ring any more.
+        clocks differ. Then nothing would ring any more. While the queue is given more lanes no run gets any.
         """
         free = [number for number, lane in enumerate(self.lanes) if lane.is_free(now)]
+        free = [] if self.is_relaned(now) else free
         mine = [number for number in free if only is None or number in only]
         if not mine:
             may_have_rung = self.rings_at is not None and self.rings_at <= now + MOST_SKEW
@@ -290,6 +338,21 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def handed_over(self, owner: str, heads: Mapping[int, datetime], *, now: datetime) -> Self:
         """These lanes given back for runs that are started for them now: nobody is to call another one."""
         return replace(self.released(owner, heads), called_at=now)
+
+    # What runs measure, each no more often than is of use.
+
+    def counting(self, now: datetime) -> Self:
+        """Whoever makes this change counts the queue's depth, if the last count is too old; nobody else."""
+        is_known = self.counted_at is not None and now - _COUNT_HOLDS < self.counted_at <= now + MOST_SKEW
+        return self if is_known else replace(self, counted_at=now)
+
+    def measured(self, sizes: Mapping[int, int], now: datetime) -> Self:
+        """These lanes were measured, in bytes. Changes nothing while the fullest one holds as many GB."""
+        known = {self.fullest.lane: self.fullest.bytes} if self.fullest else {}
+        lane, size = max({**known, **sizes}.items(), key=lambda lane_size: lane_size[1], default=(0, 0))
+        if size // _GB == (self.fullest.bytes if self.fullest else 0) // _GB:
+            return self
+        return replace(self, fullest=Fullest(lane=lane, bytes=size, measured_at=now))
 
     # What runs do that wait at the same time, so that one of them is enough.
 

@@ -17,6 +17,7 @@ from .arming import ArmingRecord
 from .errors import AwsError, InvalidSettings, NotArmed, NotDeployed
 from .function import Function
 from .instants import utc_now
+from .parallel import Parallel
 from .rule import CALL_LIMIT, Rule
 from .settings import Settings
 from .store import Store
@@ -59,7 +60,10 @@ def default_session() -> boto3.Session:
 
 @dataclass(frozen=True, kw_only=True)
 class Backend:
-    """The store, the rule and what arms it, with the clock they go by; and the worker to call, if one may."""
+    """The store, the rule and what arms it, with the clock they go by; and the worker to call, if one may.
+
+    `parallel` makes many calls of the store side by side.
+    """
 
     settings: Settings
     store: Store
@@ -67,6 +71,7 @@ class Backend:
     armer: Armer
     clock: Callable[[], datetime]
     sleep: Callable[[float], None]
+    parallel: Parallel
     function: Function | None = None
 
     @classmethod
@@ -78,11 +83,19 @@ class Backend:
         *,
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
+        parallel: Parallel | None = None,
         function: Function | None = None,
     ) -> Self:
         """A backend over this store and rule, with this clock."""
+        parallel = parallel or Parallel()
         armer = Armer(
-            store, rule, lanes=settings.lanes, head_start=settings.head_start, clock=clock, sleep=sleep
+            store,
+            rule,
+            lanes=settings.lanes,
+            head_start=settings.head_start,
+            clock=clock,
+            sleep=sleep,
+            parallel=parallel,
         )
         return cls(
             settings=settings,
@@ -91,6 +104,7 @@ class Backend:
             armer=armer,
             clock=clock,
             sleep=sleep,
+            parallel=parallel,
             function=function,
         )
 
@@ -103,6 +117,7 @@ class Backend:
             self.rule,
             clock=lambda: self.clock() + offset,
             sleep=self.sleep,
+            parallel=self.parallel,
             function=self.function,
         )
 
@@ -128,6 +143,7 @@ class Backend:
         *,
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
+        parallel: Parallel | None = None,
     ) -> Self:
         """A backend over DynamoDB and EventBridge, reached by the AWS SDK's own settings. Makes no call yet.
 
@@ -151,5 +167,6 @@ class Backend:
             Rule(settings.rule, events, clock=clock, sleep=sleep),
             clock=clock,
             sleep=sleep,
+            parallel=parallel,
             function=function,
         )

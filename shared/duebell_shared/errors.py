@@ -9,8 +9,7 @@ DuebellError
 ├── TaskNotFound            no task with this id
 ├── TaskExists              the id is taken
 ├── TaskConflict            the task's status, or a concurrent change, does not allow this
-│   ├── TaskChanged         it is not at the rev that was expected any more
-│   └── LanesChanged        the queue was given more lanes at this very moment
+│   └── TaskChanged         it is not at the rev that was expected any more
 ├── QueueFull               the task's lane holds as much as DynamoDB lets it hold
 ├── UnreadableTask          an item of the table is none that this version can read
 ├── NotArmed                the task is stored; the rule could not be confirmed
@@ -34,7 +33,6 @@ __all__ = [
     "InvalidSchedule",
     "InvalidSettings",
     "InvalidTask",
-    "LanesChanged",
     "NotArmed",
     "NotDeployed",
     "QueueFull",
@@ -118,18 +116,6 @@ class TaskChanged(TaskConflict):
         self.id = id
         self.expected = expected
         self.rev = rev
-
-
-class LanesChanged(TaskConflict):
-    """The queue was given more lanes while tasks were added. Those that were misplaced were taken out again.
-
-    Repeat the call, with `if_exists="keep"`.
-    """
-
-    def __init__(self, *, before: int, now: int) -> None:
-        super().__init__(
-            f"the queue was given {now} lanes instead of {before} at this very moment: repeat the call"
-        )
 
 
 class QueueFull(DuebellError):

@@ -65,6 +65,16 @@ class Store(Protocol):
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
         """Those of these tasks that are stored, by id."""
 
+    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+        """Move tasks, one to AT_ONCE, each in one step, to the lanes that their ids have among so many lanes.
+
+        Eligible: the task is stored where its key says, and does not change meanwhile; its new place is free,
+        or holds history that has expired by `now`. It is moved as it is stored, `rev` included, readable or
+        not. Nothing is looked at of a key but `lane` and `id`; the new lane must be another one.
+
+        What became of each, in order: whether it was moved, or an error. Raises none.
+        """
+
     def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
         """Start an attempt (running, `attempt` + 1, `started_at`, `run`, `lateness_ms`); return the task so.
 

@@ -20,6 +20,7 @@ from .arming import ArmingRecord
 from .attributes import UNREADABLE
 from .instants import FIRST, NEVER, floor, render
 from .items import ARMING
+from .packed_record import pack, unpack
 from .past import THEN, Past, PastKey, parse_past, render_past
 from .refusals import try_write
 from .table_items import TableItems
@@ -44,14 +45,14 @@ class DynamoTable(TableItems):
                 return None
         rev = int(item.rev or 0)  # beside the record, whatever the text says: it is what a swap compares
         try:
-            return msgspec.structs.replace(msgspec.json.decode(item.record, type=ArmingRecord), rev=rev)
-        except (msgspec.MsgspecError, TypeError) as error:
+            return msgspec.structs.replace(unpack(item.record), rev=rev)
+        except (ValueError, TypeError, RecursionError) as error:
             _LOG.error("the arming record cannot be read and is made anew: %s", error)
             return ArmingRecord(lanes=(), rev=rev)
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        item = self._arming(record=msgspec.json.encode(new).decode(), rev=new.rev)
+        item = self._arming(record=pack(new), rev=new.rev)
         with self._aws():
             return new if try_write(lambda: item.save(self._is_as_read(old))) else None
 
@@ -112,19 +113,37 @@ class DynamoTable(TableItems):
         if within is None:
             return 0
         with self._aws():
-            count = self._tasks.due_index.count(str(lane), within, consistent_read=True, limit=most)
-        return min(count, most)
+            return self._count("due-index", lane, within, most=most, consistent_read=True)
 
     def count_past(self, lane: int, kind: Past, *, most: int) -> int:
         past: Any = self._tasks.past
         within = past.startswith(kind.value + THEN) if kind.has_time else past == kind.value
         with self._aws():
-            return min(self._tasks.past_index.count(str(lane), within, limit=most), most)
+            return self._count("past-index", lane, within, most=most, consistent_read=False)
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         with self._aws():
             keys = self._keys(lane, page_size=1 + len(skipping))
             return next((key.queued for key in keys if key not in skipping), NEVER)
+
+    def _count(self, index: str, lane: int, within: Any, *, most: int, consistent_read: bool) -> int:
+        """Counted by the page: pynamodb's own count goes on beyond its limit, through all of the lane."""
+        connection: Any = self._tasks._get_connection()  # noqa: SLF001
+        counted, start = 0, None
+        while counted < most:
+            page = connection.query(
+                str(lane),
+                within,
+                index_name=index,
+                select="COUNT",
+                limit=most - counted,
+                consistent_read=consistent_read,
+                exclusive_start_key=start,
+            )
+            counted += page["Count"]
+            if (start := page.get("LastEvaluatedKey")) is None:
+                break
+        return counted
 
     def _keys(
         self,

@@ -24,6 +24,7 @@ from .item_update import Item, ItemChange, ItemDeletion, ItemUpdate
 from .items import changes, item_of, items_of, task_of
 from .lane_sizes import MEASURED, LaneSizes
 from .refusals import Made, calling, reading, try_write
+from .relocation import relocate_item
 from .room import room_of_claim
 from .slim import slim_claim, slim_outcome
 from .task import QueueKey, Status, Task
@@ -69,7 +70,7 @@ class TableItems:
         )
 
     def save(self, old: Task, new: Task | None) -> bool:
-        with self._aws():
+        with self._aws(old.id):
             made = self._change(_change(old, new))
             if made.is_full:
                 return self._save_slim(old, new)
@@ -128,8 +129,22 @@ class TableItems:
             lambda places: together([keys[place] for place in places]),
         )
 
+    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+        try:
+            with self._aws():
+                there = self._get_batch([_key(key.lane, key.id) for key in keys])
+                items = {(item["lane"]["S"], item["id"]["S"]): item for item in there}
+        except DuebellError as error:
+            return [error] * len(keys)
+        found = (items.get((str(key.lane), key.id)) for key in keys)
+        return [item is not None and _or_error(partial(self._relocate, item, lanes, now)) for item in found]
+
     def lane_sizes(self) -> dict[int, int]:
         return self._sizes.take()
+
+    def _relocate(self, item: Item, lanes: int, now: datetime) -> bool:
+        with self._aws():
+            return relocate_item(self._client, self.name, item, lanes=lanes, now=now)
 
     def _aws(self, id: str | None = None) -> AbstractContextManager[None]:
         return calling(self.name, self._client, id=id)

@@ -29,6 +29,7 @@ from tests.cli.program import Duebell, lines
         (errors.AwsRefused("no"), 5),
         (errors.AwsUnavailable("away"), 5),
         (errors.NotDeployed("no table"), 5),
+        (errors.QueueFull("a", 3), 5),
         (errors.NotArmed("stored"), 5),
         (BotoCoreError(), 5),
         (errors.UnreadableTask("a", "odd"), 1),

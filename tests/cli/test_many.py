@@ -1,5 +1,6 @@
 """Many tasks at once: from a file, and a whole queue out and in again."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -35,11 +36,16 @@ def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -
 
 @pytest.mark.usefixtures("queue")
 def test_more_lanes(duebell: Duebell) -> None:
-    assert duebell("relane", "9").out.startswith("9 lanes; restart the editors")
-    duebell("add", "x", "--in", "1h")
-    status, _, err = duebell("relane", "16")
-    assert status == 4
-    assert "the queue is not empty" in err
+    for number in range(20):
+        duebell("add", "x", "--in", "1h", "--id", f"task-{number}")
+    status, out, err = duebell("relane", "9")
+    assert status == 0
+    assert re.fullmatch(r"9 lanes, \d+ tasks moved\n", out)
+    assert "tasks moved" in err
+    assert duebell("relane", "9").out == "9 lanes, 0 tasks moved\n"
+    status, _, err = duebell("relane", "65")
+    assert (status, "must be 9, as many as there are, to 64" in err) == (2, True)
+    assert duebell("show", "task-7").status == 0
 
 
 # Many at once.

@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from duebell_editor import Status
+from duebell_editor import Status, TaskNotFound
 from duebell_infra import deploy as module
 from duebell_infra.destroy import Queue
 from duebell_infra.errors import DeployFailed
@@ -13,6 +14,7 @@ from duebell_infra.local import EmbeddedStack
 from duebell_infra.stack import Stack
 from duebell_infra.template import template_text
 from duebell_shared.expression import SENTINEL, expression_at
+from duebell_shared.settings import Settings
 from tests.e2e.deployer import LATER, Deployer
 from tests.e2e.support import wait_for
 from tests.e2e.test_ringing import SOON
@@ -55,7 +57,7 @@ def test_a_new_stack_is_parked_and_wired(deployer: Deployer) -> None:
     policy = iam.get_policy(PolicyArn=outputs["EditorPolicyArn"])["Policy"]
     version = iam.get_policy_version(PolicyArn=policy["Arn"], VersionId=policy["DefaultVersionId"])
     statements = version["PolicyVersion"]["Document"]["Statement"]
-    assert [statement["Sid"] for statement in statements] == ["Queue", "Due", "Arm", "Call"]
+    assert [statement["Sid"] for statement in statements] == ["Queue", "Due", "Past", "Arm", "Call"]
     # And the bucket of the bundles can be told apart on the bill, as all the rest
     [bucket] = deployer.session.client("s3").list_buckets()["Buckets"]
     tags = deployer.session.client("s3").get_bucket_tagging(Bucket=bucket["Name"])["TagSet"]
@@ -132,6 +134,37 @@ def test_with_a_budget_it_is_said_that_its_tag_must_be_activated(deployer: Deplo
     assert any("before the tag duebell is activated" in line for line in deployer.said)
 
 
+def test_what_is_kept_of_tasks_reaches_worker_and_editors(deployer: Deployer) -> None:
+    editor = deployer.deploy(History="none", RetentionDays="3", KeptPayload="0")
+
+    settings = editor._backend.settings
+    assert (settings.history, settings.retention.days, settings.kept_payload) == ("none", 3, 0)
+    variables = deployer.function["Environment"]["Variables"]  # type: ignore[index]
+    assert Settings.from_env(variables).keeping == settings.keeping
+    # And a task that is done is gone
+    editor.add("succeed", due=SOON, id="done")
+
+    def is_gone() -> bool:
+        deployer.run()
+        try:
+            editor.get("done")
+        except TaskNotFound:
+            return True
+        return False
+
+    wait_for(is_gone)
+
+
+def test_capacity_is_provisioned_if_asked_for(deployer: Deployer) -> None:
+    deployer.deploy(Capacity="provisioned", MinWriteUnits="25")
+
+    table: Any = deployer.table
+    for one in (table, table["GlobalSecondaryIndexes"][0]):
+        assert int(one["ProvisionedThroughput"]["WriteCapacityUnits"]) == 25
+    # What scales it is more than the emulator knows
+    assert any("left out" in line and "ScalableTarget" in line for line in deployer.said)
+
+
 @pytest.mark.parametrize(
     ("parameters", "why"),
     [
@@ -173,7 +206,7 @@ def test_all_that_is_optional(deployer: Deployer) -> None:
     assert table["DeletionProtectionEnabled"] is False
     alarms = session.client("cloudwatch").describe_alarms(AlarmNamePrefix=deployer.name)["MetricAlarms"]
     assert {action for alarm in alarms for action in alarm["AlarmActions"]} == {topic}
-    assert len(alarms) == 6
+    assert len(alarms) == 7
     # What the actions are given: an environment, and policies
     editor.add("tell", due=SOON, id="told", payload="GREETING")
     assert deployer.why_failed(editor, "told") == "hello"

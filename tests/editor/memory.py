@@ -8,6 +8,7 @@ from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.keeping import Keeping
+from duebell_shared.parallel import Parallel
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.task import Failure, QueueKey, Status, Task
@@ -36,7 +37,9 @@ class Scheduler:
         clock = Clock()
         store, events = store or MemoryStore(), FakeEvents(clock)
         rule = Rule("duebell", events.client, clock=clock, sleep=clock.sleep)
-        backend = Backend.over(settings or Settings(), store, rule, clock=clock, sleep=clock.sleep)
+        backend = Backend.over(
+            settings or Settings(), store, rule, clock=clock, sleep=clock.sleep, parallel=Parallel(threads=1)
+        )
         return cls(editor=Editor(backend=backend), backend=backend, store=store, events=events, clock=clock)
 
     def become(self, task: Task, status: Status) -> Task:

@@ -6,8 +6,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from duebell_editor import Editor, InvalidSettings, InvalidTask, Status, TaskConflict
-from duebell_editor.relane import relane
+from duebell_editor import InvalidTask, Status
 from duebell_shared.errors import AwsUnavailable, DuebellError
 from duebell_shared.expression import SENTINEL, expression_at
 from duebell_shared.settings import Settings
@@ -91,38 +90,3 @@ def test_progress_is_told_and_failures_are_reported(
     report = there.editor.import_tasks(here.editor.export_tasks(), progress=told.append)
     assert told == [len(Status) + 1]
     assert [failure.id for failure in report.failures] == ["recurring"]
-
-
-# More lanes.
-
-
-def test_an_empty_queue_can_have_more_lanes(there: Scheduler) -> None:
-    there.editor.ensure_armed()
-    assert len(relane(there.backend, 16).lanes) == 16
-    assert len(relane(there.backend, 16).lanes) == 16
-    editor = Editor(backend=there.backend)
-    for number in range(64):
-        editor.add("act", due=HOUR, id=f"task-{number}")
-    assert {lane for lane, _ in there.store.tasks} == set(range(16))
-
-
-@pytest.mark.parametrize("lanes", [0, 4, 17])
-def test_fewer_lanes_or_too_many_are_refused(there: Scheduler, lanes: int) -> None:
-    with pytest.raises(InvalidSettings, match=r"lanes: must be 5, as many as there are, to 16"):
-        relane(there.backend, lanes)
-
-
-@pytest.mark.parametrize("status", Status)
-def test_a_queue_with_any_task_is_left_as_it_is(there: Scheduler, status: Status) -> None:
-    there.become(there.editor.add("act", due=HOUR, id="one"), status)
-    with pytest.raises(TaskConflict, match=r"the queue is not empty, history included: .*duebell export"):
-        relane(there.backend, 16)
-    assert there.store.record
-    assert len(there.store.record.lanes) == 5
-
-
-def test_a_queue_that_a_run_holds_is_left_as_it_is(there: Scheduler) -> None:
-    armer = there.backend.armer
-    armer.change(lambda record: record.claimed("run", now=NOON, until=NOON + HOUR))
-    with pytest.raises(TaskConflict, match="a run is at work"):
-        relane(there.backend, 16)

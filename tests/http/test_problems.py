@@ -155,6 +155,7 @@ def test_a_change_that_the_status_does_not_allow_is_a_conflict(client: TestClien
         (errors.TaskConflict("no"), 409, "task-conflict"),
         (errors.NotArmed("stored, but no"), 503, "not-armed"),
         (errors.NotDeployed("no table"), 503, "not-deployed"),
+        (errors.QueueFull("a", 3), 507, "queue-full"),
         (errors.AwsUnavailable("no answer"), 503, "aws-unavailable"),
         (errors.AwsRefused("no permission"), 502, "aws-refused"),
         (errors.DuebellError("no"), 500, "duebell-error"),

@@ -18,8 +18,12 @@ VALUES = {"Name": "duebell", "AWS::Partition": "aws", "AWS::Region": REGION, "AW
 NAMED_OTHERWISE = {"lambda:Invoke": "lambda:InvokeFunction"}
 
 #: A batch of statements is allowed by what each of them does.
-STATEMENT = re.compile(r'(INSERT INTO|UPDATE) "(?P<table>[^"]+)" ')
-ALLOWED_BY = {"INSERT INTO": "dynamodb:PartiQLInsert", "UPDATE": "dynamodb:PartiQLUpdate"}
+STATEMENT = re.compile(r'(INSERT INTO|UPDATE|DELETE FROM) "(?P<table>[^"]+)" ')
+ALLOWED_BY = {
+    "INSERT INTO": "dynamodb:PartiQLInsert",
+    "UPDATE": "dynamodb:PartiQLUpdate",
+    "DELETE FROM": "dynamodb:PartiQLDelete",
+}
 
 Statements = list[dict[str, Any]]
 
@@ -67,6 +71,10 @@ def _wanted(service: str, operation: str, params: dict[str, Any]) -> Iterator[tu
             statement = STATEMENT.match(one["Statement"])
             assert statement, one
             yield ALLOWED_BY[statement[1]], f"{here}:table/{statement['table']}"
+    elif "TransactItems" in params:  # allowed by what each of its items does
+        for one in params["TransactItems"]:
+            [(verb, item)] = one.items()
+            yield f"dynamodb:{verb}Item", f"{here}:table/{item['TableName']}"
     elif service == "dynamodb":
         index = f"/index/{params['IndexName']}" if "IndexName" in params else ""
         tables = [params["TableName"]] if "TableName" in params else params.get("RequestItems", ["*"])

@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 from duebell_editor import Editor
 from duebell_infra.template import template_text
 from duebell_shared.backend import Backend
+from duebell_shared.keeping import History
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
 from tests.infra.policies import Guarded, granted, statements_of
@@ -20,6 +21,9 @@ HOUR = timedelta(hours=1)
 
 #: All that may be turned on.
 SETTINGS = Settings(metrics=True, function="duebell")
+
+#: Done tasks are deleted.
+DELETING = Settings(metrics=True, function="duebell", history=History.NONE)
 
 #: What the worker's role is used for by Lambda itself, not by our code.
 BY_LAMBDA = {"logs:CreateLogStream", "logs:PutLogEvents", "sqs:SendMessage"}
@@ -79,6 +83,9 @@ def test_an_editor_may_do_all_it_does_and_no_more(resources: Any, backend: Backe
     assert editor.status().healthy
     public = {name for name in vars(Editor) if not name.startswith("_")} - {"from_env"}
     assert editor.used == public, "what an editor can do, and what this test does, must be the same"
+    # An add that was placed by an earlier number of lanes is taken out again
+    store = Backend.connect(SETTINGS, guarded.session, clock=clock, sleep=clock.sleep).store
+    assert store.save(editor.get("a"), None)
     assert guarded.made == granted(allowed)
 
 
@@ -87,15 +94,23 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
 ) -> None:
     allowed = statements_of(resources["Role"]["Properties"]["Policies"][0]["PolicyDocument"])
     guarded = Guarded(allowed)
-    connected = Backend.connect(SETTINGS, guarded.session, clock=clock, sleep=clock.sleep)
-    worker = Worker(backend=connected)
+    plain, deleting = (
+        Backend.connect(settings, guarded.session, clock=clock, sleep=clock.sleep)
+        for settings in (SETTINGS, DELETING)
+    )
+    worker = Worker(backend=plain)
+    editor = guarded_editor(guarded, clock)  # an action may use one, to add tasks that follow
 
-    # An action may use the editor, to add tasks that follow.
-    everything_an_editor_does(guarded_editor(guarded, clock), fail=worker.run)
+    everything_an_editor_does(editor, fail=worker.run)
     worker.action("act")(lambda: None)
     clock.advance(2 * HOUR)
-
     assert worker.run().done
+    # A done task is deleted, and of several that end together the run makes one call
+    editor.add("act", due=timedelta(0))
+    assert worker.over(deleting).run().done
+    together = [editor.add("act", due=HOUR) for _ in range(2)]
+    assert deleting.store.save_many([(task, None) for task in together]) == [True, True]
+
     assert guarded.made == {one for one in granted(allowed) if one[0] not in BY_LAMBDA}
     assert {action for action, _ in granted(allowed) - guarded.made} == BY_LAMBDA
 
@@ -103,7 +118,12 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
 DENIED = {
     "another table": ("dynamodb", "get_item", {"TableName": "other", "Key": {"id": {"S": "a"}}}),
     "a scan": ("dynamodb", "scan", {"TableName": "duebell"}),
-    "a deletion": ("dynamodb", "delete_item", {"TableName": "duebell", "Key": {"id": {"S": "a"}}}),
+    "a query besides the indexes": ("dynamodb", "query", {"TableName": "duebell"}),
+    "another table's deletion": (
+        "dynamodb",
+        "delete_item",
+        {"TableName": "other", "Key": {"id": {"S": "a"}}},
+    ),
     "the table's own deletion": ("dynamodb", "delete_table", {"TableName": "duebell"}),
     "another rule": ("events", "put_rule", {"Name": "other", "ScheduleExpression": "rate(1 day)"}),
     "another target": ("events", "put_targets", {"Rule": "duebell", "Targets": []}),

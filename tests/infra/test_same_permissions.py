@@ -24,6 +24,7 @@ def test_the_permissions_are_for_the_same(template: Any, module: Any) -> None:
     means = {
         "${local.table}": f"arn:aws:dynamodb:{here}:table/duebell",
         "${local.table}/index/due-index": f"arn:aws:dynamodb:{here}:table/duebell/index/due-index",
+        "${local.table}/index/past-index": f"arn:aws:dynamodb:{here}:table/duebell/index/past-index",
         "${local.worker}": f"arn:aws:lambda:{here}:function:duebell",
         "${local.rule}": f"arn:aws:events:{here}:rule/duebell",
         "${aws_cloudwatch_log_group.worker.arn}:*": "the ARN of Log",  # CloudFormation's ends with it

@@ -9,8 +9,12 @@ OTHERWISE = {
     "CodeBucket": None,  # Terraform uploads the bundle itself
     "CodeKey": None,
     "ExistingTable": None,  # Terraform's state knows
+    "WarmThroughput": None,  # the provider takes it from version 6.13 on, and the module must work with 5.80
 }
 ONLY_TERRAFORM = {"bundle", "saved_queries"}
+
+#: What follows the use where capacity is provisioned.
+SCALED = (("Table", "Read"), ("Table", "Write"), ("Past", "Read"), ("Past", "Write"))
 
 #: Without tags of their own in the template: rules and dashboard get the stack's, the budget's are named
 #: otherwise, and the rest can have none.
@@ -18,10 +22,12 @@ UNTAGGED = {
     *("Rule", "Dashboard", "Budget", "EditorPolicy"),
     *("Permission", "Retries", "LostRingsPolicy"),
     *("FailuresQuery", "LatestQuery", "TaskQuery"),
+    *(f"{of}{what}{kind}" for of, what in SCALED for kind in ("s", "Scaling")),
 }
 
 #: What the provider can give no tags.
 UNTAGGABLE = {
+    "aws_appautoscaling_policy",
     "aws_cloudwatch_dashboard",
     "aws_cloudwatch_event_target",
     "aws_cloudwatch_query_definition",
@@ -64,16 +70,69 @@ def test_they_give_the_same(template: Any, module: Any) -> None:
 def test_the_table(template: Any, module: Any) -> None:
     ours, theirs = properties(template, "Table"), module["resource"]["aws_dynamodb_table"]["queue"]
     assert [key["AttributeName"] for key in ours["KeySchema"]] == [theirs["hash_key"], theirs["range_key"]]
-    assert ours["BillingMode"] == theirs["billing_mode"]
-    [index], [their_index] = ours["LocalSecondaryIndexes"], theirs["local_secondary_index"]
-    assert index["IndexName"] == their_index["name"]
-    assert index["KeySchema"][1]["AttributeName"] == their_index["range_key"]
-    assert index["Projection"]["ProjectionType"] == their_index["projection_type"]
+    assert {one["AttributeName"]: one["AttributeType"] for one in ours["AttributeDefinitions"]} == {
+        one["name"]: one["type"] for one in theirs["attribute"]
+    }
+    for kind, their_kind in (
+        ("LocalSecondaryIndexes", "local_secondary_index"),
+        ("GlobalSecondaryIndexes", "global_secondary_index"),
+    ):
+        [index], [their_index] = ours[kind], theirs[their_kind]
+        assert index["IndexName"] == their_index["name"]
+        keys = [key["AttributeName"] for key in index["KeySchema"]]
+        assert keys == [their_index.get("hash_key", theirs["hash_key"]), their_index["range_key"]]
+        assert index["Projection"]["ProjectionType"] == their_index["projection_type"]
     assert ours["TimeToLiveSpecification"]["AttributeName"] == theirs["ttl"][0]["attribute_name"]
     assert theirs["ttl"][0]["enabled"] is theirs["point_in_time_recovery"][0]["enabled"] is True
     # Without a key, the one that DynamoDB owns: enabled would be the account's managed one, which is billed.
     assert ours["SSESpecification"]["SSEEnabled"] == {"Fn::If": ["HasKey", True, False]}
     assert theirs["server_side_encryption"][0]["enabled"] == '${var.kms_key_arn != ""}'
+
+
+def test_the_capacity(template: Any, module: Any) -> None:
+    # By the request, unless it is to be provisioned: then the index like the table
+    ours, theirs = properties(template, "Table"), module["resource"]["aws_dynamodb_table"]["queue"]
+    assert ours["BillingMode"] == {"Fn::If": ["IsProvisioned", "PROVISIONED", "PAY_PER_REQUEST"]}
+    assert theirs["billing_mode"] == '${local.is_provisioned ? "PROVISIONED" : "PAY_PER_REQUEST"}'
+    [index], [their_index] = ours["GlobalSecondaryIndexes"], theirs["global_secondary_index"]
+    least = {"ReadCapacityUnits": {"Ref": "MinReadUnits"}, "WriteCapacityUnits": {"Ref": "MinWriteUnits"}}
+    for one in (ours, index):
+        assert one["ProvisionedThroughput"] == {"Fn::If": ["IsProvisioned", least, {"Ref": "AWS::NoValue"}]}
+    for one in (theirs, their_index):
+        assert one["read_capacity"] == "${local.is_provisioned ? var.min_read_units : null}"
+        assert one["write_capacity"] == "${local.is_provisioned ? var.min_write_units : null}"
+    assert theirs["lifecycle"][0]["ignore_changes"] == ["read_capacity", "write_capacity"]
+    assert index["WarmThroughput"] == ours["WarmThroughput"]
+
+
+def test_the_scaling(template: Any, module: Any) -> None:
+    scaled = module["locals"]["scaled"]
+    target = module["resource"]["aws_appautoscaling_target"]["scaled"]
+    assert target["scalable_dimension"] == "dynamodb:${each.value.of}:${each.value.what}CapacityUnits"
+    [their_policy] = module["resource"]["aws_appautoscaling_policy"]["scaled"][
+        "target_tracking_scaling_policy_configuration"
+    ]
+    for of, what in SCALED:
+        ours, theirs = properties(template, f"{of}{what}s"), scaled[f"{of}-{what}s".lower()]
+        place = ours["ResourceId"]["Fn::If"][1]["Fn::Sub"]
+        assert theirs["resource"] == place.replace("${Table}", "${aws_dynamodb_table.queue.name}")
+        assert ours["ResourceId"]["Fn::If"][2]["Fn::Sub"] == place.replace("${Table}", "${Name}")
+        dimension = f"dynamodb:{theirs['of']}:{theirs['what']}CapacityUnits"
+        assert ours["ScalableDimension"] == dimension
+        assert ours["MinCapacity"] == {"Ref": f"Min{what}Units"}
+        assert ours["MaxCapacity"] == {"Ref": f"Max{what}Units"}
+        assert module["locals"]["bounds"][what] == {
+            "min": f"${{var.min_{what.lower()}_units}}",
+            "max": f"${{var.max_{what.lower()}_units}}",
+        }
+        policy = properties(template, f"{of}{what}Scaling")
+        assert policy["ScalingTargetId"] == {"Ref": f"{of}{what}s"}
+        tracking = policy["TargetTrackingScalingPolicyConfiguration"]
+        assert tracking["TargetValue"] == their_policy["target_value"] == 70
+        metric = tracking["PredefinedMetricSpecification"]["PredefinedMetricType"]
+        assert metric == f"DynamoDB{what}CapacityUtilization"
+        for name in (f"{of}{what}s", f"{of}{what}Scaling"):
+            assert template["Resources"][name]["Condition"] == "IsProvisioned"
 
 
 def test_the_rule_and_its_retries(template: Any, module: Any) -> None:

@@ -57,6 +57,9 @@ def test_the_table_is_what_the_code_and_its_tests_work_on(template: Any, session
     assert declared["KeySchema"] == tested["KeySchema"]
     index, tested_index = declared["LocalSecondaryIndexes"][0], tested["LocalSecondaryIndexes"][0]
     assert {name: tested_index.get(name) for name in index} == index
+    past, tested_past = declared["GlobalSecondaryIndexes"][0], tested["GlobalSecondaryIndexes"][0]
+    for name in ("IndexName", "KeySchema", "Projection"):
+        assert tested_past[name] == past[name]
     assert declared["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
 
 

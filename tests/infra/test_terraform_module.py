@@ -66,6 +66,66 @@ def test_a_bundle_that_lambda_does_not_take_directly_goes_by_s3(
     assert "1 passed, 0 failed" in Terraform(folder, {}).run("test", "-no-color")
 
 
+CAPACITY = """
+mock_provider "aws" {
+  mock_data "aws_iam_policy_document" {
+    defaults = { json = "{}" }
+  }
+}
+variables {
+  bundle = "bundle.zip"
+}
+run "on_demand" {
+  command = plan
+  assert {
+    condition     = aws_dynamodb_table.queue.billing_mode == "PAY_PER_REQUEST"
+    error_message = "billing mode"
+  }
+  assert {
+    condition     = length(aws_appautoscaling_target.scaled) + length(aws_appautoscaling_policy.scaled) == 0
+    error_message = "nothing to scale"
+  }
+}
+run "provisioned" {
+  command = plan
+  variables {
+    capacity        = "provisioned"
+    min_write_units = 25
+  }
+  assert {
+    condition     = aws_dynamodb_table.queue.billing_mode == "PROVISIONED"
+    error_message = "billing mode"
+  }
+  assert {
+    condition     = one(aws_dynamodb_table.queue.global_secondary_index).write_capacity == 25
+    error_message = "the index's units"
+  }
+  assert {
+    condition     = [for one in aws_appautoscaling_target.scaled : one.min_capacity] == [10, 25, 10, 25]
+    error_message = "the bounds"
+  }
+  assert {
+    condition = (
+      aws_appautoscaling_target.scaled["past-writes"].resource_id == "table/duebell/index/past-index"
+    )
+    error_message = "the index's own"
+  }
+  assert {
+    condition     = length(aws_appautoscaling_policy.scaled) == 4
+    error_message = "a policy each"
+  }
+}
+"""
+
+
+def test_capacity_is_provisioned_and_scaled_if_asked_for(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(MODULE, tmp_path / "module"))
+    (folder / "bundle.zip").write_bytes(b"bundle")
+    (folder / "capacity.tftest.hcl").write_text(CAPACITY)
+
+    assert "2 passed, 0 failed" in Terraform(folder, {}).run("test", "-no-color")
+
+
 def test_the_example_names_all_that_editors_need() -> None:
     example = (MODULE / "example" / "main.tf").read_text()
     for name in ("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION"):

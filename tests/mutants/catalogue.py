@@ -14,6 +14,7 @@ from .of_the_http_editor import OF_THE_HTTP_EDITOR
 from .of_the_limits import OF_THE_LIMITS
 from .of_the_queue import OF_THE_QUEUE
 from .of_the_record import OF_THE_RECORD
+from .of_the_relane import OF_THE_RELANE
 from .of_time import OF_TIME
 from .of_verifying import OF_VERIFYING
 
@@ -30,6 +31,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_THE_QUEUE,
     *OF_FULL_LANES,
     *OF_THE_GUARD,
+    *OF_THE_RELANE,
     *OF_VERIFYING,
     *OF_TIME,
     *OF_THE_HTTP_EDITOR,

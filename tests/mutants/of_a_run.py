@@ -6,6 +6,8 @@ __all__ = ["OF_A_RUN"]
 
 _RUN = "worker/duebell_worker/run.py"
 _LEASE = "worker/duebell_worker/lease.py"
+_TROUBLE = "worker/duebell_worker/trouble.py"
+_LANE_READER = "worker/duebell_worker/lane_reader.py"
 _ATTEMPTS = "worker/duebell_worker/attempts.py"
 _WORKER = "worker/duebell_worker/worker.py"
 _OUTCOME = "worker/duebell_worker/outcome.py"
@@ -16,18 +18,16 @@ OF_A_RUN = (
     Mutant(
         name="not cleared",
         file=_RUN,
-        line="        self._lease.clear()\n        heads = {",
-        broken="        heads = {",
+        line="        self._lease.clear()\n        heads = self",
+        broken="        heads = self",
         why="the release keeps a due from before, and what came of it rings again",
         killers=(Killer.ADDED_TO,),
     ),
     Mutant(
         name="cleared after the heads are read",
         file=_RUN,
-        line="        self._lease.clear()\n"
-        "        heads = {lane: self._head(lane) for lane in self._lease.lanes}\n",
-        broken="        heads = {lane: self._head(lane) for lane in self._lease.lanes}\n"
-        "        self._lease.clear()\n",
+        line="        self._lease.clear()\n        heads = self._reader.heads(self._lease.lanes)\n",
+        broken="        heads = self._reader.heads(self._lease.lanes)\n        self._lease.clear()\n",
         why="what was added between the two is forgotten",
         killers=(Killer.GIVING_BACK, Killer.HISTORIES),
     ),
@@ -168,12 +168,68 @@ OF_A_RUN = (
         killers=(Killer.RUN, Killer.HISTORIES),
     ),
     Mutant(
-        name="trouble with AWS is forgotten",
+        name="trouble of all lanes is forgotten",
         file=_RUN,
-        line="                if self._attempts.trouble:\n                    raise self._attempts.trouble\n",
+        line="        if error := self._trouble.of_all():\n            raise error\n",
         broken="",
-        why="lanes are given back with tasks in them that are neither running nor looked at",
-        killers=(Killer.HANDLER, Killer.HISTORIES),
+        why="Lambda does not try again, and no alarm says that the worker may do nothing",
+        killers=(Killer.ONE_LANE,),
+    ),
+    Mutant(
+        name="a lane in trouble is claimed from all the same",
+        file=_RUN,
+        line="            if not self._trouble.again_at(key.lane):\n                self._attempts",
+        broken="            if True:\n                self._attempts",
+        why="actions are called whose outcomes cannot be written, one after the other",
+        killers=(Killer.ONE_LANE, Killer.GIVING_BACK_ALL),
+    ),
+    Mutant(
+        name="an outcome that could not be written is forgotten",
+        file=_ATTEMPTS,
+        line="                self._unwritten.append(attempt.ending)\n",
+        broken="                pass\n",
+        why="the action is called again, though the lease was held all along",
+        killers=(Killer.ONE_LANE,),
+    ),
+    Mutant(
+        name="a task whose outcome is to be written is claimed",
+        file=_ATTEMPTS,
+        line="for attempt in (*self._under_way.values(), *unwritten)]",
+        broken="for attempt in self._under_way.values()]",
+        why="the run takes it for left running by a dead run, and calls its action again",
+        killers=(Killer.ONE_LANE, Killer.HISTORIES),
+    ),
+    Mutant(
+        name="a lane rests for a minute, however long its trouble lasts",
+        file=_TROUBLE,
+        line="lasted = min(max(now - trouble.since, _SHORTEST), _LONGEST)",
+        broken="lasted = _SHORTEST",
+        why="the rule rings every minute for a lane that is refused for days",
+        killers=(Killer.ONE_LANE,),
+    ),
+    Mutant(
+        name="calls that were under way together make a lane rest",
+        file=_TROUBLE,
+        line="            if trouble.failed and now < trouble.until:\n                return\n",
+        broken="",
+        why="a moment's throttling of a busy lane stops it for a minute",
+        killers=(Killer.ONE_LANE,),
+    ),
+    Mutant(
+        name="a lane whose head cannot be read is due never",
+        file=_LANE_READER,
+        line="heads.get(lane) or self._trouble.again_at(lane) or self._clock()",
+        broken="heads.get(lane) or NEVER",
+        why="the rule does not ring for what waits in it",
+        killers=(Killer.ONE_LANE,),
+    ),
+    Mutant(
+        name="every run counts",
+        file=_LEASE,
+        line="sizes is not None and record.counted_at == now",
+        broken="sizes is not None",
+        why="a run costs more by what it counts than by what it does",
+        killers=(Killer.METRICS,),
     ),
     Mutant(
         name="the handler does not try again",

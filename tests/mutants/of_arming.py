@@ -222,22 +222,6 @@ OF_ARMING = (
         killers=(Killer.EXPRESSION,),
     ),
     Mutant(
-        name="lanes added without a mark",
-        file="editor/duebell_editor/relane.py",
-        line="    backend.armer.change(mark)\n",
-        broken="    me = backend.armer.read().relaner\n",
-        why="a task written when the queue was found empty is in a lane where nobody looks for its id",
-        killers=(Killer.REPEATING,),
-    ),
-    Mutant(
-        name="a task placed by the old number of lanes stays",
-        file=_RECORD,
-        line="if len(self.lanes) != lanes or (self.relaner and self.relaner_until > now):",
-        broken="if self.relaner and self.relaner_until > now:",
-        why="the task runs twice when its add is repeated",
-        killers=(Killer.REPEATING,),
-    ),
-    Mutant(
         name="not armed for a change that was made and never answered",
         file=_EDITOR,
         line="                self._arm_after(conflict, [task])",

@@ -75,4 +75,20 @@ OF_DEPLOYING = (
         why="DynamoDB takes four changes of encryption a day, and refuses the fifth deployment",
         killers=(Killer.TABLE_SETTINGS,),
     ),
+    Mutant(
+        name="a table of an earlier version is left without past-index",
+        file="infra/duebell_infra/table_capacity.py",
+        line="    if _PAST not in indexes:\n",
+        broken="    if False:\n",
+        why="nothing that has ended can be listed",
+        killers=(Killer.TABLE_CAPACITY,),
+    ),
+    Mutant(
+        name="units that were scaled are set to the least",
+        file="infra/duebell_infra/table_capacity.py",
+        line='    if wanted.provisioned and mode != "PROVISIONED":\n',
+        broken="    if wanted.provisioned:\n",
+        why="each deployment throttles a queue under load, until it is scaled again",
+        killers=(Killer.TABLE_CAPACITY,),
+    ),
 )

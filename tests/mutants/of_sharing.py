@@ -7,6 +7,7 @@ __all__ = ["OF_SHARING"]
 _RECORD = "shared/duebell_shared/arming.py"
 _FUNCTION = "shared/duebell_shared/function.py"
 _RUN = "worker/duebell_worker/run.py"
+_HELPERS = "worker/duebell_worker/helpers.py"
 _LEASE = "worker/duebell_worker/lease.py"
 _SHARING = "worker/duebell_worker/sharing.py"
 _WORKER = "worker/duebell_worker/worker.py"
@@ -92,18 +93,18 @@ OF_SHARING = (
     # The run that shares.
     Mutant(
         name="not cleared before handing over",
-        file=_RUN,
-        line="            self._lease.clear()\n            self._lease.hand_over({",
-        broken="            self._lease.hand_over({",
+        file=_HELPERS,
+        line="            self._lease.clear()\n            self._lease.hand_over(",
+        broken="            self._lease.hand_over(",
         why="the lane keeps a due from before, and what came of it rings again",
         killers=(Killer.SHARING,),
     ),
     Mutant(
         name="cleared after the heads of what is handed over are read",
-        file=_RUN,
+        file=_HELPERS,
         line="            self._lease.clear()\n"
-        "            self._lease.hand_over({lane: self._store.head(lane) for lane in lanes})\n",
-        broken="            heads = {lane: self._store.head(lane) for lane in lanes}\n"
+        "            self._lease.hand_over(self._reader.heads(lanes))\n",
+        broken="            heads = self._reader.heads(lanes)\n"
         "            self._lease.clear()\n"
         "            self._lease.hand_over(heads)\n",
         why="what was added between the two is forgotten",
@@ -111,7 +112,7 @@ OF_SHARING = (
     ),
     Mutant(
         name="a lane is handed over while a task of it is under way",
-        file=_RUN,
+        file=_HELPERS,
         line="ready = [share for share in self._shares if busy.isdisjoint(share)]",
         broken="ready = list(self._shares)",
         why="the run that takes it finds the task left running, and runs it beside itself",
@@ -119,7 +120,7 @@ OF_SHARING = (
     ),
     Mutant(
         name="a lane is waited for however long its task takes",
-        file=_RUN,
+        file=_HELPERS,
         line="if not ready and self._clock() >= self._share_by:",
         broken="if False:",
         why="beside an action that hangs, all else in its lanes is left until the time is up",
@@ -127,16 +128,16 @@ OF_SHARING = (
     ),
     Mutant(
         name="further runs are started before the lanes are given back",
-        file=_RUN,
-        line="        try:\n            self._lease.clear()\n            self._lease.hand_over({",
+        file=_HELPERS,
+        line="        try:\n            self._lease.clear()\n            self._lease.hand_over(",
         broken="        for share in ready:\n            self._backend.function.start(share)\n"
-        "        try:\n            self._lease.clear()\n            self._lease.hand_over({",
+        "        try:\n            self._lease.clear()\n            self._lease.hand_over(",
         why="they find the lanes held, and leave",
         killers=(Killer.SHARING,),
     ),
     Mutant(
         name="further runs are started for lanes that could not be handed over",
-        file=_RUN,
+        file=_HELPERS,
         line="if set(lanes).isdisjoint(self._lease.lanes):",
         broken="if True:",
         why="they find the lanes held, and leave; and this run believes that they are at it",
@@ -144,7 +145,7 @@ OF_SHARING = (
     ),
     Mutant(
         name="a head that cannot be read ends the run",
-        file=_RUN,
+        file=_HELPERS,
         line='except (AwsError, NotArmed) as error:\n            emit("not_shared", level=logging.WARNING, '
         "run=self._id, lanes=lanes",
         broken='except NotArmed as error:\n            emit("not_shared", level=logging.WARNING, '
@@ -155,8 +156,7 @@ OF_SHARING = (
     Mutant(
         name="lanes that are to be handed over are looked into",
         file=_RUN,
-        line="lanes = [lane for lane in self._lease.lanes if not any(lane in share for share in "
-        "self._shares)]",
+        line="lanes = [lane for lane in self._lease.lanes if lane not in leaving]",
         broken="lanes = list(self._lease.lanes)",
         why="as one of their tasks ends the next one starts, and they are never handed over",
         killers=(Killer.SHARING,),
@@ -172,30 +172,30 @@ OF_SHARING = (
     Mutant(
         name="what was left running in a lane that was handed over is run here as well",
         file=_RUN,
-        line="            if key.lane not in self._lease.lanes:\n                continue\n",
-        broken="",
+        line="if key.lane not in self._lease.lanes or self._trouble",
+        broken="if self._trouble",
         why="the run that holds the lane has it under way, and it is claimed from it",
         killers=(Killer.SHARING,),
     ),
     Mutant(
         name="other runs do not count",
-        file=_RUN,
-        line="return max(self._shares_with - 1 - len(owners) - len(to_come), 0)",
-        broken="return max(self._shares_with - 1 - len(to_come), 0)",
+        file=_HELPERS,
+        line="return max(self._most - 1 - len(owners) - len(to_come), 0)",
+        broken="return max(self._most - 1 - len(to_come), 0)",
         why="each run starts further ones, beyond the setting",
         killers=(Killer.SHARING,),
     ),
     Mutant(
         name="runs that have not come yet do not count",
-        file=_RUN,
-        line="return max(self._shares_with - 1 - len(owners) - len(to_come), 0)",
-        broken="return max(self._shares_with - 1 - len(owners), 0)",
+        file=_HELPERS,
+        line="return max(self._most - 1 - len(owners) - len(to_come), 0)",
+        broken="return max(self._most - 1 - len(owners), 0)",
         why="until they come, more of them are started, beyond the setting",
         killers=(Killer.SHARING,),
     ),
     Mutant(
         name="runs that come while a share waits do not count",
-        file=_RUN,
+        file=_HELPERS,
         line="        ready = ready[: self._room(self._clock())]",
         broken="        ready = ready[:]",
         why="by the time that it is handed over there are more runs than the setting says",
@@ -203,7 +203,7 @@ OF_SHARING = (
     ),
     Mutant(
         name="runs that came and went count",
-        file=_RUN,
+        file=_HELPERS,
         line="if all(lanes[number].due <= now for number in share)]",
         broken="]",
         why="a long run shares once, and never again",

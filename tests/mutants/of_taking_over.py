@@ -96,8 +96,8 @@ OF_TAKING_OVER = (
     Mutant(
         name="lanes are given though something is due in them",
         file=_LEASE,
-        line="if to_taker and not is_due and given != record:",
-        broken="if to_taker and given != record:",
+        line="if to_taker and not is_due and given != measured:",
+        broken="if to_taker and given != measured:",
         why="what is due waits until the other run looks at the record",
         killers=(Killer.TAKING_OVER,),
     ),

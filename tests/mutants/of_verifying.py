@@ -27,6 +27,14 @@ OF_VERIFYING = (
         killers=(Killer.VERIFYING,),
     ),
     Mutant(
+        name="verify reads past-index once",
+        file="infra/duebell_infra/verify/of_the_reads.py",
+        line="    return scene.wait(is_so, until=scene.now() + _LAG)\n",
+        broken="    return is_so()\n",
+        why="a global index lags behind, so a table that is well is told to be broken",
+        killers=(Killer.VERIFYING,),
+    ),
+    Mutant(
         name="verify deletes whatever has the id",
         file=_OWN,
         line='ConditionExpression="#action = :verify",',

@@ -51,6 +51,9 @@ class LockedStore:
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         return self._step(lambda: self.inner.save_many(changes))
 
+    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+        return self._step(lambda: self.inner.relocate(keys, lanes=lanes, now=now))
+
     def get(self, lane: int, id: str) -> Task | None:
         return self._step(lambda: self.inner.get(lane, id))
 

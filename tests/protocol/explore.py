@@ -14,7 +14,7 @@ from duebell_shared.arming import ArmingRecord
 
 from .cases import CASES, DEEP
 from .model import Model
-from .world import NEVER_AT, Case, Ingredients, State, at, start
+from .world import NEVER_AT, Case, Ingredients, State, at
 
 __all__ = ["Finding", "explore"]
 
@@ -39,9 +39,8 @@ def explore(
     kind: type[Model] = Model,
 ) -> Finding:
     """Every state that can be reached, until one is wrong or there are this many."""
-    ingredients = ingredients or Ingredients()
-    model = kind(case, ingredients)
-    first = start(case, ingredients.record, model.records)
+    model = kind(case, ingredients or Ingredients())
+    first = model.first()
     before: dict[State, State | None] = {first: None}
     frontier = [first]
     while frontier and len(before) < most:

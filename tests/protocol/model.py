@@ -22,6 +22,7 @@ from .world import (
     alarm,
     at,
     instant,
+    start,
 )
 
 __all__ = ["Model", "Step"]
@@ -40,12 +41,16 @@ class Model:
         self._settled: dict[tuple[int, int], bool] = {}
         self._steps: list[Step] = []
 
+    def first(self) -> State:
+        """Where it begins."""
+        return start(self.case, self._ingredients.record, self.records)
+
     def wrong(self, s: State) -> str | None:
         """What is wrong when nothing is running: the promise of some call that has returned is not kept."""
         if s.procs:
             return None
         lanes = self.records[s.record].lanes
-        for lane, (due, promised) in zip(self.case.lanes, s.tasks, strict=True):
+        for lane, (due, promised) in zip(s.places, s.tasks, strict=True):
             if due == DONE or promised == NEVER_AT:
                 continue
             if s.rule == NEVER_AT:
@@ -255,7 +260,7 @@ class Model:
             mine = p._replace(step="ensure", then="drain", lanes=lanes, until=until)
             self._on(p.name, f"claims {lanes}", s, mine, record=record)
         else:
-            self._on(p.name, "finds all held", s, p._replace(step="ensure", then="leave", lanes=()))
+            self._on(p.name, "gets none", s, p._replace(step="ensure", then="leave", lanes=()), record=record)
 
     def _drain(self, s: State, p: Proc) -> None:
         if s.now >= p.until - LEASE // 2:
@@ -270,7 +275,7 @@ class Model:
             self._on(p.name, "has no time left", s, p._replace(step=step, then="hurry"), faults=s.faults - 1)
         tasks = tuple(
             (DONE, NEVER_AT) if due <= s.now and lane in p.lanes else (due, promised)
-            for lane, (due, promised) in zip(self.case.lanes, s.tasks, strict=True)
+            for lane, (due, promised) in zip(s.places, s.tasks, strict=True)
         )
         self._on(p.name, "runs what is due", s, p._replace(step=step), tasks=tasks)
 
@@ -304,9 +309,7 @@ class Model:
         self._on(p.name, f"reads lane {lane}: {head}", s, p._replace(step=step, heads=heads))
 
     def _head_of(self, s: State, lane: int) -> int:
-        dues = (
-            due for of, (due, _) in zip(self.case.lanes, s.tasks, strict=True) if of == lane and due != DONE
-        )
+        dues = (due for of, (due, _) in zip(s.places, s.tasks, strict=True) if of == lane and due != DONE)
         return min(dues, default=NEVER_AT)
 
     def _share(self, s: State, p: Proc) -> None:

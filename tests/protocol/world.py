@@ -73,6 +73,8 @@ class Proc(NamedTuple):
     put      the target it is about to set the rule for, and the end of its hold
     answered when its PutRule was answered
     retried  and that only at the second try: the first may land yet
+    lane     of an editor: where it has written its task
+    placed_by  and by which number of lanes; 0 if the task was there
     guarded  a run whose watchdog is confirmed; Lambda's retry is not counted on for those, as it comes only
              twice, but for the others it must be
     """
@@ -88,6 +90,8 @@ class Proc(NamedTuple):
     answered: int = 0
     retried: bool = False
     guarded: bool = False
+    lane: int = 0
+    placed_by: int = 0
 
     def is_pressed(self, now: int) -> bool:
         """Whether it must take its next step before time passes, lest it outlive its hold or its lease."""
@@ -105,6 +109,7 @@ class State(NamedTuple):
     idle      the editors that have not started yet
     tasks     each task's due (DONE when it has run), and the due that some editor's call has returned for
     procs     what runs, sorted
+    places  the lane that each task is in
     """
 
     now: int
@@ -114,6 +119,7 @@ class State(NamedTuple):
     idle: tuple[str, ...]
     tasks: tuple[tuple[int, int], ...]
     procs: tuple[Proc, ...]
+    places: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -204,4 +210,4 @@ def start(case: Case, kind: type[ArmingRecord], records: Records) -> State:
     record = kind(lanes=tuple(Lane(due=instant(due)) for due in dues))
     record = replace(record, armed=instant(head), rings_at=ring_minute(instant(head), instant(-1)))
     idle = tuple("abcdef"[: len(case.edits)])
-    return State(0, records.number(record), head, case.budget, idle, tasks, ())
+    return State(0, records.number(record), head, case.budget, idle, tasks, (), case.lanes)

@@ -5,9 +5,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from duebell_editor import NotArmed, Status
+from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
+from duebell_shared.packed_record import pack, unpack
 from tests.support import NOON
 
 from .foreign import Table, number, text
@@ -38,11 +41,12 @@ def record(**fields: Any) -> Edit:
 def lanes(**fields: Any) -> Edit:
     """Each lane's fields made these."""
 
-    def change(record: dict[str, Any]) -> None:
-        for lane in record["lanes"]:
-            lane.update(fields)
+    def change(item: dict[str, Any]) -> None:
+        record = unpack(item["record"]["S"])
+        edited = tuple(replace(lane, **fields) for lane in record.lanes)
+        item["record"] = text(pack(replace(record, lanes=edited)))
 
-    return lambda table: table.change_record(change)
+    return lambda table: table.change_arming(change)
 
 
 DAMAGE: dict[str, Edit] = {
@@ -59,15 +63,19 @@ DAMAGE: dict[str, Edit] = {
     "another revision beside it": item(rev=number(99)),
     "another revision inside": record(rev=99),
     "no JSON and a revision that is text": item(record=text("{oops"), rev=text("x")),
-    "no lanes": record(lanes=[]),
-    "lanes that are text": record(lanes="many"),
-    "a due without a zone": lanes(due="2026-11-21T12:10:00"),
-    "a due that is no time": lanes(due="soon"),
-    "a due in another zone": lanes(due="2026-11-21T14:10:00+02:00"),
-    "a due that is earlier": lanes(due="2026-01-01T00:00:00Z"),
-    "a due beyond every rule": lanes(due="5000-01-01T00:00:00Z"),
-    "no due": lanes(due="9999-12-31T23:59:59.999Z"),
-    "a lease that ends soon": lanes(owner="someone", until="2026-11-21T12:12:00Z"),
+    "no lanes": record(lanes=""),
+    "lanes that are gone": lambda table: table.change_record(lambda record: record.pop("lanes")),
+    "lanes as a list": record(lanes=[{"due": "2026-11-21T12:10:00Z", "owner": None}] * 4),
+    "lanes that are a number": record(lanes=4),
+    "a due that is no time": record(lanes="soon! - - -"),
+    "a due beyond the calendar": record(lanes="zzzzzzzzzzzzzzz - - -"),
+    "a lease that is not there": record(lanes="-:7 - - -"),
+    "a lease without a zone": record(lanes="-:0 - - -", leases=[["someone", "2026-11-21T12:12:00"]]),
+    "a due that is earlier": lanes(due=NOON - timedelta(days=300)),
+    "a due beyond every rule": lanes(due=NOON + timedelta(days=365 * 3000)),
+    "no due": lanes(due=NEVER),
+    "a lease that ends soon": lanes(owner="someone", until=NOON + timedelta(minutes=12)),
+    "a relaner that has gone": record(relaner="x", relaner_until="2026-11-21T12:00:20Z"),
     "a ring without a zone": record(rings_at="2026-11-21T13:20:00"),
     "a ring elsewhere": record(rings_at="2026-11-21T13:20:00Z"),
     "armed for something else": record(armed="2026-11-21T13:20:00Z"),
@@ -130,8 +138,9 @@ def test_ensure_armed_sets_it_right(damaged: str, scene: Scene) -> None:
 
 
 FOR_EVER: dict[str, Edit] = {
-    "a lease without an end": lanes(owner="someone"),
-    "a lease for years": lanes(owner="someone", until="2100-01-01T00:00:00Z"),
+    "a lease without an end": lanes(owner="someone", until=NEVER),
+    "a lease for years": lanes(owner="someone", until=NOON + timedelta(days=365 * 70)),
+    "a relaner for years": record(relaner="x", relaner_until="2100-01-01T00:00:00Z"),
     "a hold on the rule for years": record(armed=None, applier="x", applier_until="2100-01-01T00:00:00Z"),
 }
 
@@ -153,7 +162,7 @@ def test_what_is_held_for_years_is_taken_back_by_ensure_armed(edit: Edit, scene:
 def test_with_fewer_lanes_an_editor_that_knew_more_says_so(scene: Scene) -> None:
     for id in IDS:
         scene.editor.add("note", due=SOON, id=id)
-    scene.table.change_record(lambda record: record.update(lanes=record["lanes"][:1]))
+    scene.table.change_record(lambda record: record.update(lanes="-"))
 
     # The task is stored, in a lane that nobody looks into any more
     id = next(id for id in IDS if lane_of(id, 4) > 0)

@@ -77,9 +77,6 @@ def test_an_arming_record_with_more_fields_is_used_as_it_is(scene: Scene) -> Non
 
     def add_fields(record: dict[str, object]) -> None:
         record["colour"] = "red"
-        lanes = record["lanes"]
-        assert isinstance(lanes, list)
-        lanes[0]["paint"] = "fresh"
 
     scene.table.change_record(add_fields)
 

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 OWN_NAMES = {
     "shared/duebell_shared/batch_read.py",
     "shared/duebell_shared/batching.py",
+    "shared/duebell_shared/relocation.py",
     "shared/duebell_shared/refusals.py",
     "shared/duebell_shared/rule.py",
     "worker/duebell_worker/action.py",

@@ -23,6 +23,7 @@ from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
+from duebell_shared.parallel import Parallel
 from duebell_shared.past import Past, PastKey
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
@@ -86,6 +87,7 @@ class Crowd:
             Rule("duebell", self.bell.client, clock=clock, sleep=process.sleep),
             clock=clock,
             sleep=process.sleep,
+            parallel=Parallel(1),
             function=Function("worker", lambda: cast("Any", self._lambda())),
         )
         worker = Worker(backend=backend, pool=lambda _: SimulatedPool(process))
@@ -126,6 +128,9 @@ class _SteadyStore:
         tasks_of = Counter(old.lane for old, _ in changes)
         units = {lane: tasks * _OUTCOME for lane, tasks in tasks_of.items()}
         return self._call(lambda: self._store.save_many(changes), units)
+
+    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+        return self._call(lambda: self._store.relocate(keys, lanes=lanes, now=now))
 
     def get(self, lane: int, id: str) -> Task | None:
         return self._call(lambda: self._store.get(lane, id))

@@ -22,10 +22,13 @@ from duebell_shared.errors import AwsUnavailable
 from duebell_shared.expression import SENTINEL, minute_of
 from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
+from duebell_shared.lanes import lane_of
+from duebell_shared.parallel import Parallel
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Retry, Worker
 
+from .relaner import Relaner
 from .services import Aws, EventsClient, Faults, LambdaClient, Outage, StoreOverNetwork
 from .wire import Network, backend_over
 from .world import Process, SimulatedPool, World
@@ -51,6 +54,9 @@ LAMBDA_RETRIES = 2
 
 #: How often a service that died is started again to go on with what it does.
 _LIVES = 4
+
+#: How likely a queue is given more lanes in a history in which things go wrong.
+_RELANES = 0.1
 
 #: Long enough for an outage, all retries with their back-off, and leases, watchdogs and echoes between.
 END = timedelta(hours=8)
@@ -111,10 +117,12 @@ class History:
         delivery: float = 20.0,
         outage: Outage | None = None,
         over: Over = Over.TWIN,
+        relanes: bool | None = None,
     ) -> None:
         """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds.
 
-        `outage` is what is out, if that is not left to chance.
+        `outage` is what is out, and `relanes` whether the queue is given more lanes, if that is not left to
+        chance.
         """
         self.seed = seed
         self.faults = faults
@@ -124,14 +132,24 @@ class History:
         self.random = Random(seed + 1)
         random.seed(seed + 2)  # the jitter of the code under test
         self.aws = Aws(self.world, faults, self._invoked, outage)
+        has_many_lanes = bool(faults.lane_outage) and self.random.random() < faults.lane_outage
         self.settings = settings or Settings(
-            lanes=self.random.choice([1, 2, 4]),
+            lanes=8 if has_many_lanes else self.random.choice([1, 2, 4]),
             precision=self.random.choice(list(Precision)),
             function=self.random.choice([None, "worker"]),
             max_runs=self.random.choice([1, 2, 4]),
         )
+        if has_many_lanes:
+            self.aws.draw_lane_outage(self.settings.lanes)
         self.network = Network(self.aws, self.settings) if over is not Over.TWIN else None
         self.over = over
+        is_chosen = faults.any and Random(seed + 4).random() < _RELANES
+        lanes = 2 * self.settings.lanes
+        self.relaner = (
+            Relaner(seed, self.world, self._backend, lanes)
+            if (is_chosen if relanes is None else relanes)
+            else None
+        )
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
         self.invocations = 0
@@ -143,6 +161,8 @@ class History:
         """Play it to the end."""
         for number in range(self.random.randint(1, 3)):
             self.world.after(self.random.uniform(0, 120), partial(self._service, number, 0))
+        if self.relaner:
+            self.relaner.start()
         self.world.run_until(self.world.now + END)
         return self
 
@@ -334,6 +354,7 @@ class History:
             Rule("duebell", client, clock=process.clock, sleep=process.sleep),
             clock=process.clock,
             sleep=process.sleep,
+            parallel=Parallel(1),
             function=Function(name, connect) if name else None,
         )
 
@@ -363,7 +384,16 @@ class History:
                 if self._was_cancelled(start)
             ),
             *self._rule_is_wrong(),
+            *self._misplaced(),
         ]
+
+    def _misplaced(self) -> list[str]:
+        """What the relaner got wrong."""
+        if self.relaner is None:
+            return []
+        record = (self.network or self.aws.store).record
+        places = [(task.lane, task.id) for task in self._tasks()]
+        return self.relaner.problems(places, record.counts if record else ())
 
     def _tasks(self) -> list[Task]:
         """All tasks as they are stored."""
@@ -372,12 +402,17 @@ class History:
     def lateness(self, *, known_for: float = 0) -> list[float]:
         """How late the first attempts were, in seconds, counted from when the task was acknowledged.
 
+        Not of tasks in a lane that is out.
+
         known_for  only of tasks that were acknowledged so many seconds before they were due
         """
         first: dict[str, float] = {}
         for start in self.starts:
             known = self.known.get(start.id)
-            if known and known.acknowledged_at and start.attempt == 1 and start.due == known.due:
+            is_out = lane_of(start.id, self.settings.lanes) == self.aws.lane_outage.lane
+            if is_out or known is None or known.acknowledged_at is None:
+                continue
+            if start.attempt == 1 and start.due == known.due:
                 late = (start.at - max(start.due, known.acknowledged_at)).total_seconds()
                 if not known_for or (known.due - known.acknowledged_at).total_seconds() >= known_for:
                     first.setdefault(start.id, late)
@@ -391,7 +426,7 @@ class History:
         is_out = known.pending or known.may_be_out
         if task is None or known.acknowledged_at is None or is_out or task.status is Status.FAILED:
             return False
-        by = max(known.due, known.acknowledged_at, self.aws.calm_from) + HEALED
+        by = max(known.due, known.acknowledged_at, self.aws.calm_from(task.lane)) + HEALED
         began = (start.at for start in self._starts_of[task.id])
         return not any(known.asked_at <= at <= by for at in began)
 
@@ -408,7 +443,7 @@ class History:
 
     def _late(self, id: str, known: Known) -> str:
         starts = ", ".join(f"{start.at:%H:%M:%S}" for start in self._starts_of[id]) or "never"
-        calm = f"calm since {self.aws.calm_from:%H:%M:%S}"
+        calm = f"calm since {self.aws.calm_from(lane_of(id, self.settings.lanes)):%H:%M:%S}"
         return f"{id} was due at {known.due:%H:%M:%S}, {calm}, started {starts}"
 
     def _unfinished(self, task: Task) -> str:

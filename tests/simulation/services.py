@@ -55,12 +55,13 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
     drop: float = 0.0  # of an invocation's first try
     lose: float = 0.0  # a ring that comes to nothing; as likely, a change of the rule takes minutes
     outage: float = 0.0  # of a history: a service is out, for an hour at most
+    lane_outage: float = 0.0  # of a history: everything for one lane is refused or unanswered for an hour
     seconds: float = 900.0
 
     @property
     def any(self) -> bool:
-        """Whether anything goes wrong at all."""
-        return self != Faults(seconds=self.seconds)
+        """Whether anything goes wrong, but for a lane that is out."""
+        return self != Faults(seconds=self.seconds, lane_outage=self.lane_outage)
 
 
 #: What can be out.
@@ -77,6 +78,18 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
     def hits(self, service: str, now: datetime) -> bool:
         """Whether this service is out."""
         return service in self.services and self.begins <= now < self.ends
+
+
+class LaneOutage(msgspec.Struct, frozen=True, kw_only=True):
+    """One lane for which no call is answered from the one moment to the other: no read and no write."""
+
+    lane: int | None = None
+    begins: datetime = NEVER
+    ends: datetime = NEVER
+
+    def hits(self, lane: int | None, now: datetime) -> bool:
+        """Whether calls for this lane are not answered."""
+        return lane is not None and lane == self.lane and self.begins <= now < self.ends
 
 
 class Aws:
@@ -96,6 +109,7 @@ class Aws:
         self.trace: list[str] = []
         self.quiet_from = world.now + timedelta(seconds=faults.seconds)
         self.outage = outage or self._draw_outage()
+        self.lane_outage = LaneOutage()
         self._settings: list[datetime] = []  # when each setting of the rule takes effect
         self._invoke = invoke
 
@@ -107,10 +121,17 @@ class Aws:
         out = random.choice([*((service,) for service in SERVICES), SERVICES])
         return Outage(services=out, begins=begins, ends=begins + timedelta(seconds=random.uniform(60, 3600)))
 
-    @property
-    def calm_from(self) -> datetime:
-        """When nothing goes wrong any more."""
-        return max(self.quiet_from, self.outage.ends if self.outage.services else self.quiet_from)
+    def draw_lane_outage(self, lanes: int) -> None:
+        """Have one of so many lanes be out for an hour."""
+        begins = self.world.now + timedelta(seconds=self.world.random.uniform(0, 900))
+        lane = self.world.random.randrange(lanes)
+        self.lane_outage = LaneOutage(lane=lane, begins=begins, ends=begins + timedelta(hours=1))
+
+    def calm_from(self, lane: int | None = None) -> datetime:
+        """When nothing goes wrong any more, with this lane or any but the one that is out."""
+        calm_from = max(self.quiet_from, self.outage.ends if self.outage.services else self.quiet_from)
+        is_out = lane is not None and lane == self.lane_outage.lane
+        return max(calm_from, self.lane_outage.ends) if is_out else calm_from
 
     def call(
         self,
@@ -122,8 +143,9 @@ class Aws:
         refusal: Exception,
         service: str = "dynamodb",
         failure: Exception | None = None,
+        lane: int | None = None,
     ) -> _T:
-        """One call over the network, with whatever happens on the way.
+        """One call over the network, for one lane or not, with whatever happens on the way.
 
         Raises TimeoutError, `refusal` where there was no effect, and `failure` where there may be.
         """
@@ -131,7 +153,7 @@ class Aws:
         process.wake()
         fault = self.draw(process)
         self.trace.append(f"{self.world.now:%H:%M:%S.%f} {process.name}: {what} {fault}")
-        if self.outage.hits(service, self.world.now):
+        if self.outage.hits(service, self.world.now) or self.lane_outage.hits(lane, self.world.now):
             process.sleep(random.choice([0.01, time_out]))
             raise failure or TimeoutError
         process.sleep(random.uniform(0.001, 0.01) if fault != "slow" else random.uniform(0.5, 4.0))
@@ -165,8 +187,10 @@ class Aws:
             case _:
                 pass
 
-    def refuses(self) -> bool:
-        """Whether one of many statements is refused."""
+    def refuses(self, lane: int | None = None) -> bool:
+        """Whether one of many statements, for this lane, is refused."""
+        if self.lane_outage.hits(lane, self.world.now):
+            return True
         return self.world.now < self.quiet_from and self.world.random.random() < self.faults.refuse
 
     def put_rule(self, expression: str) -> None:
@@ -312,7 +336,7 @@ class StoreOverNetwork:
         return self._call("swap_record", lambda: self._store.swap_record(old, new))
 
     def insert(self, task: Task) -> bool:
-        return self._call(f"insert {task.id}", lambda: self._store.insert(task))
+        return self._call(f"insert {task.id}", lambda: self._store.insert(task), lane=task.lane)
 
     def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
         try:
@@ -321,34 +345,45 @@ class StoreOverNetwork:
             return [error] * len(tasks)
 
     def save(self, old: Task, new: Task | None) -> bool:
-        return self._call(f"save {old.id} {new and new.status}", lambda: self._store.save(old, new))
+        what = f"save {old.id} {new and new.status}"
+        return self._call(what, lambda: self._store.save(old, new), lane=old.lane)
 
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
-        return self._many("save_many", [partial(self._store.save, old, new) for old, new in changes])
+        saves = [(old.lane, partial(self._store.save, old, new)) for old, new in changes]
+        return self._many("save_many", saves)
+
+    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+        relocate = partial(self._store.relocate, lanes=lanes, now=now)
+        return self._many("relocate", [(key.lane, partial(self._moved, relocate, key)) for key in keys])
+
+    def _moved(self, relocate: Callable[[list[QueueKey]], list[bool | DuebellError]], key: QueueKey) -> bool:
+        [moved] = relocate([key])
+        assert isinstance(moved, bool)
+        return moved
 
     def get(self, lane: int, id: str) -> Task | None:
-        return self._call(f"get {id}", lambda: self._store.get(lane, id))
+        return self._call(f"get {id}", lambda: self._store.get(lane, id), lane=lane)
 
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
         return self._call("get_many", lambda: self._store.get_many(keys))
 
     def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
-        return self._call(
-            f"claim {key.id}, {status}", lambda: self._store.claim(key, run=run, now=now, status=status)
-        )
+        claim = partial(self._store.claim, key, run=run, now=now, status=status)
+        return self._call(f"claim {key.id}, {status}", claim, lane=key.lane)
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
     ) -> list[Task | DuebellError | None]:
         claim = partial(self._store.claim, run=run, now=now, status=status)
-        return self._many(f"claim_many, {status}", [partial(claim, key) for key in keys])
+        return self._many(f"claim_many, {status}", [(key.lane, partial(claim, key)) for key in keys])
 
     def queued(
         self, lane: int, *, after: datetime | QueueKey | None = None, **bounds: Any
     ) -> Iterator[QueueKey]:
         while True:  # page by page, and the queue may change between two
             keys = self._store.queued(lane, after=after, **bounds)
-            page: list[QueueKey] = self._call(f"queued {lane}", partial(list, islice(keys, _PAGE)))
+            read = partial(list[QueueKey], islice(keys, _PAGE))
+            page = self._call(f"queued {lane}", read, lane=lane)
             yield from page
             if len(page) < _PAGE:
                 return
@@ -364,26 +399,28 @@ class StoreOverNetwork:
         return min(most, sum(1 for _ in self.queued(lane, after=after, before=before)))
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
-        return self._call(f"head {lane}", lambda: self._store.head(lane, skipping=skipping))
+        return self._call(f"head {lane}", lambda: self._store.head(lane, skipping=skipping), lane=lane)
 
     def lane_sizes(self) -> dict[int, int]:
         return self._store.lane_sizes()
 
-    def _many(self, what: str, effects: Sequence[Callable[[], _T]]) -> list[_T | DuebellError]:
-        """One call; each of its statements may be refused by itself."""
+    def _many(self, what: str, effects: Sequence[tuple[int, Callable[[], _T]]]) -> list[_T | DuebellError]:
+        """One call; each of its statements, which is for a lane, may be refused by itself."""
 
         def execute() -> list[_T | DuebellError]:
-            return [AwsUnavailable("throttled") if self._aws.refuses() else effect() for effect in effects]
+            return [
+                AwsUnavailable("throttled") if self._aws.refuses(lane) else effect()
+                for lane, effect in effects
+            ]
 
         try:
             return self._call(f"{what} {len(effects)}", execute)
         except AwsUnavailable as error:
             return [error] * len(effects)
 
-    def _call(self, what: str, effect: Callable[[], _T]) -> _T:
+    def _call(self, what: str, effect: Callable[[], _T], *, lane: int | None = None) -> _T:
+        refusal = AwsUnavailable("simulated throttling")
         try:
-            return self._aws.call(
-                self._process, what, effect, time_out=20, refusal=AwsUnavailable("simulated throttling")
-            )
+            return self._aws.call(self._process, what, effect, time_out=20, refusal=refusal, lane=lane)
         except TimeoutError:
             raise AwsUnavailable("simulated time-out") from None

@@ -14,6 +14,7 @@ from typing import Any, cast
 from duebell_editor import Editor, Task
 from duebell_shared.backend import Backend
 from duebell_shared.function import Function
+from duebell_shared.parallel import Parallel
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Worker
@@ -128,5 +129,6 @@ class Trickle:
             ),
             clock=process.clock,
             sleep=process.sleep,
+            parallel=Parallel(1),
             function=Function("worker", lambda: cast("Any", LambdaClient(self.aws, process))),
         )

@@ -1,8 +1,10 @@
 """How much goes wrong in a simulated history: nothing but what users do, or far more than AWS ever does."""
 
+import msgspec
+
 from .services import Faults
 
-__all__ = ["CALM", "ROUGH"]
+__all__ = ["CALM", "ONE_LANE_OUT", "ROUGH"]
 
 CALM = Faults()
 
@@ -21,3 +23,6 @@ ROUGH = Faults(
     lose=0.03,
     outage=0.25,
 )
+
+#: All of that, and one of eight lanes is out for an hour: no call for it is answered, whatever it is.
+ONE_LANE_OUT = msgspec.structs.replace(ROUGH, lane_outage=1.0)

@@ -9,6 +9,7 @@ from duebell_infra.testing import InlinePool
 from duebell_infra.verify import Result, When
 from duebell_infra.verify.checks import CHECKS
 from duebell_shared.backend import Backend
+from duebell_shared.keeping import History
 from duebell_shared.settings import Precision
 from tests.verify.account import ALL, Account, all_ok
 
@@ -49,6 +50,19 @@ def test_a_worker_that_is_precise_to_the_second_is_rung_for_in_time(account: Acc
     found = account.verify()["probe"]
 
     assert (found.result, found.figures["lateness_seconds"]) == (Result.OK, 0)
+
+
+def test_a_probe_that_is_deleted_when_it_is_done_counts_as_done(account: Account) -> None:
+    account.settings = msgspec.structs.replace(account.settings, history=History.NONE)
+    deleting = Backend.connect(
+        account.settings, account.others, clock=account.clock, sleep=account.clock.sleep
+    )
+    account.worker = account.worker.over(deleting, pool=lambda _: InlinePool())
+
+    found = account.verify()
+
+    assert all_ok(found, "dead-letter"), found
+    assert 4 <= found["probe"].figures["lateness_seconds"] <= 6
 
 
 def test_what_is_due_at_once_is_called_for_directly(account: Account) -> None:

@@ -18,6 +18,8 @@ from tests.verify.account import Account, all_ok
 
 QUICK = (When.ALWAYS,)
 
+BATCHES = ("insert-many", "claim-many", "change-many", "delete-many")
+
 
 def without_conditions(params: dict[str, Any]) -> None:
     """A DynamoDB that takes a condition for a comment."""
@@ -49,11 +51,11 @@ def test_batches_that_are_not_taken_are_the_slower_path(account: Account) -> Non
 
     found = account.verify(when=QUICK)
 
-    for name in ("insert-many", "claim-many", "change-many"):
+    for name in BATCHES:
         assert found[name].result is Result.SLOWER, found[name]
         assert found[name].found.startswith("one by one")
         assert found[name].way_out
-    assert all_ok(found, "insert-many", "claim-many", "change-many", "at-once", "probe", "dead-letter")
+    assert all_ok(found, *BATCHES, "at-once", "probe", "dead-letter")
 
 
 def test_the_longer_form_of_a_statement_is_told_as_such(account: Account) -> None:
@@ -199,6 +201,66 @@ def test_without_a_function_the_rule_sees_to_what_is_due_at_once(account: Accoun
     assert "no direct call was made" in found["at-once"].found
     assert "DUEBELL_FUNCTION" in str(found["at-once"].way_out)
     assert found["probe"].result is Result.OK
+
+
+def test_a_table_without_past_index_is_told_with_the_way_out(account: Account) -> None:
+    def without_it(params: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
+        says = "The table does not have the specified index: past-index"
+        error = {"Error": {"Code": "ValidationException", "Message": says}}
+        return (400, error) if b"past-index" in params["body"] else None
+
+    account.on("Query", without_it)
+
+    found = account.verify(when=QUICK)
+
+    assert found["history"].result is Result.FAILED
+    assert "no past-index" in found["history"].found
+    assert str(found["history"].way_out).startswith("`duebell deploy`")
+    assert all_ok(found, "status", "history", "at-once", "probe", "dead-letter")
+    assert account.items() == []
+
+
+def test_a_past_index_that_lags_behind_is_waited_for(account: Account) -> None:
+    lags = 5  # two of them are for what an earlier verify left
+
+    def lag(params: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
+        nonlocal lags
+        lags -= b"past-index" in params["body"] and b'"-1"' in params["body"]
+        return (200, {"Items": [], "Count": 0, "ScannedCount": 0}) if lags >= 0 else None
+
+    account.on("Query", lag)
+
+    assert account.verify(when=QUICK)["history"].result is Result.OK
+
+
+def test_a_past_index_that_lists_nothing_is_told(account: Account) -> None:
+    def nothing(params: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
+        empty = {"Items": [], "Count": 0, "ScannedCount": 0}
+        return (200, empty) if b"past-index" in params["body"] else None
+
+    account.on("Query", nothing)
+
+    found = account.verify(when=QUICK)["history"]
+
+    assert found.result is Result.FAILED
+    assert "does not list the tasks that have ended" in found.found
+
+
+def test_a_dynamodb_that_deletes_whatever_is_there_is_told(account: Account) -> None:
+    def without_the_rev(params: dict[str, Any]) -> None:
+        body = json.loads(params["body"])
+        if "#rev" in body.get("ExpressionAttributeNames", {}):
+            for part in ("ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues"):
+                del body[part]
+        params["body"] = json.dumps(body).encode()
+
+    account.on("DeleteItem", without_the_rev)
+
+    found = account.verify(when=QUICK)
+
+    assert found["delete"].result is Result.FAILED
+    assert "a task that was changed since was deleted" in found["delete"].found
+    assert found["delete-many"].result is Result.FAILED
 
 
 def test_history_that_is_never_deleted_is_told_with_the_way_out(account: Account) -> None:

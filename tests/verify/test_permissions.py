@@ -14,6 +14,7 @@ QUICK = (When.ALWAYS,)
 REFUSED = {
     "dynamodb:DescribeTimeToLive": ("DescribeTimeToLive", {"expiry"}),
     "dynamodb:BatchGetItem": ("BatchGetItem", {"read", "insert-many"}),
+    "dynamodb:Query": ("Query", {"left-overs", "status", "index", "history", "swaps-lost", "rule"}),
     "events:ListTargetsByRule": ("ListTargetsByRule", {"status", "rule", "lost-rings"}),
     "events:PutRule": ("PutRule", {"rule"}),
     "lambda:InvokeFunction": ("Invoke", {"call"}),
@@ -41,12 +42,14 @@ def test_a_check_that_is_not_allowed_says_so_and_the_others_are_made(
     assert account.items() == []
 
 
-@pytest.mark.parametrize("permission", ["dynamodb:PartiQLUpdate", "dynamodb:PartiQLInsert"])
+@pytest.mark.parametrize(
+    "permission", ["dynamodb:PartiQLUpdate", "dynamodb:PartiQLInsert", "dynamodb:PartiQLDelete"]
+)
 def test_statements_that_are_not_allowed_are_no_slower_path_of_the_worker(
     account: Account, permission: str
 ) -> None:
     refusal = {"Error": {"Code": "AccessDenied", "Message": denied(permission)}}
-    verb = b"UPDATE" if permission.endswith("Update") else b"INSERT"
+    verb = permission.partition("PartiQL")[2].upper().encode()
     account.on(
         "BatchExecuteStatement",
         lambda params: (200, {"Responses": [refusal] * 4}) if verb in params["body"] else None,
@@ -54,9 +57,8 @@ def test_statements_that_are_not_allowed_are_no_slower_path_of_the_worker(
 
     found = account.verify(when=QUICK)
 
-    checks = {"claim-many"} if verb == b"UPDATE" else {"insert-many"}
-    for name in checks:
-        assert (found[name].result, found[name].lacks) == (Result.SKIPPED, permission)
+    name = {b"UPDATE": "claim-many", b"INSERT": "insert-many", b"DELETE": "delete-many"}[verb]
+    assert (found[name].result, found[name].lacks) == (Result.SKIPPED, permission)
 
 
 def test_what_aws_says_without_words_is_told_by_the_operation(account: Account) -> None:

@@ -157,15 +157,16 @@ def test_trouble_with_the_table_ends_the_run_when_nothing_is_under_way(
     assert worker.run().done == 1
 
 
-def test_an_outcome_that_cannot_be_written_is_trouble_and_the_rest_is_for_the_next_run(
+def test_outcomes_that_cannot_be_written_are_trouble_and_the_rest_is_for_the_next_run(
     editor: Editor, worker: Worker, aws: Hooks, clock: Clock
 ) -> None:
-    # Given a table that takes the claims and refuses the outcomes
+    # Given a table that takes the claims of a lane and refuses the outcomes
     called = []
     worker._concurrency = 1
     worker.action("act")(lambda: called.append("act"))
     editor.add("act", due=NOON - HOUR, id="a")
-    editor.add("act", due=NOON, id="b")
+    editor.add("act", due=NOON, id="c")
+    assert editor.queue.lane_of("a") == editor.queue.lane_of("c")
 
     allow = aws.refuse(
         "dynamodb.UpdateItem", "AccessDeniedException", when=lambda body: "finished_at" in body
@@ -175,7 +176,7 @@ def test_an_outcome_that_cannot_be_written_is_trouble_and_the_rest_is_for_the_ne
     with pytest.raises(Exception, match="AccessDenied"):
         worker.run()
     assert called == ["act"]
-    assert [editor.get(id).status for id in ("a", "b")] == [Status.RUNNING, Status.SCHEDULED]
+    assert [editor.get(id).status for id in ("a", "c")] == [Status.RUNNING, Status.SCHEDULED]
 
     # Then the next does all of it
     allow()

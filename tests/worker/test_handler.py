@@ -78,7 +78,7 @@ def test_what_fails_for_want_of_aws_is_tried_again_within_the_invocation(
     # Then the task is done all the same, by one run that kept its lanes
     assert (answer["done"], answer["lanes"]) == (1, 4)
     assert editor.get("a").run == answer["run"]
-    assert clock.now >= NOON + timedelta(seconds=5)
+    assert clock.now >= NOON + timedelta(seconds=2)
 
 
 def test_each_try_is_the_same_run_and_goes_on_with_its_own_lanes(
@@ -100,7 +100,7 @@ def test_each_try_is_the_same_run_and_goes_on_with_its_own_lanes(
     assert set(owners) == {answer["run"]}
 
 
-def test_an_outcome_that_could_not_be_written_is_made_good_in_the_next_try(
+def test_an_outcome_that_could_not_be_written_is_written_before_the_run_ends(
     editor: Editor, worker: Worker, clock: Clock, aws: Hooks
 ) -> None:
     # Given a table that refuses the first outcome
@@ -118,9 +118,9 @@ def test_an_outcome_that_could_not_be_written_is_made_good_in_the_next_try(
         when=lambda body: "finished_at" in body and next(first, False),
     )
 
-    # When the handler is called, then its second try makes another attempt, and that counts
+    # When the handler is called, then it is written later, and no other attempt is made for it
     answer = worker.handler(None, Context(clock))
-    assert (answer["done"], attempts) == (1, [1, 2])
+    assert (answer["done"], attempts) == (1, [1])
     assert editor.get("a").status is Status.DONE
 
 
@@ -140,7 +140,7 @@ def test_in_the_end_the_failure_is_lambdas_to_deal_with(
     assert clock.now > NOON + timedelta(seconds=10 if minutes < 2 else 50)
 
 
-def test_what_aws_refuses_is_not_tried_again(
+def test_what_aws_refuses_is_not_tried_again_for_long(
     editor: Editor, worker: Worker, clock: Clock, aws: Hooks
 ) -> None:
     worker.action("act")(lambda: None)
@@ -148,7 +148,7 @@ def test_what_aws_refuses_is_not_tried_again(
     aws.refuse("dynamodb.Query", "AccessDeniedException")
     with pytest.raises(AwsRefused, match="AccessDenied"):
         worker.handler(None, Context(clock))
-    assert clock.now == NOON
+    assert clock.now <= NOON + timedelta(seconds=5)
 
 
 def test_a_rule_that_cannot_be_set_is_tried_again_and_then_raised(

@@ -1,6 +1,8 @@
 """Metrics in the log, as CloudWatch reads them."""
 
+import json
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,10 +12,12 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_worker import Worker
-from tests.support import NOON, Clock
+from tests.support import NOON, Calls, Clock
+from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log
 
 HOUR = timedelta(hours=1)
+GB = 2**30
 
 
 @pytest.fixture
@@ -87,16 +91,84 @@ def test_every_metric_named_is_there_and_a_line_holds_a_hundred_values_at_most(
 
 
 def test_a_queue_that_cannot_be_counted_fails_no_run(
-    watched: Worker, monkeypatch: pytest.MonkeyPatch, log: Log
+    watched: Worker, editor: Editor, monkeypatch: pytest.MonkeyPatch, log: Log
 ) -> None:
     def unavailable(*_: object, **__: object) -> int:
         raise AwsUnavailable("throttled")
 
+    editor.add("act", due=HOUR)
     monkeypatch.setattr(watched.backend.store, "count", unavailable)
     watched.run()
     [run] = log.lines("metrics")
     assert "QueueDepth" not in run
     assert run["PutRuleCalls"] >= 0
+
+
+def test_the_queue_is_counted_once_in_five_minutes_whoever_runs(
+    watched: Worker, editor: Editor, clock: Clock, log: Log, calls: Calls
+) -> None:
+    # Given a task that waits, and nothing that is due
+    editor.add("act", due=HOUR)
+    queries = []
+    for _ in range(11):
+        before = calls["Query"], calls["PutItem"]
+        watched.run()
+        queries.append((calls["Query"] - before[0], calls["PutItem"] - before[1]))
+        clock.advance(timedelta(minutes=1))
+    # Then every fifth run counts, with one query more and no other write, and the others say nothing of it
+    counted = ["QueueDepth" in line for line in log.lines("metrics")]
+    assert counted == [True, False, False, False, False] * 2 + [True]
+    plain = queries[1]
+    assert queries[5:] == [(plain[0] + 1, plain[1]), plain, plain, plain, plain, (plain[0] + 1, plain[1])]
+
+
+def test_a_count_reads_no_more_than_it_may(
+    watched: Worker, editor: Editor, clock: Clock, log: Log, aws: Hooks
+) -> None:
+    editor.add_many({"action": "act", "due": HOUR} for _ in range(2_500))
+    limits: list[int] = []
+
+    def look(params: dict[str, Any], **_: object) -> None:
+        given = json.loads(params["body"])
+        if given.get("Select") == "COUNT":
+            limits.append(given["Limit"])
+
+    aws.before("dynamodb.Query", look)
+    watched.run()
+    assert limits == [500] * 4
+    assert log.lines("metrics")[-1]["QueueDepth"] == 2_000
+
+
+def test_the_fullest_lane_is_said_and_kept_in_the_record(
+    watched: Worker, editor: Editor, monkeypatch: pytest.MonkeyPatch, clock: Clock, log: Log
+) -> None:
+    # Given a table whose writes tell how much the lanes hold
+    sizes = iter([{}, {0: 2 * GB, 1: 7 * GB}, {}, {}])
+    monkeypatch.setattr(watched.backend.store, "lane_sizes", lambda: next(sizes))
+    watched.run()
+    fullest = watched.backend.armer.read().fullest
+    assert fullest
+    assert (fullest.lane, fullest.bytes) == (1, 7 * GB)
+    # When the next ones tell nothing, then it is said as it was
+    clock.advance(timedelta(minutes=5))
+    watched.run()
+    assert [line["LaneBytes"] for line in log.lines("metrics")] == [7 * GB] * 2
+
+
+def test_lanes_in_trouble_are_a_metric_only_where_there_are_any(
+    watched: Worker, editor: Editor, monkeypatch: pytest.MonkeyPatch, log: Log
+) -> None:
+    watched.run()
+    head = watched.backend.store.head
+
+    def unavailable(lane: int, **given: Any) -> Any:
+        if lane == 2:
+            raise AwsUnavailable("throttled")
+        return head(lane, **given)
+
+    monkeypatch.setattr(watched.backend.store, "head", unavailable)
+    watched.run()
+    assert [line.get("LaneTrouble") for line in log.lines("metrics")] == [None, 1]
 
 
 def test_there_are_none_unless_asked_for(worker: Worker, editor: Editor, log: Log) -> None:

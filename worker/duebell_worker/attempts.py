@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
 from random import Random
-from typing import NamedTuple
 
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsError, AwsUnavailable, NotDeployed, UnreadableTask
+from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
 from duebell_shared.store import AT_ONCE
 from duebell_shared.task import QueueKey, Status, Task
 
 from .action import Action
+from .attempt import Attempt, Ending
 from .gathering import Gathered
 from .lease import Lease, LeaseLost
 from .log import emit
@@ -25,50 +25,17 @@ from .metrics import Metrics
 from .outcome import Unfinished, after_attempt
 from .pool import Pool
 from .report import Outcome, Tally
+from .trouble import Call, Trouble
 
 __all__ = ["Attempts"]
-
-
-class _Attempt:
-    """One task in the pool, and how far it has come.
-
-    claimed  the task as it was claimed, or recorded as begun
-    begun    the task with its last attempt recorded as begun, if it is the last
-    unsure   the task as it was before that, if nobody can tell whether it was recorded
-    started  the task as it is run
-    ending   how the attempt ended
-    outcome  the same, once that is stored, or the task was changed meanwhile
-    over     done when nothing more will come of it
-    """
-
-    def __init__(self, key: QueueKey, status: Status) -> None:
-        self.key = key
-        self.status = status
-        self.claimed: Task | None = None
-        self.begun: Task | None = None
-        self.unsure: Task | None = None
-        self.started: Task | None = None
-        self.ending: _Ending | None = None
-        self.outcome: Outcome | None = None
-        self.over: Future[None] = Future()
-
-
-class _Ending(NamedTuple):
-    """How an attempt ended: what is stored was `claimed` and becomes `ended`."""
-
-    attempt: _Attempt
-    claimed: Task
-    started: Task
-    ended: Task
-    outcome: Outcome
 
 
 class Attempts:
     """What is under way in a run, and what came of what was.
 
-    tally        what came of those that have ended
-    trouble      why nothing more can be done in this run
-    not_claimed  those whose task could not be claimed as it was queued; the run takes out what it deals with
+    tally         what came of those that have ended
+    not_deployed  why nothing more can be done in this run
+    not_claimed   those whose task could not be claimed as it was queued; the run takes out what it deals with
     """
 
     def __init__(
@@ -77,13 +44,14 @@ class Attempts:
         backend: Backend,
         actions: Mapping[str, Action],
         lease: Lease,
+        trouble: Trouble,
         *,
         pool: Pool,
         random: Random,
         metrics: Metrics | None,
     ) -> None:
         self.tally = Tally()
-        self.trouble: AwsError | NotDeployed | None = None
+        self.not_deployed: NotDeployed | None = None
         self.not_claimed: list[QueueKey] = []
         self._run = run
         self._store = backend.store
@@ -92,11 +60,13 @@ class Attempts:
         self._keep = backend.settings.keeping
         self._actions = actions
         self._lease = lease
+        self._trouble = trouble
         self._pool = pool
         self._random = random
         self._metrics = metrics
-        self._under_way: dict[Future[None], _Attempt] = {}
-        self._to_claim: list[_Attempt] = []
+        self._under_way: dict[Future[None], Attempt] = {}
+        self._unwritten: list[Ending] = []
+        self._to_claim: list[Attempt] = []
         self._starting = threading.Lock()
         self._has_left = False
         self._beginnings = Gathered(self._begin, most=AT_ONCE)
@@ -107,12 +77,27 @@ class Attempts:
         return len(self._under_way)
 
     def under_way(self) -> list[QueueKey]:
-        """Those that are under way."""
-        return [attempt.key for attempt in self._under_way.values()]
+        """Those that are under way, or whose outcome is still to be written."""
+        unwritten = [ending.attempt for ending in self._unwritten]
+        return [attempt.key for attempt in (*self._under_way.values(), *unwritten)]
+
+    def write_again(self) -> None:
+        """Have the outcomes written that could not be, but for those in lanes that are left alone now.
+
+        The lease is still held, so nobody else has made another attempt.
+        """
+        left = [one for one in self._unwritten if self._trouble.again_at(one.attempt.key.lane)]
+        endings = [one for one in self._unwritten if one not in left]
+        self._unwritten = left
+        for ending in endings:
+            ending.attempt.over = Future()
+            self._under_way[ending.attempt.over] = ending.attempt
+        if endings:
+            self._pool.submit(self._record, endings)
 
     def start(self, key: QueueKey, status: Status) -> None:
         """Begin an attempt at the task that is queued there with this status, when `claim` is called next."""
-        attempt = _Attempt(key, status)
+        attempt = Attempt(key, status)
         self._under_way[attempt.over] = attempt
         if self._to_claim and self._to_claim[0].status is not status:
             self.claim()
@@ -153,7 +138,7 @@ class Attempts:
         self._give_back([one.begun for one in unstarted if one.begun])  # if that was stored meanwhile
         under_way = [attempt.ending or self._ending(attempt, Unfinished()) for attempt in attempts]
         endings = [ending for ending in under_way if ending]
-        for ending, saved in zip(endings, self._save(map(self._change, endings)), strict=True):
+        for ending, saved in zip(endings, self._save(ending.change for ending in endings), strict=True):
             if isinstance(saved, BaseException):
                 self._note(ending.attempt.key.id, saved)
             elif saved is not None:
@@ -172,32 +157,38 @@ class Attempts:
                 self._note(task.id, result)
 
     def _take_in(self, future: Future[None]) -> Task | None:
-        """Count and log what came of an attempt, and return the task; trouble with AWS ends the run later."""
+        """Count and log what came of an attempt, and return the task.
+
+        One that AWS did not let be claimed or recorded is tried again when its lane is looked at next.
+        """
         attempt = self._under_way.pop(future)
         if error := future.exception():
-            self._note(attempt.key.id, error)
+            self._note(attempt.key.id, error, what="unrecorded" if attempt.claimed else "not_claimed")
+            self._trouble.pass_over(attempt.key, is_readable=isinstance(error, AwsError))
+            if attempt.ending and isinstance(error, AwsError):
+                self._unwritten.append(attempt.ending)
+            return None
         if attempt.ending and attempt.outcome:
             self._count(attempt.ending, attempt.outcome)
             return None if attempt.outcome is Outcome.SUPERSEDED else attempt.ending.ended
         if not self._lease.is_held():
             raise LeaseLost
-        if self.trouble is None:
-            self.not_claimed.append(attempt.key)
+        self.not_claimed.append(attempt.key)
         return None
 
-    def _note(self, id: str, error: BaseException) -> None:
-        """Log what went wrong with a task; what is AWS's fault is the run's trouble too."""
-        if isinstance(error, UnreadableTask):
-            emit("unreadable", level=logging.ERROR, run=self._run, id=id, error=str(error))
-        elif isinstance(error, AwsError | NotDeployed):
-            self.trouble = error
-            emit("unrecorded", level=logging.ERROR, run=self._run, id=id, error=str(error))
-        elif isinstance(error, Exception):  # a bug of ours; it is not to take the other tasks with it
-            emit("unrecorded", level=logging.ERROR, run=self._run, id=id, error=repr(error))
-        else:
+    def _note(self, id: str, error: BaseException, *, what: str = "unrecorded") -> None:
+        """Log what went wrong with a task: it could not be claimed, or what came of it be recorded."""
+        if not isinstance(error, Exception):
             raise error
+        if isinstance(error, NotDeployed):
+            self.not_deployed = error
+        event = "unreadable" if isinstance(error, UnreadableTask) else what
+        said = (
+            str(error) if isinstance(error, DuebellError) else repr(error)
+        )  # a bug of ours takes no other task
+        emit(event, level=logging.ERROR, run=self._run, id=id, error=said)
 
-    def _count(self, ending: _Ending, outcome: Outcome) -> None:
+    def _count(self, ending: Ending, outcome: Outcome) -> None:
         before, after = ending.started, ending.ended
         lateness = before.lateness_ms or 0
         failure = after.failure if outcome in {Outcome.RETRIED, Outcome.FAILED} else None
@@ -222,7 +213,7 @@ class Attempts:
 
     # In the pool's threads. Whatever happens there, the attempt is over at last: the run waits for that.
 
-    def _claim(self, attempts: list[_Attempt]) -> None:
+    def _claim(self, attempts: list[Attempt]) -> None:
         """Claim the tasks, all of the same status, and have those called that could be."""
         found: Sequence[Task | BaseException | None] = [None] * len(attempts)
         try:
@@ -233,6 +224,8 @@ class Attempts:
                     now=self._clock(),
                     status=attempts[0].status,
                 )
+                lanes = (attempt.key.lane for attempt in attempts)
+                self._trouble.written(Call.CLAIM, zip(lanes, found, strict=True))
         except BaseException as error:  # noqa: BLE001 (a bug of ours)
             found = [error] * len(attempts)
         for attempt, task in zip(attempts, found, strict=True):
@@ -244,7 +237,7 @@ class Attempts:
                 attempt.claimed = task
                 self._pool.submit(self._act, attempt, task)
 
-    def _act(self, attempt: _Attempt, claimed: Task) -> None:
+    def _act(self, attempt: Attempt, claimed: Task) -> None:
         """Perform the attempt; if it is the last, have it recorded as begun before."""
         try:
             action = self._actions.get(claimed.action)
@@ -258,7 +251,7 @@ class Attempts:
         else:
             self._perform(attempt, claimed)
 
-    def _begin(self, attempts: list[_Attempt]) -> None:
+    def _begin(self, attempts: list[Attempt]) -> None:
         """Record these last attempts as begun, and have those performed that are.
 
         From then on nobody else performs them. So they are performed whatever becomes of the lease.
@@ -287,7 +280,7 @@ class Attempts:
         except AwsError:
             return True
 
-    def _perform(self, attempt: _Attempt, claimed: Task) -> None:
+    def _perform(self, attempt: Attempt, claimed: Task) -> None:
         """Call the action of a task, and have the outcome written; not if the run has left meanwhile."""
         try:
             task = claimed.caught_up()
@@ -313,7 +306,7 @@ class Attempts:
                 return raised
         return None
 
-    def _ending(self, attempt: _Attempt, error: BaseException | None) -> _Ending | None:
+    def _ending(self, attempt: Attempt, error: BaseException | None) -> Ending | None:
         """What comes of the attempt that raised this, or nothing; None for one that was not begun."""
         claimed, started = attempt.claimed, attempt.started
         if claimed is None or started is None:
@@ -326,14 +319,15 @@ class Attempts:
             keep=self._keep,
             random=self._random,
         )
-        return _Ending(attempt, claimed, started, ended, outcome)
+        kept = ended if ended.is_kept(self._keep) else None
+        return Ending(attempt, claimed, started, ended, kept, outcome)
 
-    def _record(self, endings: list[_Ending]) -> None:
+    def _record(self, endings: list[Ending]) -> None:
         """Write what came of these attempts."""
-        for ending, saved in zip(endings, self._save(map(self._change, endings)), strict=True):
+        for ending, saved in zip(endings, self._save(ending.change for ending in endings), strict=True):
             attempt = ending.attempt
             if saved is False and attempt.unsure:  # it was not recorded as begun
-                [saved] = self._save([(attempt.unsure, self._kept(ending.ended))])  # noqa: PLW2901
+                [saved] = self._save([(attempt.unsure, ending.kept)])  # noqa: PLW2901
             if isinstance(saved, BaseException):
                 attempt.over.set_exception(saved)
                 continue
@@ -354,13 +348,12 @@ class Attempts:
                 saved += [None] * len(batch)
                 continue
             try:
-                saved += self._store.save_many(batch)
+                results = self._store.save_many(batch)
+                self._trouble.written(
+                    Call.OUTCOME,
+                    ((old.lane, result) for (old, _), result in zip(batch, results, strict=True)),
+                )
+                saved += results
             except BaseException as error:  # noqa: BLE001 (a bug of ours)
                 saved += [error] * len(batch)
         return saved
-
-    def _change(self, ending: _Ending) -> tuple[Task, Task | None]:
-        return ending.claimed, self._kept(ending.ended)
-
-    def _kept(self, ended: Task) -> Task | None:
-        return ended if ended.is_kept(self._keep) else None

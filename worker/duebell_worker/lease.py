@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 
 from duebell_shared.armer import Armer
-from duebell_shared.arming import ArmingRecord, LastRun
+from duebell_shared.arming import ArmingRecord, LastRun, RestingLane
 
 __all__ = ["LEASE", "Lease", "LeaseLost"]
 
@@ -30,6 +30,8 @@ class Lease:
     ) -> None:
         """Claim the lanes that are free: all, some, or none when other runs hold them; or of `only` these.
 
+        `counts` is whether this run is to count the queue, once it has given the lanes back.
+
         An owner that holds lanes already, for it failed and tries again, keeps them. From now on the rule
         rings `head_start` before due dates.
         """
@@ -46,6 +48,7 @@ class Lease:
             )
         )
         self.lanes = record.lanes_of(owner)
+        self.counts = False
         self._seen = record
 
     def arm(self) -> None:
@@ -79,6 +82,23 @@ class Lease:
         self._check(record)
         return min(record.lanes[lane].due for lane in self.lanes)
 
+    @property
+    def seen(self) -> ArmingRecord:
+        """The record as it was seen last."""
+        return self._seen
+
+    def resting(self, lanes: Collection[int] | None = None) -> tuple[RestingLane, ...]:
+        """The lanes that rest, of these or all, by the record as it was seen last."""
+        last_run = self._seen.last_run
+        return tuple(
+            each for each in (last_run.resting if last_run else ()) if lanes is None or each.lane in lanes
+        )
+
+    @property
+    def must_leave(self) -> bool:
+        """Whether, by the record as it was seen last, the queue is given more lanes: runs leave then."""
+        return self._seen.is_relaned(self._clock())
+
     def has_taker(self) -> bool:
         """Whether, by the record as it was seen last, another run would take these lanes over."""
         return self._seen.taker_for(self._owner, self._clock()) is not None
@@ -111,6 +131,7 @@ class Lease:
         unless_due_within: timedelta | None,
         to_taker: bool = False,
         run: LastRun | None = None,
+        sizes: Mapping[int, int] | None = None,
     ) -> datetime | None:
         """Give the lanes back, due at these heads or at what was added since `clear`, and re-arm the rule.
 
@@ -118,30 +139,34 @@ class Lease:
                            returned is when they must be looked at
         to_taker           if another run takes lanes over, it gets them, unless one of them is due already
         run                what came of the run, for the record
+        sizes              bytes that lanes hold, likewise, if the run measures the queue
 
         Lanes that were lost since `clear` are left to whoever holds them. If this run was given others since,
         it must look at these first, and gives none back. Raises NotArmed.
         """
-        soonest = None
+        soonest, now = None, self._clock()
 
         def release(record: ArmingRecord) -> ArmingRecord:
-            nonlocal soonest
+            nonlocal soonest, now
             now = self._clock()
-            released = record.released(self._owner, heads, run=run)
+            measured = record if sizes is None else record.counting(now).measured(sizes, now)
+            released = measured.released(self._owner, heads, run=run)
             soonest = min(released.lanes[lane].due for lane in self.lanes)
             if released.lanes_of(self._owner):
                 soonest = now
                 return record
             is_due = unless_due_within is not None and soonest <= now
-            given = record.given(self._owner, heads, now=now, run=run)
-            if to_taker and not is_due and given != record:
+            given = measured.given(self._owner, heads, now=now, run=run)
+            if to_taker and not is_due and given != measured:
                 return given
             is_near = unless_due_within is not None and soonest <= now + unless_due_within
             return record if is_near else released
 
         record = self._armer.change(release)
+        self._seen = record
         if record.lanes_of(self._owner):
             return soonest
+        self.counts = sizes is not None and record.counted_at == now
         self._until = self._clock()
         self._armer.ensure(record)
         return None

@@ -30,7 +30,7 @@ _NAMES = {
     Outcome.EXPIRED: "Expired",
 }
 
-_UNITS = {"Lateness": "Milliseconds", "RunDuration": "Milliseconds"}
+_UNITS = {"Lateness": "Milliseconds", "RunDuration": "Milliseconds", "LaneBytes": "Bytes"}
 
 
 class Metrics:

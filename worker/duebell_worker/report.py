@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from duebell_shared.arming import LastRun
+from duebell_shared.arming import LastRun, RestingLane
 from duebell_shared.zones import TZDATA_VERSION
 
 __all__ = ["Outcome", "RunReport", "Tally"]
@@ -32,6 +32,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     rings_at         the minute that the rule rings at next, as this run left it; None when it is parked
     stopped_early    whether it stopped for want of time, with work left for the next run
     lost_lease       whether it was so slow that another run took over
+    resting          the lanes that AWS refused or left without an answer, and that are tried again later
     """
 
     run: str
@@ -46,6 +47,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     rings_at: datetime | None = None
     stopped_early: bool = False
     lost_lease: bool = False
+    resting: tuple[int, ...] = ()
 
     @property
     def attempts(self) -> int:
@@ -71,7 +73,7 @@ class Tally:
         """How many attempts have ended so far."""
         return self._outcomes.total()
 
-    def last_run(self, run: str, finished_at: datetime) -> LastRun:
+    def last_run(self, run: str, finished_at: datetime, *, resting: tuple[RestingLane, ...] = ()) -> LastRun:
         """What the arming record keeps of it."""
         return LastRun(
             run=run,
@@ -82,10 +84,18 @@ class Tally:
             expired=self._outcomes[Outcome.EXPIRED],
             lateness_max_ms=self._late_max,
             tzdata=TZDATA_VERSION,
+            resting=resting,
         )
 
     def report(
-        self, *, run: str, lanes: int, rings_at: datetime | None, stopped_early: bool, lost_lease: bool
+        self,
+        *,
+        run: str,
+        lanes: int,
+        rings_at: datetime | None,
+        stopped_early: bool,
+        lost_lease: bool,
+        resting: tuple[int, ...],
     ) -> RunReport:
         attempts = self.attempts
         return RunReport(
@@ -101,4 +111,5 @@ class Tally:
             rings_at=rings_at,
             stopped_early=stopped_early,
             lost_lease=lost_lease,
+            resting=resting,
         )

@@ -4,13 +4,12 @@ The run's own thread looks into the queue, hands tasks to the pool and keeps the
 "second" it stays for what is due soon; with more due than it can do in time it hands lanes to further runs.
 """
 
-import heapq
 import logging
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from random import Random
 
-from duebell_shared.arming import LEAD
+from duebell_shared.arming import LEAD, LastRun
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, NotArmed, NotDeployed
 from duebell_shared.instants import NEVER
@@ -18,12 +17,15 @@ from duebell_shared.task import QueueKey, Status, Task
 
 from .action import Action
 from .attempts import Attempts
+from .helpers import Helpers
+from .lane_reader import LaneReader
 from .lease import Lease, LeaseLost
 from .log import emit
+from .measures import measure
 from .metrics import Metrics
 from .pool import Pool
 from .report import RunReport
-from .sharing import Pace, shares
+from .trouble import Trouble
 from .watch import Watch
 
 __all__ = ["Run"]
@@ -33,12 +35,6 @@ _LOOK_AGAIN = timedelta(seconds=5)
 
 #: What is due so soon is waited for always: it may be due already by the clock of who called this run.
 _MOMENT = timedelta(seconds=2)
-
-#: How long lanes that are to be handed over wait for tasks under way in them, before that is given up.
-_PATIENCE = timedelta(seconds=30)
-
-#: How long until what could not be claimed is tried again.
-_PASSED_OVER = timedelta(minutes=5)
 
 #: Seconds until the rule is tried to be set again before a run starts without its watchdog.
 _ARM_AGAIN = (1.0, 4.0)
@@ -73,34 +69,39 @@ class Run:
         """
         self._id = id
         self._backend = backend
-        self._store = backend.store
         self._clock = backend.clock
         self._places = places
         self._stop_at = stop_at
         self._leave_at = leave_at
         self._head_start = backend.settings.head_start
         self._waits = bool(self._head_start) and stop_at is not None
-        self._shares_with = backend.settings.max_runs if backend.function and stop_at else 0
         self._only_arms = lanes == ()
         self._lease = Lease(backend.armer, id, backend.clock, only=lanes, head_start=self._head_start)
         self._renew_at = self._lease.renew_at
+        self._trouble = Trouble(id, backend.clock, rested=self._lease.resting(self._lease.lanes))
+        self._reader = LaneReader(backend, self._trouble)
         self._attempts = Attempts(
-            id, backend, actions, self._lease, pool=pool, random=random, metrics=metrics
+            id, backend, actions, self._lease, self._trouble, pool=pool, random=random, metrics=metrics
         )
-        self._pace = Pace(backend.clock(), 0)
-        self._shares: list[tuple[int, ...]] = []
-        self._share_by = NEVER
-        self._handed_over: list[tuple[int, ...]] = []
+        most = backend.settings.max_runs if backend.function and stop_at else 0
+        self._helpers = Helpers(id, backend, self._lease, self._reader, self._attempts, most=most)
         self._watch = Watch(id, self._lease, backend.clock)
         self._is_full = False
-        self._passed_over: set[QueueKey] = set()
         self._next_due = NEVER
         self._stopped_early = False
+        self.measured: dict[str, int] = {}
+        self._sizes: dict[int, int] = {}
+        self._measures = (
+            metrics is not None and self._lease.seen.counting(backend.clock()) != self._lease.seen
+        )
+        self._take_sizes()
 
     def execute(self) -> RunReport:
         """Run what is due. Raises AwsError, NotArmed, NotDeployed, with nothing under way any more.
 
-        Another run with the same id goes on where this one failed; any other one does when the lease ends.
+        What AWS refuses for one lane or task is tried again, and does not end the run. What it refuses for
+        all of them is raised, most often when the lanes are given back. If they are not, another run with the
+        same id goes on where this one failed, and any other one when the lease ends.
         """
         self._arm()
         lost = False
@@ -108,8 +109,8 @@ class Run:
             while self._lease.lanes:
                 self._run_due()
                 self._run_abandoned()
-                if self._attempts.trouble:
-                    raise self._attempts.trouble
+                if self._attempts.not_deployed:
+                    raise self._attempts.not_deployed
                 if self._release():
                     break
                 self._wait(-1, until=self._next_due)
@@ -119,12 +120,15 @@ class Run:
         armer = self._backend.armer
         record = armer.verify() if self._only_arms else armer.ensure()
         self._backend.hasten(record)
+        if error := self._trouble.of_all():
+            raise error
         return self._attempts.tally.report(
             run=self._id,
             lanes=len(self._lease.lanes),
             rings_at=record.rings_at,
             stopped_early=self._stopped_early,
             lost_lease=lost,
+            resting=tuple(each.lane for each in self._trouble.resting(self._lease.lanes)),
         )
 
     def _arm(self) -> None:
@@ -148,15 +152,16 @@ class Run:
         while True:
             try:
                 self._start_due()
-            except (AwsError, NotDeployed) as error:
-                self._attempts.trouble = error
+            except NotDeployed as error:
+                self._attempts.not_deployed = error
             is_all_done = self._wait(0, until=min(self._clock() + _LOOK_AGAIN, self._next_due))
-            if not self._hand_over() and is_all_done:
+            if not self._helpers.take_lanes() and is_all_done:
                 return
 
     def _start_due(self) -> None:
         if not self._attempts:
-            self._pace = Pace(self._clock(), self._attempts.tally.attempts)
+            self._helpers.begin()
+        self._attempts.write_again()
         was_full = False
         for key in self._due():
             if len(self._attempts) >= self._places:
@@ -166,78 +171,12 @@ class Run:
             if self._is_time_to_stop():
                 self._stopped_early = True
                 return
-            if self._has_too_much() or self._hand_over():
+            if self._helpers.are_needed() or self._helpers.take_lanes():
                 self._next_due = self._clock()  # look again at once, into the lanes that are left
                 return
-            self._attempts.start(key, Status.SCHEDULED)
+            if not self._trouble.again_at(key.lane):
+                self._attempts.start(key, Status.SCHEDULED)
         self._is_full = was_full
-
-    def _has_too_much(self) -> bool:
-        """Whether what is due takes this run so long that others are to share it, from now on.
-
-        That takes some time to tell, and to have a function to start them, and lanes to hand over.
-        """
-        now, ended = self._clock(), self._attempts.tally.attempts
-        if not self._shares_with or self._shares or not self._pace.can_be_told(now):
-            return False
-        pace, self._pace = self._pace, Pace(now, ended)
-        runs = min(1 + self._room(now), len(self._lease.lanes))
-        if runs == 1:
-            return False
-        most = pace.most_counted(now, ended, runs=runs)
-        try:
-            backlog = sum(self._store.count(lane, before=now, most=most) for lane in self._lease.lanes)
-        except AwsError as error:
-            emit("not_shared", level=logging.WARNING, run=self._id, error=str(error))
-            return False
-        runs = min(runs, pace.runs_needed(backlog - len(self._attempts), now, ended))
-        if runs <= 1:
-            return False
-        _, *self._shares = shares(self._lease.lanes, runs)
-        self._share_by = now + _PATIENCE
-        return True
-
-    def _room(self, now: datetime) -> int:
-        """How many more runs there may be, beside those that hold lanes and those that are about to come."""
-        try:
-            lanes = self._backend.armer.read().lanes
-        except (AwsError, NotArmed) as error:
-            emit("not_shared", level=logging.WARNING, run=self._id, error=str(error))
-            return 0
-        owners = {lane.owner for lane in lanes if not lane.is_free(now)} - {self._id}
-        to_come = [share for share in self._handed_over if all(lanes[number].due <= now for number in share)]
-        return max(self._shares_with - 1 - len(owners) - len(to_come), 0)
-
-    def _hand_over(self) -> bool:
-        """Start further runs for the shares whose lanes have nothing under way, and give them these.
-
-        Whether there are other lanes to look into now, or tasks that were added to those that are left.
-        """
-        if not self._shares or not self._backend.function:
-            return False
-        busy = {key.lane for key in self._attempts.under_way()}
-        ready = [share for share in self._shares if busy.isdisjoint(share)]
-        if not ready and self._clock() >= self._share_by:  # something there takes long, and holds up the rest
-            self._shares, self._shares_with = [], 0
-            return True
-        if not ready:
-            return False
-        self._shares = [share for share in self._shares if share not in ready]
-        ready = ready[: self._room(self._clock())]  # other runs may have come since
-        if not ready:
-            return True
-        lanes = tuple(lane for share in ready for lane in share)
-        try:
-            self._lease.clear()
-            self._lease.hand_over({lane: self._store.head(lane) for lane in lanes})
-        except (AwsError, NotArmed) as error:
-            emit("not_shared", level=logging.WARNING, run=self._id, lanes=lanes, error=str(error))
-        if set(lanes).isdisjoint(self._lease.lanes):
-            self._handed_over += ready
-            emit("shared", run=self._id, lanes=lanes, runs=len(ready))
-            for share in ready:
-                self._backend.function.start(share)
-        return True
 
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, should one have killed it.
@@ -250,7 +189,7 @@ class Run:
         not_claimed = self._attempts.not_claimed
         while not_claimed:
             key = not_claimed.pop(0)
-            if key.lane not in self._lease.lanes:
+            if key.lane not in self._lease.lanes or self._trouble.again_at(key.lane):
                 continue
             if self._is_time_to_stop():
                 self._stopped_early = True
@@ -261,7 +200,7 @@ class Run:
             if key in not_claimed:
                 not_claimed.remove(key)
                 emit("passed_over", level=logging.WARNING, run=self._id, id=key.id)
-                self._passed_over.add(key)
+                self._trouble.pass_over(key)
 
     def _release(self) -> bool:
         """Give the lanes back, unless more is due before the rule could ring, and there is time for it.
@@ -269,43 +208,59 @@ class Run:
         With precision "second" another run that waits gets them, if there is one. When the time is over it
         does too, unless there was more to do than this run has places for: that is for a successor.
         """
+        self._attempts.write_again()
+        self._wait(0)
         self._lease.clear()
-        heads = {lane: self._head(lane) for lane in self._lease.lanes}
+        heads = self._reader.heads(self._lease.lanes)
         stays_for = self._head_start + LEAD if self._waits else _MOMENT
         next_due = self._lease.release(
             heads,
             unless_due_within=None if self._is_time_to_stop() else stays_for,
             to_taker=self._waits and not self._is_full,
-            run=self._attempts.tally.last_run(self._id, self._clock()),
+            run=self._last_run(),
+            sizes=self._take_sizes(),
         )
+        if self._lease.counts:
+            self.measured = measure(
+                self._reader, self._lease.seen, heads=heads, sizes=self._sizes, now=self._clock()
+            )
         self._next_due = next_due or NEVER
         return next_due is None
 
-    def _head(self, lane: int) -> datetime:
-        """When the lane must be looked at next. What was passed over in it must not keep this run going."""
-        head = self._store.head(lane)
-        passed_over = {key for key in self._passed_over if key.lane == lane}
-        if head > self._clock() or not passed_over:
-            return head
-        return min(self._store.head(lane, skipping=passed_over), self._clock() + _PASSED_OVER)
+    def _take_sizes(self) -> dict[int, int] | None:
+        """Bytes that lanes hold, as far as writes told since this was asked first; None if it is no use."""
+        if self._measures:
+            self._sizes |= self._backend.store.lane_sizes()
+        return self._sizes if self._measures else None
+
+    def _last_run(self) -> LastRun:
+        """What the record keeps of this run; the lanes that rest of which another run knew are among it."""
+        of_others = [lane for lane in self._lease.resting() if lane.lane not in self._lease.lanes]
+        resting = (*self._trouble.resting(self._lease.lanes), *of_others)
+        return self._attempts.tally.last_run(self._id, self._clock(), resting=resting)
 
     def _due(self) -> Iterator[QueueKey]:
         """The keys of all lanes that are due now and not under way, earliest first."""
         now = self._clock()
-        lanes = [lane for lane in self._lease.lanes if not any(lane in share for share in self._shares)]
-        known = {*self._attempts.under_way(), *self._attempts.not_claimed, *self._passed_over}
+        leaving = self._helpers.lanes
+        lanes = [lane for lane in self._lease.lanes if lane not in leaving]
+        known = {*self._attempts.under_way(), *self._attempts.not_claimed}
+        for lane in lanes:
+            known |= self._trouble.passed_over(lane).keys()
         before = now + _LOOK_AGAIN if self._waits else now
         self._next_due = NEVER
-        for key in heapq.merge(*(self._store.queued(lane, before=before) for lane in lanes)):
+        for key in self._reader.due(lanes, before=before):
             if key.queued > now:
                 self._next_due = key.queued
-                return
+                break
             if key not in known:
                 yield key
+        again = (at for lane in lanes if (at := self._trouble.again_at(lane)))
+        self._next_due = min(self._next_due, *again, NEVER)
 
     def _is_time_to_stop(self) -> bool:
         has_no_time = self._stop_at is not None and self._clock() >= self._stop_at
-        return self._attempts.trouble is not None or has_no_time
+        return self._attempts.not_deployed is not None or has_no_time or self._lease.must_leave
 
     def _wait(self, most: int, *, until: datetime = NEVER) -> bool:
         """Wait until at most this many tasks are under way; False if that is not so by `until`.
@@ -348,6 +303,11 @@ class Run:
 
     def _go_on_with(self, task: Task) -> None:
         """Start the task's next occurrence if it is due already."""
-        if task.queued and task.queued <= self._clock() and not self._is_time_to_stop() and not self._shares:
+        if (
+            task.queued
+            and task.queued <= self._clock()
+            and not self._is_time_to_stop()
+            and not self._helpers.lanes
+        ):
             key = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
             self._attempts.start(key, Status.SCHEDULED)

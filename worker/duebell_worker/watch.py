@@ -43,7 +43,7 @@ class Watch:
         self.at = self._clock() + _WATCH
         try:
             next_due = self._lease.next_due()
-            if is_idle and self._lease.has_taker():
+            if is_idle and (self._lease.must_leave or self._lease.has_taker()):
                 return True
             if has_room:
                 self._lease.take_over()

@@ -12,7 +12,7 @@ import boto3
 import msgspec
 
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsError, AwsUnavailable, NotArmed
+from duebell_shared.errors import AwsUnavailable, NotArmed
 from duebell_shared.function import lanes_in, token_in
 from duebell_shared.reserved import RESERVED, is_reserved
 from duebell_shared.settings import Settings
@@ -33,9 +33,6 @@ _PAUSES = (1.0, 4.0, 16.0, 32.0, 0.0)
 
 #: Of a run's time, what is kept for giving the lanes back and re-arming; a fifth of it if that is less.
 _RESERVE = timedelta(seconds=20)
-
-#: Tasks of a lane beyond these are not counted for the metrics: a count costs by what it counts.
-_MOST_COUNTED = 1_000
 
 
 class FailedOnPurpose(Exception):
@@ -163,7 +160,7 @@ class Worker:
         began, puts = backend.clock(), backend.rule.puts
         pool = self._make_pool(self._concurrency)
         try:
-            report = Run(
+            run = Run(
                 id,
                 backend,
                 {**BUILT_IN, **self._actions},
@@ -174,7 +171,8 @@ class Worker:
                 leave_at=leave_at,
                 lanes=lanes,
                 metrics=metrics,
-            ).execute()
+            )
+            report = run.execute()
         finally:
             pool.close()
         emit("run", **msgspec.structs.asdict(report))
@@ -184,19 +182,7 @@ class Worker:
                 now,
                 RunDuration=round((now - began).total_seconds() * 1000),
                 PutRuleCalls=backend.rule.puts - puts,
-                **_in_queue(backend, now),
+                **run.measured,
+                **({"LaneTrouble": len(report.resting)} if report.resting else {}),
             )
         return report
-
-
-def _in_queue(backend: Backend, now: datetime) -> dict[str, int]:
-    """How many tasks are overdue, and how many wait; a metric more or less must not fail a run."""
-    lanes = range(len(backend.armer.read().lanes))
-    try:
-        return {
-            "Overdue": sum(backend.store.count(lane, before=now, most=_MOST_COUNTED) for lane in lanes),
-            "QueueDepth": sum(backend.store.count(lane, most=_MOST_COUNTED) for lane in lanes),
-        }
-    except AwsError as error:
-        emit("not_counted", level=logging.WARNING, error=str(error))
-        return {}

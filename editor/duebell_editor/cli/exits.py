@@ -12,6 +12,7 @@ from duebell_shared.errors import (
     InvalidInput,
     NotArmed,
     NotDeployed,
+    QueueFull,
     TaskConflict,
     TaskExists,
     TaskNotFound,
@@ -47,6 +48,7 @@ _EXITS: dict[type[BaseException], Exit] = {
     AwsError: Exit.AWS,
     NotDeployed: Exit.AWS,
     NotArmed: Exit.AWS,
+    QueueFull: Exit.AWS,
     UnreadableTask: Exit.FAILURE,
     BotoCoreError: Exit.AWS,
     ClientError: Exit.AWS,
@@ -59,7 +61,7 @@ Exit status:
   2    wrong usage, or input that cannot be right; nothing was changed
   3    there is no such task
   4    the task exists, its status does not allow it, or it changed meanwhile
-  5    AWS does not answer or refuses, or nothing is deployed there
+  5    AWS does not answer or refuses, nothing is deployed there, or a lane is full
   6    status, doctor, verify: looked, and something is wrong
   7    some of many failed; the others are done
   130  ended by Ctrl-C

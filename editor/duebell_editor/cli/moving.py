@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from duebell_shared.backend import Backend
-from duebell_shared.settings import Settings
+from duebell_shared.settings import MAX_LANES, Settings
 
 from ..editor import Editor
 from ..relane import relane as relane_queue
@@ -69,10 +69,22 @@ def _without_mark(lines: Iterable[bytes]) -> Iterator[bytes]:
         yield line if number else line.removeprefix(b"\xef\xbb\xbf")
 
 
-@app.command()
+@app.command(epilog="\b\nExample:\n  duebell relane 16")
 def relane(
-    lanes: Annotated[int, typer.Argument(metavar="LANES", help="How many there shall be, up to 16.")],
+    lanes: Annotated[
+        int, typer.Argument(metavar="LANES", help=f"How many there shall be, up to {MAX_LANES}.")
+    ],
 ) -> None:
-    """Give the queue more lanes, while it is empty; refuses otherwise, and says what to do."""
-    record = relane_queue(_backend(), lanes)
-    print(f"{len(record.lanes)} lanes; restart the editors, which go on listing those that there were")
+    """Give the queue more lanes, while it is in use, and move the tasks that wait to where they belong.
+
+    Runs leave first, so tasks wait until it is done: seconds to minutes. Editors and workers go on. One that
+    was broken off is repeated with the same number.
+    """
+
+    def say(what: str) -> None:
+        print(what, file=sys.stderr)
+
+    done = relane_queue(_backend(), lanes, progress=say)
+    print(f"{done.lanes} lanes, {done.moved:,} tasks moved")
+    for id in done.left[:10]:
+        print(plain(f"{id}: stays where it is, and runs there"), file=sys.stderr)

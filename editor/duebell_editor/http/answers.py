@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
-__all__ = ["ADDED", "AWS", "PROBLEM_SCHEMA", "TAGGED", "TASK", "Responses", "problems"]
+__all__ = ["ADDED", "AWS", "FULL", "PROBLEM_SCHEMA", "TAGGED", "TASK", "Responses", "problems"]
 
 Responses = dict[int | str, dict[str, Any]]
 
@@ -105,6 +105,12 @@ _KNOWN = {
         "urn:duebell:not-armed",
         {"stored": True, "id": "sale-42"},
     ),
+    507: _Known(
+        "The lane of the task holds as much as DynamoDB lets it hold",
+        "task 'sale-42' does not fit: its lane, 3, holds 10 GB, all that DynamoDB lets it hold",
+        "urn:duebell:queue-full",
+        {"id": "sale-42"},
+    ),
 }
 
 #: What every request may come to: a body can be sent with any.
@@ -113,6 +119,9 @@ _ALWAYS = (400, 401, 403, 408, 413, 415, 500, 503)
 #: What comes of asking AWS.
 AWS = (502, 503)
 
+
+#: What comes of making a task, or making it larger.
+FULL = 507
 
 #: The headers of an answer about a task.
 TAGGED = {"ETag": {"description": "The task's rev, for If-Match and If-None-Match", "schema": _TEXT}}

@@ -17,6 +17,7 @@ from duebell_shared.errors import (
     InvalidInput,
     NotArmed,
     NotDeployed,
+    QueueFull,
     TaskChanged,
     TaskConflict,
     TaskExists,
@@ -46,6 +47,7 @@ _STATUS: dict[type[Exception], HTTPStatus] = {
     TaskNotFound: HTTPStatus.NOT_FOUND,
     TaskExists: HTTPStatus.CONFLICT,
     TaskConflict: HTTPStatus.CONFLICT,
+    QueueFull: HTTPStatus.INSUFFICIENT_STORAGE,
     NotArmed: HTTPStatus.SERVICE_UNAVAILABLE,
     NotDeployed: HTTPStatus.SERVICE_UNAVAILABLE,
     AwsUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -104,7 +106,7 @@ def _deliberate(request: Request, error: Exception) -> Response:
             extra = {"field": error.field, "reason": error.reason}
         case TaskChanged():
             extra = {"id": error.id, "rev": error.rev}
-        case TaskNotFound() | TaskExists():
+        case TaskNotFound() | TaskExists() | QueueFull():
             extra = {"id": error.id}
         case NotArmed():
             extra = {"stored": True, "id": _task_id(request)}

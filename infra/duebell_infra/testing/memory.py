@@ -11,6 +11,7 @@ import msgspec
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import FIRST, NEVER, to_utc
+from duebell_shared.lanes import lane_of
 from duebell_shared.past import Past, PastKey, key_of
 from duebell_shared.task import QueueKey, Status, Task
 
@@ -62,6 +63,9 @@ class MemoryStore:
 
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         return [self.save(old, new) for old, new in changes]
+
+    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+        return [self._relocate(key, lane_of(key.id, lanes), now) for key in keys]
 
     def get(self, lane: int, id: str) -> Task | None:
         return self.tasks.get((lane, id))
@@ -123,6 +127,15 @@ class MemoryStore:
 
     def lane_sizes(self) -> dict[int, int]:
         return {}
+
+    def _relocate(self, key: QueueKey, lane: int, now: datetime) -> bool:
+        there, taken = self.tasks.get((key.lane, key.id)), self.tasks.get((lane, key.id))
+        if there is None or (taken and not (taken.expires_at and taken.expires_at <= now)):
+            return False
+        del self.tasks[key.lane, key.id]
+        self._take_from_indexes(there)
+        self._put(msgspec.structs.replace(there, lane=lane))
+        return True
 
     def _put(self, task: Task) -> None:
         if there := self.tasks.get((task.lane, task.id)):

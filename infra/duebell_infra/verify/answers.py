@@ -20,7 +20,7 @@ _DENIED = re.compile(r"not authorized to perform: ?([\w:]+)")
 
 #: Operations that are allowed by an action of another name.
 _ALLOWED_BY = {
-    "BatchExecuteStatement": "dynamodb:PartiQLInsert and dynamodb:PartiQLUpdate",
+    "BatchExecuteStatement": "dynamodb:PartiQLInsert, dynamodb:PartiQLUpdate and dynamodb:PartiQLDelete",
     "Invoke": "lambda:InvokeFunction",
 }
 

@@ -47,6 +47,8 @@ CHECKS = (
     Check("claim-many", of_the_writes.claim_many),
     Check("change", of_the_writes.change),
     Check("change-many", of_the_writes.change_many),
+    Check("delete", of_the_writes.delete),
+    Check("delete-many", of_the_writes.delete_many),
     Check("swaps-lost", of_the_record.swaps_lost),
     Check("rule", of_the_record.rule),
     Check("lost-rings", of_the_dead_letters.lost_rings, _NO_TRACE),

@@ -1,9 +1,12 @@
-"""Checks of the reads of the queue: by id, by the index, and of history, in a lane apart."""
+"""Checks of the reads of the queue: by id, by either index, in a lane apart."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from random import randrange
 
 from duebell_shared.endpoint import is_here
+from duebell_shared.errors import NotDeployed
+from duebell_shared.past import Past, PastKey
 from duebell_shared.task import QueueKey, Status, Task
 
 from .finding import Found, NotMade, Wrong
@@ -13,6 +16,10 @@ from .scene import Scene
 __all__ = ["expiry", "history", "index", "read"]
 
 _YEAR = 365 * 86_400
+
+#: How long a global index may lag behind the table: a fraction of a second, as AWS has it.
+#: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
+_LAG = timedelta(seconds=10)
 
 
 def read(scene: Scene) -> Found:
@@ -52,15 +59,31 @@ def index(scene: Scene) -> Found:
 
 
 def history(scene: Scene) -> Found:
-    """Tasks that have ended, found by their status and by having ended; not in the index."""
-    store, own, now = scene.backend.store, scene.own, scene.now().replace(microsecond=0)
-    [task] = own.stored("history", status=Status.DONE, finished_at=now, queued=None)
+    """Tasks that have ended, in that order and in reverse, from a place on, counted; not in the queue."""
+    store, own = scene.backend.store, scene.own
+    # At a time of their own, where no other task of this lane is listed with them.
+    began = own.now - timedelta(days=2, seconds=randrange(_YEAR))
+    ends = [began + number * timedelta(seconds=1) for number in range(3)]
+    tasks = [
+        own.stored(f"history-{number}", status=Status.DONE, finished_at=at, queued=None)[0]
+        for number, at in enumerate(ends)
+    ]
+    ended = [
+        PastKey(at=at, id=task.id, lane=LANE, kind=Past.DONE) for at, task in zip(ends, tasks, strict=True)
+    ]
+    gone = ended[0]._replace(at=began + timedelta(milliseconds=500), id=own.make("history-gone").id)
     scene.answers.clear()
-    found = [one for one in store.unqueued(LANE, [Status.DONE], now=now) if one.id == task.id]
-    ended = [one for one in store.past(LANE, now=now) if one.id == task.id]
-    if found != [task] or ended != [task]:
-        raise Wrong("a task that has ended is not found in history")
-    if any(key.id == task.id for key in store.queued(LANE)):
+    try:
+        _in_the_past(scene, ended, after=ends[0], before=ends[-1])
+        _in_the_past(scene, ended[::-1], after=ends[0], before=ends[-1], latest_first=True)
+        _in_the_past(scene, ended[1:], after=gone, before=ends[-1])  # a place where no item is
+        if not _comes(scene, lambda: store.count_past(LANE, Past.DONE, most=len(ended)) == len(ended)):
+            raise Wrong("past-index counts other than it lists")
+    except NotDeployed as error:
+        raise Wrong(
+            str(error), "`duebell deploy`, or Terraform, adds past-index to the table in place"
+        ) from error
+    if any(key.id == task.id for key in store.queued(LANE) for task in tasks):
         raise Wrong("a task that has ended is in the queue's index")
     return Found(str(scene.answers))
 
@@ -91,6 +114,19 @@ def _in_order(scene: Scene, expected: list[QueueKey], **bounds: object) -> None:
         raise Wrong(
             f"the index does not list what was stored: {f'without {missing}' if missing else 'order'}"
         )
+
+
+def _in_the_past(scene: Scene, expected: list[PastKey], **bounds: object) -> None:
+    def is_listed() -> bool:
+        return list(scene.backend.store.past(LANE, Past.DONE, **bounds)) == expected  # type: ignore[arg-type]
+
+    if not _comes(scene, is_listed):
+        raise Wrong("past-index does not list the tasks that have ended, in the order in which they did")
+
+
+def _comes(scene: Scene, is_so: Callable[[], bool]) -> bool:
+    """Whether it becomes so: a global index lags behind."""
+    return scene.wait(is_so, until=scene.now() + _LAG)
 
 
 def _key(task: Task) -> QueueKey:

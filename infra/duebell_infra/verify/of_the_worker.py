@@ -2,7 +2,10 @@
 
 from datetime import datetime, timedelta
 
+from msgspec.structs import replace
+
 from duebell_shared.arming import GRACE, LEAD, ArmingRecord
+from duebell_shared.errors import TaskNotFound
 from duebell_shared.function import Function
 from duebell_shared.instants import ceil_to_minute
 from duebell_shared.quoting import quoted
@@ -54,7 +57,7 @@ def at_once(scene: Scene) -> Found:
     added = scene.editor.add(VERIFY, due=timedelta(0), id=id)
     is_called = any(not one.answer.code for one in scene.answers.of("Invoke"))
     scene.progress("waiting for a task that is due at once")
-    task = _ended(scene, id, until=added.due + 2 * LEAD + GRACE)
+    task = _ended(scene, added, until=added.due + 2 * LEAD + GRACE)
     figures = _figures(task)
     said = f"done {_seconds(figures['started_after_seconds'])} after it was added"
     _let_the_run_end(scene)
@@ -72,15 +75,15 @@ def probe(scene: Scene) -> Found:
     # Too far away to be called for directly, and on a minute, so that the rule is to ring in it.
     due = ceil_to_minute(scene.now() + record.head_start + LEAD + (LEAD if record.head_start else _MARGIN))
     scene.answers.clear()
-    scene.editor.add(VERIFY, due=due, id=id)
+    added = scene.editor.add(VERIFY, due=due, id=id)
     after = scene.backend.armer.read()
     set_at, note = _set_by_this(scene, after)
     ring = after.rings_at
     scene.progress(f"waiting for the rule to ring at {ring or due:%H:%M} UTC, for a task due at {due:%H:%M}")
     scene.backend.sleep(max((due - scene.now()).total_seconds(), 0.0))  # nothing starts early
-    task = _ended(scene, id, until=due + _LATEST)
+    task = _ended(scene, added, until=due + _LATEST)
     figures = _figures(task)
-    if task.run in {lane.owner for lane in (*record.lanes, *after.lanes)}:
+    if task.run and task.run in {lane.owner for lane in (*record.lanes, *after.lanes)}:
         raise NotMade(
             "a run that was at work already started it, so the rule did not have to ring",
             "verify again when less is due",
@@ -111,13 +114,19 @@ def _set_by_this(scene: Scene, record: ArmingRecord) -> tuple[datetime | None, s
     return scene.now(), ""
 
 
-def _ended(scene: Scene, id: str, *, until: datetime) -> Task:
-    """The task once it is done. Raises Wrong if it is not by then, or failed."""
-    task = scene.editor.get(id)
+def _ended(scene: Scene, added: Task, *, until: datetime) -> Task:
+    """The task once it is done. Raises Wrong if it is not by then, or failed.
+
+    With history=none a done task is deleted. Then it counts as started when it was seen to be gone.
+    """
+    task = added
 
     def is_over() -> bool:
         nonlocal task
-        task = scene.editor.get(id)
+        try:
+            task = scene.editor.get(added.id)
+        except TaskNotFound:
+            task = replace(task, status=Status.DONE, started_at=scene.now())
         return task.status.is_finished
 
     if not scene.wait(is_over, until=until):

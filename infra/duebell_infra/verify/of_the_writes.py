@@ -13,7 +13,7 @@ from duebell_shared.task import QueueKey, Status, Task
 from .finding import Found, Result, Wrong
 from .scene import Scene
 
-__all__ = ["change", "change_many", "claim", "claim_many", "insert", "insert_many"]
+__all__ = ["change", "change_many", "claim", "claim_many", "delete", "delete_many", "insert", "insert_many"]
 
 _BATCH = "BatchExecuteStatement"
 
@@ -112,6 +112,34 @@ def change_many(scene: Scene) -> Found:
     return _by_batch(scene, first=2)
 
 
+def delete(scene: Scene) -> Found:
+    """A task as it was read, after one that was changed since, and one whose id was taken anew."""
+    store, own = scene.backend.store, scene.own
+    [task] = own.stored("delete")
+    scene.answers.clear()
+    for other in (replace(task, rev=task.rev + 1), _earlier(task)):
+        _refused(store.save(other, None), "a task that was changed since was deleted")
+    _unchanged(scene, task)
+    _made(store.save(task, None), "a task that is as it was read could not be deleted")
+    _not_there(scene, task)
+    return Found(str(scene.answers))
+
+
+def delete_many(scene: Scene) -> Found:
+    """Two tasks as they were read, one that was changed since, one whose id was taken anew; with one call."""
+    store, own = scene.backend.store, scene.own
+    tasks = own.stored("delete-many", 4)
+    stale, taken = replace(tasks[2], rev=tasks[2].rev + 1), _earlier(tasks[3])
+    scene.answers.clear()
+    came = store.save_many([(task, None) for task in (*tasks[:2], stale, taken)])
+    _as_expected(came, [True, True, False, False])
+    for task in tasks[:2]:
+        _not_there(scene, task)
+    for task in tasks[2:]:
+        _unchanged(scene, task)
+    return _by_batch(scene, first=2)
+
+
 _FAILURE = Failure(type="Verify", message="a failure that the next change takes away")
 
 
@@ -123,6 +151,11 @@ def _changed(task: Task) -> Task:
 def _other(task: Task) -> Task:
     """Another task of the same id."""
     return replace(task, payload_json='{"other": true}')
+
+
+def _earlier(task: Task) -> Task:
+    """One that had the id before, and came to the same rev."""
+    return replace(task, created_at=task.created_at - timedelta(hours=1))
 
 
 def _key(task: Task) -> QueueKey:
@@ -178,4 +211,4 @@ def _unchanged(scene: Scene, task: Task) -> None:
 
 def _not_there(scene: Scene, task: Task) -> None:
     if scene.backend.store.get(task.lane, task.id) is not None:
-        raise Wrong("a change of a task that is not there has made one")
+        raise Wrong(f"{task.id} is stored, and should not be")

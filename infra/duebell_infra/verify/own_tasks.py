@@ -7,8 +7,9 @@ anything of the queue's. So what a verify leaves that is broken off, the next on
 """
 
 import uuid
-from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -16,11 +17,13 @@ from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
+from duebell_shared.errors import NotDeployed
 from duebell_shared.keeping import Keeping
 from duebell_shared.lanes import lane_of
+from duebell_shared.past import Past
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import VERIFY
-from duebell_shared.task import Status, Task
+from duebell_shared.task import QueueKey, Task
 
 from ..aws import code_of
 from .finding import Wrong
@@ -39,8 +42,6 @@ _KEPT = timedelta(days=1)
 #: No verify takes so long: what is older was left by one that was broken off.
 _LONGEST = timedelta(minutes=30)
 
-_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
-
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True):
     """The payload of a task in LANE: the lane of the queue that its namesake is in, if it has one."""
@@ -52,7 +53,7 @@ class OwnTasks:
     """The tasks of one verify."""
 
     def __init__(self, backend: Backend, client: Any) -> None:
-        """`client` is DynamoDB's; it deletes, which a store cannot."""
+        """`client` is DynamoDB's; it deletes whatever state a task is in, which a store does not."""
         self.run = f"{PREFIX}{uuid.uuid4().hex[:12]}"
         self._backend = backend
         self._store = backend.store
@@ -95,7 +96,7 @@ class OwnTasks:
 
     def enter(self, name: str, *, lanes: int) -> str:
         """The id for an ordinary task of this name in a queue of so many lanes, its entry stored."""
-        entry = self.make(name, queued=None)
+        entry = self.make(name)
         lane = lane_of(entry.id, lanes)
         text = msgspec.json.encode(_Entry(lane=lane)).decode()
         if not self._store.insert(replace(entry, payload_json=text)):
@@ -113,7 +114,7 @@ class OwnTasks:
     def remove_left_overs(self) -> int:
         """Remove what earlier ones have left that were broken off; how many tasks that was."""
         keys: dict[tuple[int, str], None] = {}
-        for task in self._in_own_lane():
+        for task in self._in_own_lane().values():
             if task.created_at < self._backend.clock() - _LONGEST:
                 lane = _lane_in(task)
                 keys.update({(LANE, task.id): None, **({} if lane is None else {(lane, task.id): None})})
@@ -122,16 +123,22 @@ class OwnTasks:
 
     def left(self) -> list[str]:
         """The ids of this verify's tasks that are still there."""
-        there = {task.id for task in self._in_own_lane()}
         now = self._backend.clock()
+        there = set()
         for lane, id in self._keys:
-            task = None if lane == LANE else self._store.get(lane, id)
-            if task and not (task.expires_at and task.expires_at <= now):
+            task = self._store.get(lane, id)
+            has_expired = task and task.expires_at and task.expires_at <= now
+            if task and (lane == LANE or not has_expired):
                 there.add(id)
-        return sorted(id for id in there if id.startswith(self.run))
+        return sorted(there)
 
-    def _in_own_lane(self) -> Iterator[Task]:
-        return self._store.unqueued(LANE, list(Status), now=_FIRST)
+    def _in_own_lane(self) -> dict[str, Task]:
+        """The tasks in LANE, by id: those that wait or run, and those that have ended."""
+        keys = list(self._store.queued(LANE))
+        with suppress(NotDeployed):  # there is no past-index: the check of history says so
+            ended = [key for kind in (Past.DONE, Past.CANCELLED) for key in self._store.past(LANE, kind)]
+            keys += [QueueKey(queued=key.at or self.now, id=key.id, lane=LANE) for key in ended]
+        return self._store.get_many(keys)
 
     def _remove_all(self, keys: Iterable[tuple[int, str]]) -> bool:
         """An ordinary task before its entry: when this is broken off, the entry is still there."""

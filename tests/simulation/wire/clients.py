@@ -21,6 +21,7 @@ from botocore.hooks import first_non_none_response
 from botocore.retries.quota import RetryQuota
 
 from duebell_shared.backend import Backend
+from duebell_shared.parallel import Parallel
 from duebell_shared.settings import Settings
 from tests.simulation.world import Process
 from tests.support import REGION
@@ -40,7 +41,13 @@ def backend_over(network: Network, process: Process, settings: Settings, *, in_f
              nothing more and takes three times as long
     """
     session = ProcessSession(network, process, in_full=in_full)
-    return Backend.connect(settings, cast("Any", session), clock=process.clock, sleep=process.sleep)
+    return Backend.connect(
+        settings,
+        cast("Any", session),
+        clock=process.clock,
+        sleep=process.sleep,
+        parallel=Parallel(threads=1),
+    )
 
 
 class ProcessSession:

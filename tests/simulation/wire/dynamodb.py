@@ -14,7 +14,7 @@ from tests.partiql import FULL
 
 from .expressions import Item, condition, key_range, update
 from .lane_sizes import LaneSizes
-from .refused import Refused, invalid
+from .refused import Refused, canceled, invalid
 from .requests import INDEXES, check_references, check_request
 from .statements import DELETE, INSERT, Statement, parse
 
@@ -51,6 +51,7 @@ class DynamoDb:
         self._table = table
         self._page = page
         self._hiccup = hiccup
+        self._transactions: set[str] = set()  # the tokens of those that were made
         # What each index holds of a lane, in order.
         self._orders: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         self._operations: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
@@ -61,6 +62,7 @@ class DynamoDb:
             "Query": self._query,
             "BatchGetItem": self._get_many,
             "BatchExecuteStatement": self._execute_many,
+            "TransactWriteItems": self._transact,
         }
 
     def answer(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,6 +157,33 @@ class DynamoDb:
         unprocessed = {self._table: {**asked, "Keys": left}} if left else {}
         return {"Responses": {self._table: found}, "UnprocessedKeys": unprocessed}
 
+    def _transact(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Puts and deletions of different items: all of them, or none. A token's second call does nothing."""
+        if request["ClientRequestToken"] in self._transactions:
+            return {}
+        writes = [next(iter(each.items())) for each in request["TransactItems"]]
+        if len({_key(_keys_of(_of_write(*each))) for each in writes}) < len(writes):
+            raise invalid("Transaction request cannot include multiple operations on one item")
+        if code := self._hiccup(lambda: None):
+            raise canceled([code if code == "ThrottlingError" else "TransactionConflict", "None"])
+        refused = ["None" if self._may_write(*each) else "ConditionalCheckFailed" for each in writes]
+        if set(refused) != {"None"}:
+            raise canceled(refused)
+        for verb, write in writes:
+            if verb == "Put":
+                self._store(dict(write["Item"]))
+            elif there := self.items.get(_key(write["Key"])):
+                self._take_out(there)
+        self._transactions.add(request["ClientRequestToken"])
+        return {}
+
+    def _may_write(self, verb: str, write: Mapping[str, Any]) -> bool:
+        names, values = check_references(write, "ConditionExpression")
+        if verb not in {"Put", "Delete"} or write["TableName"] != self._table:
+            raise invalid(f"{verb} is not understood")
+        there = self.items.get(_key(_keys_of(_of_write(verb, write))), {})
+        return condition(write.get("ConditionExpression"), names, values)(there)
+
     def _execute_many(self, request: Mapping[str, Any]) -> dict[str, Any]:
         statements = [parse(each["Statement"], each["Parameters"]) for each in request["Statements"]]
         if not 0 < len(statements) <= _STATEMENTS:
@@ -225,6 +254,12 @@ def _key(key: Mapping[str, Any]) -> tuple[str, str]:
     if key.keys() != {"lane", "id"} or not (key["lane"].get("S") and key["id"].get("S")):
         raise invalid("The provided key element does not match the schema")
     return key["lane"]["S"], key["id"]["S"]
+
+
+def _of_write(verb: str, write: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The item, or the key, that a write of a transaction is of."""
+    of: Mapping[str, Any] = write["Item" if verb == "Put" else "Key"]
+    return of
 
 
 def _keys_of(item: Mapping[str, Any]) -> dict[str, Any]:

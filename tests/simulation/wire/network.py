@@ -17,7 +17,9 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
+from duebell_shared.arming import ArmingRecord
 from duebell_shared.items import ARMING, task_of
+from duebell_shared.packed_record import unpack
 from duebell_shared.settings import Settings
 from duebell_shared.task import Task
 from tests.simulation.services import Aws
@@ -115,6 +117,12 @@ class Network:
     def tasks(self) -> dict[tuple[str, str], Task]:
         """All tasks as they are stored."""
         return {key: task_of(item) for key, item in self.dynamodb.items.items() if key[0] != ARMING}
+
+    @property
+    def record(self) -> ArmingRecord | None:
+        """The arming record as it is stored."""
+        item = self.dynamodb.items.get((ARMING, ARMING))
+        return unpack(item["record"]["S"]) if item else None
 
     def exchange(self, process: Process, sent: Try) -> Answer:
         """Send it, and wait for what comes back. Raises what botocore raises of the network."""
@@ -217,7 +225,7 @@ class Network:
 
 
 def _refusal(refused: Refused) -> Answer:
-    return Answer(refused.status, {"__type": refused.code, "message": refused.message})
+    return Answer(refused.status, {"__type": refused.code, "message": refused.message, **refused.more})
 
 
 def _subject(sent: Try) -> object:

@@ -42,6 +42,7 @@ _MEMBERS = {
     | _CAPACITY,
     "BatchGetItem": {"RequestItems"} | _CAPACITY,
     "BatchExecuteStatement": {"Statements"},
+    "TransactWriteItems": {"TransactItems", "ClientRequestToken"},
 }
 
 #: What those members may be that choose among a few ways.

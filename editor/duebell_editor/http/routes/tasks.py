@@ -15,7 +15,7 @@ from duebell_editor.filtering import make_filter
 from duebell_editor.listing import search
 from duebell_shared.quoting import quoted
 
-from ..answers import ADDED, AWS, TAGGED, TASK, Responses, problems
+from ..answers import ADDED, AWS, FULL, TAGGED, TASK, Responses, problems
 from ..asks import Filters, NewTaskBody, TaskChange
 from ..bodies import JsonRoute
 from ..etags import Expected, ItsEditor, ItsQueue, Replaced, is_known, tagged
@@ -39,7 +39,7 @@ _SAME: Responses = {304: {"description": "You have it as it is (If-None-Match)",
     "/tasks",
     status_code=201,
     summary="Add a task",
-    responses={**_THERE, **problems(400, 409, 412, 422, *AWS)},
+    responses={**_THERE, **problems(400, 409, 412, 422, *AWS, FULL)},
 )
 def add_task(
     body: NewTaskBody, request: Request, response: Response, editor: ItsEditor, rev: Replaced
@@ -117,7 +117,7 @@ def read_task(
 @router.patch(
     "/tasks/{id:path}",
     summary="Change a task",
-    responses={**TASK, **problems(400, 404, 409, 412, 422, *AWS)},
+    responses={**TASK, **problems(400, 404, 409, 412, 422, *AWS, FULL)},
 )
 def change_task(id: Id, body: TaskChange, response: Response, editor: ItsEditor, rev: Expected) -> TaskView:
     """Another payload, action, due date or schedule: what is left out stays as it is.

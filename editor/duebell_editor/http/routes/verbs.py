@@ -5,7 +5,7 @@ These routes come before those of the task itself, whose path takes any id.
 
 from fastapi import APIRouter, Response
 
-from ..answers import AWS, TASK, problems
+from ..answers import AWS, FULL, TASK, problems
 from ..asks import MoveBody
 from ..bodies import JsonRoute
 from ..etags import Expected, ItsEditor, tagged
@@ -15,7 +15,7 @@ from .tasks import Id
 __all__ = ["router"]
 
 router = APIRouter(
-    route_class=JsonRoute, tags=["tasks"], responses={**TASK, **problems(404, 409, 412, 422, *AWS)}
+    route_class=JsonRoute, tags=["tasks"], responses={**TASK, **problems(404, 409, 412, 422, *AWS, FULL)}
 )
 
 

@@ -1,0 +1,25 @@
+"""What the services with an editor need in their environment."""
+
+from duebell_shared.settings import Settings
+
+__all__ = ["environment_of"]
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """The variables of this scheduler for its editors.
+
+    Those about history are there only if they are not the defaults. An editor needs them as well as the
+    worker: it ends the tasks that it cancels.
+    """
+    default = Settings()
+    kept = {
+        "DUEBELL_RETENTION_DAYS": (settings.retention.days, default.retention.days),
+        "DUEBELL_HISTORY": (settings.history, default.history),
+        "DUEBELL_KEPT_PAYLOAD": (settings.kept_payload, default.kept_payload),
+    }
+    return {
+        "DUEBELL_TABLE": settings.table,
+        "DUEBELL_RULE": settings.rule,
+        "DUEBELL_FUNCTION": settings.function or "",
+        **{name: str(value) for name, (value, usual) in kept.items() if value != usual},
+    }

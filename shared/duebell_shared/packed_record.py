@@ -1,0 +1,82 @@
+"""The arming record as the text that is stored: JSON with the lanes packed, so that 64 cost one read unit.
+
+`lanes` is one word for each lane: its due in microseconds since 1970, in base 36, or `-` for never; behind a
+colon, if a run holds it, the place of its lease in `leases`: `m3kxa0cqo0 - -:0 m3kxa0cqo0:1`. `leases` holds
+each pair of owner and end once. Microseconds, because the record's times must come back exactly as they were
+written: the rule is settled when what it is armed for equals the target.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from .arming import ArmingRecord, Lane
+from .instants import NEVER, Instant
+
+__all__ = ["pack", "unpack"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+#: The due of a lane in which nothing waits.
+_NEVER = "-"
+
+_Lease = tuple[str, Instant]
+
+#: The record's other fields; the text leaves out those that say no more than this.
+_DEFAULTS = {
+    field.name: field.default
+    for field in msgspec.structs.fields(ArmingRecord)
+    if field.name not in {"lanes", "rev"}
+}
+
+
+def pack(record: ArmingRecord) -> str:
+    """The text to store. `rev` is not in it: it stands beside the text."""
+    leases: dict[_Lease, int] = {}
+    lanes = " ".join(_pack_lane(lane, leases) for lane in record.lanes)
+    others = {name: getattr(record, name) for name in _DEFAULTS}
+    said = {name: value for name, value in others.items() if value != _DEFAULTS[name]}
+    return msgspec.json.encode({"lanes": lanes, "leases": list(leases), **said}).decode()
+
+
+def unpack(text: str) -> ArmingRecord:
+    """The record. Raises ValueError for a text that is none."""
+    fields: Any = msgspec.json.decode(text)
+    if not isinstance(fields, dict):
+        raise ValueError("it is no JSON object")  # noqa: TRY004 (of what is stored, not of an argument)
+    leases = msgspec.convert(fields.pop("leases", ()), tuple[_Lease, ...])
+    packed = msgspec.convert(fields.pop("lanes", ""), str).split()
+    record = msgspec.convert({**fields, "lanes": ()}, ArmingRecord)
+    try:
+        lanes = tuple(_unpack_lane(word, leases) for word in packed)
+    except (IndexError, OverflowError) as error:
+        raise ValueError(f"its lanes cannot be read: {error}") from error
+    return msgspec.structs.replace(record, lanes=lanes)
+
+
+def _pack_lane(lane: Lane, leases: dict[_Lease, int]) -> str:
+    due = _NEVER if lane.due == NEVER else _base36((lane.due - _EPOCH) // _MICROSECOND)
+    if lane.owner is None:
+        return due
+    return f"{due}:{leases.setdefault((lane.owner, lane.until), len(leases))}"
+
+
+def _unpack_lane(word: str, leases: tuple[_Lease, ...]) -> Lane:
+    packed, _, place = word.partition(":")
+    due = NEVER if packed == _NEVER else _EPOCH + int(packed, 36) * _MICROSECOND
+    if not place:
+        return Lane(due=due)
+    owner, until = leases[int(place)]
+    return Lane(due=due, owner=owner, until=until)
+
+
+def _base36(number: int) -> str:
+    digits: list[str] = []
+    left = abs(number)
+    while left or not digits:
+        left, digit = divmod(left, len(_DIGITS))
+        digits.append(_DIGITS[digit])
+    return ("-" if number < 0 else "") + "".join(reversed(digits))

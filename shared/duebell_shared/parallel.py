@@ -1,0 +1,39 @@
+"""Calls of the store side by side, each with its own outcome."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from .errors import DuebellError
+
+__all__ = ["Parallel"]
+
+_A = TypeVar("_A")
+_T = TypeVar("_T")
+
+#: So many calls are made one after the other: a pool of threads takes a Lambda as long to start as they take.
+_FEW = 4
+
+
+class Parallel:
+    """Makes many calls, at most so many at a time."""
+
+    def __init__(self, threads: int = 16) -> None:
+        """One thread is none: the calls are made one after the other, where that is asked for."""
+        self._threads = threads
+
+    def __call__(self, call: Callable[[_A], _T], arguments: Iterable[_A]) -> list[_T | DuebellError]:
+        """What each call returns, in the order of the arguments, or the DuebellError that it raises."""
+        arguments = list(arguments)
+
+        def outcome(argument: _A) -> _T | DuebellError:
+            try:
+                return call(argument)
+            except DuebellError as error:
+                return error
+
+        if len(arguments) <= _FEW or self._threads == 1:
+            return [outcome(argument) for argument in arguments]
+        threads = min(self._threads, len(arguments))
+        with ThreadPoolExecutor(threads, thread_name_prefix="duebell") as pool:
+            return list(pool.map(outcome, arguments))

@@ -1,0 +1,570 @@
+"""A queue in use is given more lanes: nothing is lost, there twice or hidden, whatever happens meanwhile."""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duebell_editor import (
+    AwsUnavailable,
+    Editor,
+    NewTask,
+    Status,
+    Task,
+    TaskConflict,
+    TaskExists,
+)
+from duebell_editor.relane import Relaned, relane
+from duebell_infra.testing import MemoryStore
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.errors import DuebellError, InvalidSettings
+from duebell_shared.lanes import lane_of
+from duebell_shared.settings import MAX_LANES
+from duebell_shared.task import QueueKey
+from tests.editor.memory import Scheduler
+from tests.support import NOON
+
+HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
+LEASE = 2 * MINUTE
+FROM, TO = 4, 8
+
+
+class Dead(BaseException):
+    """The relaner's process has died."""
+
+
+class StepByStep:
+    """The store as one process has it, which something is done to before one of its calls."""
+
+    def __init__(self, store: MemoryStore, step: int, then: Callable[[], object]) -> None:
+        self.calls = 0
+        self._store, self._step, self._then = store, step, then
+
+    def __getattr__(self, name: str) -> Any:
+        verb = getattr(self._store, name)
+
+        def call(*given: Any, **more: Any) -> Any:
+            self.calls += 1
+            if self.calls == self._step:
+                self._then()
+            return verb(*given, **more)
+
+        return call
+
+
+def misplaced(prefix: str = "task") -> list[str]:
+    """Ids that have other lanes among eight than among four."""
+    return [
+        f"{prefix}-{n}" for n in range(40) if lane_of(f"{prefix}-{n}", FROM) != lane_of(f"{prefix}-{n}", TO)
+    ]
+
+
+def fill(scheduler: Scheduler) -> dict[str, Task]:
+    """A task of every status, and some more that wait; all in lanes that they have not among eight."""
+    ids = misplaced()
+    there = [
+        scheduler.become(scheduler.editor.add("act", due=HOUR, id=id), status)
+        for id, status in zip(ids, [*Status, *[Status.SCHEDULED] * 9], strict=False)
+    ]
+    return {task.id: task for task in there}
+
+
+def record_of(scheduler: Scheduler) -> ArmingRecord:
+    record = scheduler.store.record
+    assert record
+    return record
+
+
+def newcomer(scheduler: Scheduler) -> Editor:
+    """An editor of a process that was started just now."""
+    return Editor(backend=scheduler.backend)
+
+
+def stale(scheduler: Scheduler) -> Editor:
+    """An editor that has seen the queue as it is now, and will not look again by itself."""
+    editor = newcomer(scheduler)
+    assert editor.queue.lanes
+    return editor
+
+
+def seen_by(scheduler: Scheduler, store: Any) -> Any:
+    """The scheduler's backend over another store."""
+    backend = scheduler.backend
+    return type(backend).over(
+        backend.settings,
+        store,
+        backend.rule,
+        clock=backend.clock,
+        sleep=backend.sleep,
+        parallel=backend.parallel,
+    )
+
+
+def waiting(scheduler: Scheduler) -> Counter[str]:
+    """How often each id stands in the queue."""
+    return Counter(key.id for lane in range(MAX_LANES) for key in scheduler.store.queued(lane))
+
+
+def claims(scheduler: Scheduler, run: str = "run") -> tuple[int, ...]:
+    """The lanes that a run gets that comes now."""
+    now = scheduler.clock.now
+    record = scheduler.backend.armer.change(lambda record: record.claimed(run, now=now, until=now + LEASE))
+    return record.lanes_of(run)
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    scheduler = Scheduler.start()
+    scheduler.editor.ensure_armed()
+    return scheduler
+
+
+@pytest.mark.parametrize("to", [5, 8, 64])
+def test_what_waits_is_where_its_id_is_looked_for_and_what_has_ended_is_found(
+    scheduler: Scheduler, to: int
+) -> None:
+    before, old = fill(scheduler), stale(scheduler)
+    done = relane(scheduler.backend, to)
+    # Then every task is found as it was, by editors from before and after, one by one and together
+    for editor in (old, newcomer(scheduler)):
+        found = {id: editor.get(id) for id in before}
+        assert found.keys() == editor.queue.get_many(before).keys()
+        for id, task in found.items():
+            moves = not task.status.is_finished
+            assert task.lane == lane_of(id, to if moves else FROM)
+            assert [getattr(task, name) for name in task.__struct_fields__ if name != "lane"] == [
+                getattr(before[id], name) for name in task.__struct_fields__ if name != "lane"
+            ]
+    # And the record says how it came, holds nothing any more, and the rule rings for the first of them
+    record = record_of(scheduler)
+    assert (len(record.lanes), record.earlier, record.relaner) == (to, (FROM,), None)
+    assert not any(lane.owner for lane in record.lanes)
+    assert record.rings_at == NOON + HOUR
+    assert done == Relaned(lanes=to, moved=sum(task.lane != before[id].lane for id, task in found.items()))
+
+
+def test_a_queue_that_has_so_many_lanes_is_left_alone(scheduler: Scheduler) -> None:
+    snapshot = scheduler.snapshot()
+    assert relane(scheduler.backend, FROM) == Relaned(lanes=FROM)
+    assert scheduler.snapshot() == snapshot
+
+
+@pytest.mark.parametrize("lanes", [0, 3, MAX_LANES + 1])
+def test_fewer_lanes_or_too_many_are_refused(scheduler: Scheduler, lanes: int) -> None:
+    with pytest.raises(InvalidSettings, match=r"lanes: must be 4, as many as there are, to 64"):
+        relane(scheduler.backend, lanes)
+
+
+def test_it_can_be_done_again_and_again(scheduler: Scheduler) -> None:
+    before = fill(scheduler)
+    for lanes in (5, 6, 16, 64):
+        relane(scheduler.backend, lanes)
+    assert record_of(scheduler).earlier == (4, 5, 6, 16)
+    editor = newcomer(scheduler)
+    assert {editor.get(id).status for id in before} == set(Status)
+    assert all(count == 1 for count in waiting(scheduler).values())
+
+
+# Runs.
+
+
+def test_runs_leave_and_get_no_lanes_until_it_is_done(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(scheduler)
+    assert claims(scheduler, "busy") == (0, 1, 2, 3)
+    got: list[tuple[int, ...]] = []
+    sleep = scheduler.clock.sleep
+
+    def wait(seconds: float) -> None:
+        got.append(claims(scheduler, f"run-{len(got)}"))
+        assert record_of(scheduler).is_relaned(scheduler.clock.now)
+        if len(got) == 90:
+            armer = scheduler.backend.armer
+            armer.change(lambda record: record.renewed("busy", until=scheduler.clock.now + LEASE))
+        if len(got) == 150:
+            heads = dict.fromkeys(range(FROM), scheduler.clock.now)
+            scheduler.backend.armer.change(lambda record: record.released("busy", heads))
+        sleep(seconds)
+
+    backend = scheduler.backend
+    waiter = type(backend).over(
+        backend.settings, scheduler.store, backend.rule, clock=backend.clock, sleep=wait
+    )
+    told: list[str] = []
+    relane(waiter, TO, progress=told.append)
+    assert set(got) == {()}
+    assert told[0] == "waiting until 1 runs have left"
+    assert len(got) == 150
+    assert claims(scheduler) == tuple(range(TO))
+
+
+def test_a_run_that_does_not_leave_is_not_pushed_out(scheduler: Scheduler) -> None:
+    until = NOON + HOUR
+    scheduler.backend.armer.change(lambda record: record.claimed("long", now=NOON, until=until))
+    before = record_of(scheduler).lanes
+    with pytest.raises(TaskConflict, match="run long still holds lanes"):
+        relane(scheduler.backend, TO)
+    record = record_of(scheduler)
+    assert (record.lanes, record.relaner, record.earlier) == (before, None, ())
+
+
+def test_the_lanes_of_a_dead_run_are_taken_when_its_lease_ends(scheduler: Scheduler) -> None:
+    fill(scheduler)
+    claims(scheduler, "dead")
+    relane(scheduler.backend, TO)
+    assert scheduler.clock.now >= NOON + LEASE
+    assert claims(scheduler) == tuple(range(TO))
+
+
+def test_two_at_a_time_are_one_too_many(scheduler: Scheduler) -> None:
+    store = StepByStep(scheduler.store, 4, lambda: refused(scheduler))
+
+    def refused(scheduler: Scheduler) -> None:
+        with pytest.raises(TaskConflict, match="another process"):
+            relane(scheduler.backend, 16)
+
+    relane(seen_by(scheduler, store), TO)
+    assert len(record_of(scheduler).lanes) == TO
+
+
+# Crashes.
+
+
+def steps(scheduler: Scheduler) -> range:
+    """The calls of the store that a relane makes."""
+    store = StepByStep(scheduler.store, 0, lambda: None)
+    relane(seen_by(scheduler, store), TO)
+    return range(1, store.calls + 1)
+
+
+def filled() -> Scheduler:
+    scheduler = Scheduler.start()
+    scheduler.editor.ensure_armed()
+    fill(scheduler)
+    return scheduler
+
+
+STEPS = steps(filled())
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_after_a_crash_at_any_moment_runs_go_on_and_it_can_be_repeated(step: int) -> None:
+    scheduler = filled()
+    before = dict(scheduler.store.tasks)
+    in_queue = {id: task.queued for (_, id), task in before.items() if task.queued}
+
+    def die() -> None:
+        store._step = store.calls + 1  # the dead make no more calls
+        raise Dead
+
+    store = StepByStep(scheduler.store, step, die)
+    with pytest.raises(Dead):
+        relane(seen_by(scheduler, store), TO)
+    # Then every task is there once and found, and the rule rings for it by the end of the lease
+    editor = newcomer(scheduler)
+    assert waiting(scheduler) == Counter(in_queue.keys())
+    assert {editor.get(id).rev for _, id in before} == {task.rev for task in before.values()}
+    record = record_of(scheduler)
+    for id, queued in in_queue.items():
+        lane = record.lanes[editor.get(id).lane]
+        assert lane.owner or min(each.due for each in record.lanes) <= queued
+        assert lane.until <= NOON + LEASE or not lane.owner
+    # And when the lease is over, a run gets all lanes
+    scheduler.clock.advance(LEASE)
+    assert claims(scheduler) == tuple(range(len(record.lanes)))
+    scheduler.backend.armer.change(lambda record: record.released("run", dict.fromkeys(range(TO), NOON)))
+    # And repeated it comes to its end
+    relane(scheduler.backend, TO)
+    record = record_of(scheduler)
+    assert (len(record.lanes), record.earlier, record.relaner) == (TO, (FROM,), None)
+    assert waiting(scheduler) == Counter(in_queue.keys())
+    assert {lane for lane, id in scheduler.store.tasks if lane != lane_of(id, TO)} <= set(range(FROM))
+    assert all(editor.get(id).lane == lane_of(id, TO) for id in in_queue)
+
+
+def test_an_error_gives_the_lanes_back_at_once_and_leaves_the_mark(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(scheduler)
+
+    def refuse(record: ArmingRecord, owner: str) -> ArmingRecord:
+        raise AwsUnavailable("simulated")
+
+    monkeypatch.setattr(ArmingRecord, "cleared", refuse)
+    with pytest.raises(AwsUnavailable):
+        relane(scheduler.backend, TO)
+    record = record_of(scheduler)
+    assert [lane.owner for lane in record.lanes] == [None] * TO
+    assert {lane.due for lane in record.lanes} == {scheduler.clock.now}
+    assert record.relaner
+    assert not record.is_relaned(scheduler.clock.now)
+    assert claims(scheduler) == tuple(range(TO))
+
+
+def test_moves_that_fail_are_tried_again(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fill(scheduler)
+    relocate = scheduler.store.relocate
+    tries = Counter[str]()
+
+    def sometimes(keys: Any, **more: Any) -> list[bool | DuebellError]:
+        tries.update(key.id for key in keys)
+        return [
+            AwsUnavailable("throttled") if tries[key.id] < 4 else relocate([key], **more)[0] for key in keys
+        ]
+
+    monkeypatch.setattr(scheduler.store, "relocate", sometimes)
+    assert relane(scheduler.backend, TO).moved == sum(not task.status.is_finished for task in before.values())
+
+
+def test_moves_that_fail_for_good_end_it_and_the_lanes_are_held_until_none_can_land(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = fill(scheduler)
+    monkeypatch.setattr(
+        scheduler.store, "relocate", lambda keys, **_: [AwsUnavailable("throttled")] * len(keys)
+    )
+    with pytest.raises(AwsUnavailable, match="throttled"):
+        relane(scheduler.backend, TO)
+    assert claims(scheduler) == ()
+    assert record_of(scheduler).rings_at is not None
+    scheduler.clock.advance(LEASE)
+    assert claims(scheduler) == tuple(range(TO))
+    assert {newcomer(scheduler).get(id).lane for id in before} <= set(range(FROM))
+
+
+def test_one_that_has_lost_its_lease_arms_for_what_it_moved_and_stops(scheduler: Scheduler) -> None:
+    # Given a relaner that stands still for longer than its lease, and a run that reads all heads meanwhile
+    fill(scheduler)
+
+    def stand_still() -> None:
+        scheduler.clock.advance(LEASE + MINUTE)
+        assert claims(scheduler) == tuple(range(TO))
+        heads = {lane: scheduler.store.head(lane) for lane in range(TO)}
+        scheduler.backend.armer.change(lambda record: record.cleared("run").released("run", heads))
+
+    store = StepByStep(scheduler.store, 0, stand_still)
+    relocate = store.relocate
+
+    def late(*given: Any, **more: Any) -> Any:
+        if not store.__dict__.pop("has_waited", False):
+            stand_still()
+        return relocate(*given, **more)
+
+    store.relocate = late  # type: ignore[attr-defined]
+    with pytest.raises(TaskConflict, match="others went on meanwhile"):
+        relane(seen_by(scheduler, store), TO)
+    record = record_of(scheduler)
+    for lane in range(TO):
+        head = scheduler.store.head(lane)
+        assert min(each.due for each in record.lanes) <= head
+        assert record.lanes[lane].due <= head
+
+
+# Editors that go on meanwhile.
+
+
+@pytest.mark.parametrize("if_exists", ["fail", "keep", "replace"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_task_that_is_added_at_any_moment_is_there_once(step: int, if_exists: Any) -> None:
+    scheduler = filled()
+    there = waiting(scheduler)
+    old, new_ids = stale(scheduler), misplaced("new")[:3]
+    added: list[Task] = []
+    store = StepByStep(
+        scheduler.store,
+        step,
+        lambda: added.extend(old.add("act", due=NOON + HOUR, id=id, if_exists=if_exists) for id in new_ids),
+    )
+    relane(seen_by(scheduler, store), TO)
+    assert [task.id for task in added] == new_ids
+    assert waiting(scheduler) == there + Counter(new_ids)
+    for editor in (old, newcomer(scheduler)):
+        for id in new_ids:
+            assert editor.get(id).queued == NOON + HOUR
+            with pytest.raises(TaskExists):
+                editor.add("act", due=NOON + HOUR, id=id)
+            assert editor.add("act", due=NOON + HOUR, id=id, if_exists="keep").queued == NOON + HOUR
+    assert waiting(scheduler) == there + Counter(new_ids)
+    assert {newcomer(scheduler).get(id).lane for id in new_ids} == {lane_of(id, TO) for id in new_ids}
+
+
+@pytest.mark.parametrize("moment", ["after the insert", "before the insert"])
+@pytest.mark.parametrize("id", [None, *misplaced("new")[:4]])
+def test_an_add_in_whose_midst_all_of_it_happens_is_made_once(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, moment: str, id: str | None
+) -> None:
+    old, insert = stale(scheduler), scheduler.store.insert
+
+    def insert_and_relane(task: Task) -> bool:
+        monkeypatch.undo()
+        if moment == "before the insert":
+            relane(scheduler.backend, TO)
+            return insert(task)
+        made = insert(task)
+        relane(scheduler.backend, TO)
+        return made
+
+    monkeypatch.setattr(scheduler.store, "insert", insert_and_relane)
+    task = old.add("act", due=HOUR, id=id)
+    assert waiting(scheduler) == Counter([task.id])
+    assert newcomer(scheduler).get(task.id) == task
+    assert task.lane == lane_of(task.id, TO)
+
+
+@pytest.mark.parametrize("what", ["add_many", "import"])
+@pytest.mark.parametrize("moment", ["after the insert", "before the insert"])
+def test_many_that_are_added_meanwhile_are_there_once(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, moment: str, what: str
+) -> None:
+    ids = misplaced("new")
+    source = Scheduler.start()
+    for id in ids:
+        source.editor.add("act", due=HOUR, id=id)
+    lines = list(source.editor.export_tasks())
+    old, insert = stale(scheduler), scheduler.store.insert_many
+
+    def insert_and_relane(tasks: Any) -> Any:
+        monkeypatch.undo()
+        made = insert(tasks) if moment == "after the insert" else None
+        relane(scheduler.backend, TO)
+        return made or insert(tasks)
+
+    monkeypatch.setattr(scheduler.store, "insert_many", insert_and_relane)
+    if what == "import":
+        assert old.import_tasks(lines).written == len(ids)
+        assert old.import_tasks(lines).there == len(ids)
+    else:
+        tasks = [NewTask(action="act", due=HOUR, id=id) for id in ids]
+        report = old.add_many(tasks)
+        assert (report.added, report.failures) == (tuple(ids), ())
+        assert len(old.add_many(tasks, if_exists="keep").there_already) == len(ids)
+        assert len(old.add_many(tasks).failures) == len(ids)
+    assert waiting(scheduler) == Counter(ids)
+    assert all(newcomer(scheduler).get(id).lane == lane_of(id, TO) for id in ids)
+
+
+def test_many_of_which_another_editor_has_added_one_say_which(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = misplaced("new")
+    old, insert = stale(scheduler), scheduler.store.insert_many
+
+    def insert_and_relane(tasks: Any) -> Any:
+        monkeypatch.undo()
+        relane(scheduler.backend, TO)
+        scheduler.clock.advance(MINUTE)
+        newcomer(scheduler).add("other", due=HOUR, id=ids[2])
+        return insert(tasks)
+
+    monkeypatch.setattr(scheduler.store, "insert_many", insert_and_relane)
+    report = old.add_many([NewTask(action="act", due=HOUR, id=id) for id in ids])
+    assert [(failure.index, failure.id) for failure in report.failures] == [(2, ids[2])]
+    assert report.added == (*ids[:2], *ids[3:])
+    assert waiting(scheduler) == Counter(ids)
+    assert newcomer(scheduler).get(ids[2]).action == "other"
+
+
+def test_a_task_that_is_moved_while_it_is_looked_for_is_found(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a task that waits where the earlier number of lanes has put it
+    id = misplaced()[0]
+    scheduler.editor.add("act", due=HOUR, id=id)
+    scheduler.backend.armer.change(lambda record: record.relaning("me", until=NOON).widened(TO))
+    editor, store = newcomer(scheduler), scheduler.store
+    for name in ("get", "get_many"):
+        # When it is moved just after it was not found where it belongs
+        look = getattr(store, name)
+
+        def look_and_move(*given: Any, look: Any = look) -> Any:
+            found = look(*given)
+            monkeypatch.undo()
+            assert not found
+            assert store.relocate([QueueKey(NOON, id, lane_of(id, FROM))], lanes=TO, now=NOON) == [True]
+            return found
+
+        monkeypatch.setattr(store, name, look_and_move)
+        assert (editor.get(id) if name == "get" else editor.queue.get_many([id])[id]).lane == lane_of(id, TO)
+        moved = store.tasks[lane_of(id, TO), id]
+        assert store.save(moved, None)
+        monkeypatch.undo()
+        scheduler.store.insert(moved.__class__(**{**_fields(moved), "lane": lane_of(id, FROM)}))
+
+
+def _fields(task: Task) -> dict[str, Any]:
+    return {name: getattr(task, name) for name in task.__struct_fields__}
+
+
+def test_ended_tasks_are_in_the_way_of_a_new_one_of_their_id_until_they_expire(scheduler: Scheduler) -> None:
+    id = misplaced()[0]
+    done = scheduler.become(scheduler.editor.add("act", due=HOUR, id=id), Status.DONE)
+    relane(scheduler.backend, TO)
+    editor = newcomer(scheduler)
+    with pytest.raises(TaskExists):
+        editor.add("act", due=HOUR, id=id)
+    assert editor.add("act", due=HOUR, id=id, if_exists="keep") == done
+    replaced = editor.add("again", due=HOUR, id=id, if_exists="replace")
+    assert editor.get(id) == replaced
+    assert waiting(scheduler) == Counter([id])
+    scheduler.become(replaced, Status.DONE)
+    scheduler.clock.advance(timedelta(days=31))
+    assert editor.add("anew", due=HOUR, id=id).lane == lane_of(id, TO)
+    assert editor.get(id).action == "anew"
+    assert editor.queue.get_many([id])[id].action == "anew"
+
+
+def test_tasks_that_ended_before_are_changed_where_they_are(scheduler: Scheduler) -> None:
+    id = misplaced()[0]
+    scheduler.become(scheduler.editor.add("act", due=HOUR, id=id), Status.FAILED)
+    relane(scheduler.backend, TO)
+    editor = newcomer(scheduler)
+    assert editor.retry(id).lane == lane_of(id, FROM)
+    assert record_of(scheduler).rings_at == NOON + MINUTE
+    assert editor.cancel(id).status is Status.CANCELLED
+
+
+def test_a_generated_id_is_looked_for_nowhere(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
+    relane(scheduler.backend, TO)
+    editor = stale(scheduler)
+
+    def look(*_: Any) -> Any:
+        pytest.fail("a look that is not needed")
+
+    monkeypatch.setattr(scheduler.store, "get_many", look)
+    editor.add("act", due=HOUR)
+    assert editor.add_many([NewTask(action="act", due=HOUR)] * 3).failures == ()
+
+
+# An add that was written by the earlier number of lanes, and never told of.
+
+
+def twins(scheduler: Scheduler, *, has_run: bool) -> str:
+    """A task that another editor has added meanwhile."""
+    id = misplaced()[0]
+    made = scheduler.editor.add("forgotten", due=HOUR, id=id)
+    if has_run:
+        scheduler.become(made, Status.RUNNING)
+    scheduler.backend.armer.change(lambda record: record.relaning("dead", until=NOON).widened(TO))
+    assert scheduler.store.insert(
+        made.__class__(**{**_fields(made), "action": "added", "lane": lane_of(id, TO)})
+    )
+    scheduler.clock.advance(MINUTE)
+    return id
+
+
+def test_what_was_never_told_of_gives_way_to_what_was(scheduler: Scheduler) -> None:
+    id = twins(scheduler, has_run=False)
+    assert relane(scheduler.backend, TO) == Relaned(lanes=TO)
+    assert waiting(scheduler) == Counter([id])
+    assert newcomer(scheduler).get(id).action == "added"
+
+
+def test_what_a_run_has_had_stays_where_it_is(scheduler: Scheduler) -> None:
+    id = twins(scheduler, has_run=True)
+    assert relane(scheduler.backend, TO) == Relaned(lanes=TO, left=(id,))
+    assert waiting(scheduler)[id] == 2
+    assert newcomer(scheduler).get(id).action == "added"
+    assert record_of(scheduler).relaner is None

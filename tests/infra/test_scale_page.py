@@ -1,0 +1,74 @@
+"""The figures of docs/scale.md, computed anew from the limits and prices that it names."""
+
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
+
+#: Of DynamoDB: write units a second for a partition, and bytes for an item collection.
+PARTITION, LANE = 1_000, 10e9
+
+#: Write units of a task with items up to 1 KB: in all, by history; in its lane; of its add.
+UNITS = {"all": 6, "failed": 5, "none": 5}
+IN_LANE, OF_ADD = 5, 2
+
+MONTH, DAY = 730 * 3600, 86_400
+ON_DEMAND, PROVISIONED = 0.625e-6, 0.00065 / 3600
+LEAST = 730 * (10 + 10) * (0.00065 + 0.00013)
+
+
+def rows(heading: str) -> dict[str, list[str]]:
+    """The table whose first row begins so: each row's other cells by its first."""
+    table = PAGE[PAGE.index(f"| {heading} |") :].partition("\n\n")[0].splitlines()
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in table]
+    return {first: rest for first, *rest in cells}
+
+
+def numbers(cells: list[str]) -> list[float]:
+    return [float(cell.removesuffix(" million").replace(",", "")) for cell in cells]
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 16, 64])
+def test_what_lanes_carry(lanes: int) -> None:
+    rates = [lanes * PARTITION / OF_ADD, lanes * PARTITION / IN_LANE]
+    waiting = [lanes * LANE / size / 1e6 for size in (500, 1_000, 4_000)]
+    assert numbers(rows("lanes | adds a second")[str(lanes)]) == [*rates, *waiting]
+    ended = [int(lanes * LANE / (days * DAY * 1_000)) for days in (1, 3, 14, 30)]
+    assert numbers(rows("lanes | 1 day")[str(lanes)]) == ended
+
+
+def test_a_tasks_units() -> None:
+    assert f"**{UNITS['all']} · {UNITS['failed']} · {UNITS['none']}**" in PAGE
+
+
+def test_what_capacity_costs() -> None:
+    prices = rows("us-east-1")
+    even = f"{PROVISIONED / ON_DEMAND:.1%} use".replace("%", " %")
+    assert prices["a write unit"][2] == prices["a read unit"][2] == even
+    per_million = prices["a million tasks, 6 write units each"]
+    assert per_million[0] == f"${6e6 * ON_DEMAND:.2f}"
+    assert per_million[1] == f"${6e6 * PROVISIONED / 0.7:.2f} at 70 % use"
+    assert prices["the least, 10 units each of table and index"][1] == f"${LEAST:.2f} a month"
+    assert f"costs {PROVISIONED / ON_DEMAND / 0.7:.0%} of".replace("%", " %") in PAGE
+
+
+def test_what_ten_thousand_a_second_take() -> None:
+    table = PAGE[PAGE.index("| | 8 cells") :].partition("\n\n")[0].splitlines()
+    cells = {row.split("|")[1].strip(): [one.strip() for one in row.split("|")[2:5]] for row in table}
+    for column, (count, lanes, days) in enumerate([(8, 32, 1), (8, 16, 0), (24, 64, 14)]):
+        adds = 10_000 / count
+        waiting, history = 100e6 / (count * lanes) / 1e6, 10_000 * days * DAY / (count * lanes) / 1e6
+        assert {name: one[column] for name, one in cells.items() if name not in {"", "---"}} == {
+            "adds a second": f"{adds:,.0f}",
+            "write units a second, table": f"{adds * IN_LANE:,.0f}",
+            "write units a second, lane": f"{adds * IN_LANE / lanes:.0f}",
+            "waiting, GB a lane": f"{waiting:.2f}",
+            "history, GB a lane": f"{history:.2f}" if history else "0",
+            "lane in all, of 10 GB": f"{10 * (waiting + history):.0f} %",
+        }
+    tasks = 10_000 * MONTH
+    assert f"{tasks / 1e6:,.0f} million tasks a month" in PAGE
+    for units in (6, 5):
+        assert f"${tasks * units * ON_DEMAND:,.0f}" in PAGE
+        assert f"${tasks * units * PROVISIONED / 0.7:,.0f}" in PAGE

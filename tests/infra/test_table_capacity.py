@@ -1,0 +1,125 @@
+"""A table that no stack manages is given the index and the throughput that it is deployed with."""
+
+from typing import TYPE_CHECKING, Any
+
+import boto3
+import pytest
+import typer
+
+from duebell_infra.errors import DeployFailed
+from duebell_infra.given import bounds
+from duebell_infra.table_capacity import Throughput, Units, settle_throughput
+from tests.infra.both import properties
+from tests.support import create_table
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+SCALED = Throughput(provisioned=Units(7, 9))
+
+
+@pytest.fixture
+def dynamodb(session: boto3.Session) -> "DynamoDBClient":
+    return session.client("dynamodb")
+
+
+@pytest.fixture
+def older(session: boto3.Session) -> str:
+    """The name of a table as earlier versions made it, without `past-index`."""
+
+    def without_the_past(params: dict[str, Any], **_: Any) -> None:
+        params.pop("GlobalSecondaryIndexes", None)
+        params["AttributeDefinitions"] = [
+            one for one in params["AttributeDefinitions"] if one["AttributeName"] != "past"
+        ]
+
+    session.events.register("provide-client-params.dynamodb.CreateTable", without_the_past)
+    create_table(session, "older")
+    return "older"
+
+
+def described(dynamodb: "DynamoDBClient", name: str) -> Any:
+    return dynamodb.describe_table(TableName=name)["Table"]
+
+
+def test_a_table_of_an_earlier_version_gets_the_index_of_the_template(
+    dynamodb: "DynamoDBClient", older: str, template: Any
+) -> None:
+    assert list(settle_throughput(dynamodb, older, Throughput())) == ["the index past-index"]
+
+    [index] = described(dynamodb, older)["GlobalSecondaryIndexes"]
+    [declared] = properties(template, "Table")["GlobalSecondaryIndexes"]
+    for name in ("IndexName", "KeySchema", "Projection"):
+        assert index[name] == declared[name]
+    assert list(settle_throughput(dynamodb, older, Throughput())) == []
+
+
+def test_the_index_comes_with_the_units_that_the_table_has(dynamodb: "DynamoDBClient", older: str) -> None:
+    changed = list(settle_throughput(dynamodb, older, SCALED))
+
+    assert changed == ["provisioned capacity", "the index past-index"]
+    table = described(dynamodb, older)
+    for one in (table, table["GlobalSecondaryIndexes"][0]):
+        units = one["ProvisionedThroughput"]
+        assert (units["ReadCapacityUnits"], units["WriteCapacityUnits"]) == (7, 9)
+
+
+def test_units_that_were_scaled_stay(dynamodb: "DynamoDBClient") -> None:
+    assert list(settle_throughput(dynamodb, "duebell", SCALED)) == ["provisioned capacity"]
+    units: Any = {"ReadCapacityUnits": 70, "WriteCapacityUnits": 90}
+    dynamodb.update_table(TableName="duebell", ProvisionedThroughput=units)
+
+    assert list(settle_throughput(dynamodb, "duebell", SCALED)) == []
+    assert described(dynamodb, "duebell")["ProvisionedThroughput"]["ReadCapacityUnits"] == 70
+
+
+def test_it_goes_back_to_on_demand(dynamodb: "DynamoDBClient") -> None:
+    list(settle_throughput(dynamodb, "duebell", SCALED))
+
+    assert list(settle_throughput(dynamodb, "duebell", Throughput())) == ["capacity on demand"]
+    assert described(dynamodb, "duebell")["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
+
+
+def test_table_and_index_are_warmed_and_never_cooled(session: boto3.Session) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def note(params: dict[str, Any], **_: Any) -> None:
+        asked.append(dict(params))
+
+    def answer(parsed: dict[str, Any], **_: Any) -> None:  # moto knows no warm throughput
+        table = parsed["Table"]
+        table["WarmThroughput"] = {"ReadUnitsPerSecond": 30_000, "WriteUnitsPerSecond": 4_000}
+
+    session.events.register("provide-client-params.dynamodb.UpdateTable", note)
+    session.events.register("after-call.dynamodb.DescribeTable", answer)
+    client = session.client("dynamodb")
+
+    assert list(settle_throughput(client, "duebell", Throughput(warm=Units(20_000, 8_000)))) == [
+        "warm throughput"
+    ]
+
+    [change] = asked
+    assert change["WarmThroughput"] == {"ReadUnitsPerSecond": 30_000, "WriteUnitsPerSecond": 8_000}
+    [update] = change["GlobalSecondaryIndexUpdates"]
+    assert update["Update"]["IndexName"] == "past-index"
+    assert update["Update"]["WarmThroughput"] == {"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 8_000}
+
+
+def test_what_parameters_say() -> None:
+    assert Throughput.of({}) == Throughput()
+    assert Throughput.of({"Capacity": "on-demand", "WarmThroughput": ""}) == Throughput()
+    given = {"Capacity": "provisioned", "MinReadUnits": "7", "MinWriteUnits": "9"}
+    assert Throughput.of({**given, "WarmThroughput": "20000, 8000"}) == Throughput(
+        provisioned=Units(7, 9), warm=Units(20_000, 8_000)
+    )
+    for wrong in ("20000", "20000,8000,1", "many,few"):
+        with pytest.raises(DeployFailed, match="such as 40000,20000"):
+            Throughput.of({"WarmThroughput": wrong})
+
+
+def test_bounds_on_the_command_line() -> None:
+    assert bounds("--read-units", "ReadUnits", None) == {}
+    assert bounds("--read-units", "ReadUnits", "5:50") == {"MinReadUnits": "5", "MaxReadUnits": "50"}
+    for wrong in ("5", "5:", "50:5", "0:5", "a:b"):
+        with pytest.raises(typer.BadParameter, match="MIN:MAX"):
+            bounds("--read-units", "ReadUnits", wrong)

@@ -1,0 +1,209 @@
+"""The protocol with a relaner, which gives the queue one more lane and moves the last task there.
+
+Editors may know the queue as it was, or as it is. One that has added its task by the old number of lanes
+learns that when it lowers the lane, takes the task out again, and adds it anew. The steps are those of
+`duebell_editor.relane` and of `Editor`; the relaner's name is R.
+"""
+
+from msgspec.structs import replace
+
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.instants import NEVER
+
+from .model import Model
+from .world import DONE, LEASE, NEVER_AT, Case, Edit, Ingredients, Proc, State, instant
+
+__all__ = ["BROKEN", "CASES", "DEEP", "RelaningModel"]
+
+_CRASH = frozenset({"crash"})
+_STALL = frozenset({"stall"})
+
+CASES = (
+    Case("one lane more, a task there, no faults", (0, 0), (), 0, _CRASH, {0: 1, 1: 2}),
+    Case("one lane more, two tasks there, two crashes", (0, 0), (), 2, _CRASH, {0: 2, 1: 1}, end=3),
+    Case("one lane more, an add to it, a crash", (0,), (Edit(0, due=1),), 1, _CRASH, end=3),
+    Case("one lane more, an add to it, a stall", (0,), (Edit(0, due=1),), 1, _STALL, end=3),
+    Case(
+        "one lane more, a task there, an add to the new, a crash",
+        (0, 0),
+        (Edit(1, due=1),),
+        1,
+        _CRASH,
+        {0: 2},
+    ),
+    Case("one lane more, its task moved earlier, a crash", (0,), (Edit(0, due=1),), 1, _CRASH, {0: 2}, end=3),
+)
+
+DEEP = (
+    Case("deep: its task moved earlier, a stall", (0,), (Edit(0, due=1),), 1, _STALL, {0: 2}, end=3),
+    Case("deep: one lane more, an add to it, two crashes", (0,), (Edit(0, due=1),), 2, _CRASH, end=4),
+    Case("deep: one lane more, two adds, a crash", (0, 0), (Edit(0, due=2), Edit(1, due=1)), 1, _CRASH),
+    Case("deep: one lane more, a task there, an add, a stall", (0, 0), (Edit(1, due=1),), 1, _STALL, {0: 2}),
+)
+
+
+class RelaningModel(Model):
+    """All that can happen in a case, with a relaner that may come at any time."""
+
+    def first(self) -> State:
+        self._new = 1 + max(self.case.lanes)
+        return super().first()._replace(procs=(Proc("R", "mark"),))
+
+    def wrong(self, s: State) -> str | None:
+        """A relaner that dies between giving the lanes back and arming leaves the rule at its lease's end."""
+        fault = super().wrong(s)
+        return None if fault == "LATE" and s.rule <= s.now + LEASE else fault
+
+    def _alone(self, s: State) -> int | None:
+        return None
+
+    def _look(self, what: str, s: State, p: Proc, **changes: int) -> None:
+        s = s._replace(**changes)  # type: ignore[arg-type]
+        if p.then == "relocate" and self._is_settled(s.record, s.now):
+            self._on(p.name, f"{what}, settled", s, p._replace(step="relocate", then="", put=(0, 0)))
+        else:
+            super()._look(what, s, p)
+
+    # The relaner.
+
+    def _mark(self, s: State, p: Proc) -> None:
+        until = s.now + LEASE
+        record = self.records.changed(s.record, _marked, until)
+        self._on("R", "marks", s, p._replace(step="widen", until=until), record=record)
+
+    def _widen(self, s: State, p: Proc) -> None:
+        """Disabled while a run holds lanes, which it polls for."""
+        until = s.now + LEASE
+        record = self.records.changed(s.record, _widened, s.now, until, self._new + 1)
+        lanes = self.records[record].lanes_of("R")
+        if lanes:
+            armed = p._replace(then="relocate", lanes=lanes, until=until)
+            self._look("widens", s, armed, record=record)
+        elif s.now >= p.until - LEASE // 2:
+            record = self.records.changed(s.record, _marked, until)
+            self._on("R", "renews its mark", s, p._replace(until=until), record=record)
+
+    def _relocate(self, s: State, p: Proc) -> None:
+        last = len(s.places) - 1
+        due = s.tasks[last][0]
+        if due in {DONE, NEVER_AT} or s.places[last] == self._new:
+            self._on("R", "finds nothing to move", s, p._replace(step="clear", then="relaned"))
+        else:
+            places = (*s.places[:last], self._new)
+            self._on("R", "moves the task", s._replace(places=places), p._replace(step="keep", due=due))
+
+    def _keep(self, s: State, p: Proc) -> None:
+        until = s.now + LEASE
+        record = self.records.changed(s.record, _kept, until)
+        if self.records[record].lanes_of("R") == p.lanes:
+            again = p._replace(then="relocate", until=until, due=0)
+            self._look("keeps its lanes", s, again, record=record)
+        else:
+            record = self.records.changed(s.record, _lowered, self._new, p.due)
+            self._look("has lost its lease, lowers", s, Proc("R", "", "leave"), record=record)
+
+    def _relaned(self, s: State, p: Proc) -> None:
+        heads = tuple(zip(p.lanes, p.heads, strict=True))
+        record = self.records.changed(s.record, _ended, heads)
+        if self.records[s.record].lanes_of("R") != p.lanes:
+            self._lose(s, p, s.record)
+        else:
+            self._look("gives the lanes back", s, Proc("R", "", "leave"), record=record)
+
+    def _head(self, s: State, p: Proc) -> None:
+        if p.name != "R":
+            super()._head(s, p)
+            return
+        heads = (*p.heads, self._head_of(s, p.lanes[len(p.heads)]))
+        step = "head" if len(heads) < len(p.lanes) else "relaned"
+        self._on("R", f"reads a head: {heads[-1]}", s, p._replace(step=step, heads=heads))
+
+    # Runs, which leave.
+
+    def _release_if(self, s: State, p: Proc, *, even_if_due: bool) -> None:
+        must_leave = self.records[s.record].is_relaned(instant(s.now))
+        super()._release_if(s, p, even_if_due=even_if_due or must_leave)
+
+    # Editors, which add by the number of lanes that they know.
+
+    def _write(self, s: State, p: Proc) -> None:
+        task = self._edit(p.name).task
+        if s.tasks[task][0] != NEVER_AT:
+            super()._write(s, p._replace(lane=s.places[task], placed_by=0))
+            return
+        old, lanes = self._new, len(self.records[s.record].lanes)
+        for count in {lanes} if p.placed_by else {old, lanes}:
+            lane = self._place(task, count)
+            places = (*s.places[:task], lane, *s.places[task + 1 :])
+            super()._write(s._replace(places=places), p._replace(lane=lane, placed_by=count))
+
+    def _lower(self, s: State, p: Proc) -> None:
+        if p.placed_by and len(self.records[s.record].lanes) != p.placed_by:
+            self._on(p.name, "finds more lanes", s, p._replace(step="take_out"))
+        else:
+            record = self.records.changed(s.record, _lowered, p.lane, p.due)
+            self._look("lowers", s, p._replace(then="return"), record=record)
+
+    def _take_out(self, s: State, p: Proc) -> None:
+        task = self._edit(p.name).task
+        due, promised = s.tasks[task]
+        belongs = self._place(task, len(self.records[s.record].lanes))
+        if due == DONE:
+            self._on(p.name, "finds its task done", s)
+        elif s.places[task] == belongs:
+            there = p._replace(step="lower", lane=belongs, placed_by=0)
+            self._on(p.name, "finds its task where it belongs", s, there)
+        else:
+            tasks = (*s.tasks[:task], (NEVER_AT, promised), *s.tasks[task + 1 :])
+            self._on(p.name, "takes its task out", s, p._replace(step="write"), tasks=tasks)
+
+    def _place(self, task: int, count: int) -> int:
+        """The lane of a task among so many: the last task's is the new one when there is one."""
+        return self._new if count > self._new and task == len(self.case.lanes) - 1 else self.case.lanes[task]
+
+
+class _NoMark(ArmingRecord, frozen=True, kw_only=True):
+    """Runs claim lanes while the queue is given more."""
+
+    def widened(self, lanes: int) -> "_NoMark":
+        widened = super().widened(lanes)
+        free = tuple(replace(lane, owner=None, until=NEVER) for lane in widened.lanes)
+        return replace(widened, lanes=(*free[:-1], widened.lanes[-1]))
+
+
+class _ForgetsWhatCame(ArmingRecord, frozen=True, kw_only=True):
+    """The relaner gives the lanes back due at what it has read, whatever was added since."""
+
+    def relaned(self, heads: object) -> "_ForgetsWhatCame":
+        cleared = self.cleared("R")
+        return super(_ForgetsWhatCame, cleared).relaned(heads)  # type: ignore[arg-type]
+
+
+#: The protocol with one ingredient removed, each of which the explorer must find out.
+BROKEN = {
+    "release heeds what was added": Ingredients(record=_ForgetsWhatCame),
+    "all lanes are held while tasks are moved": Ingredients(record=_NoMark),
+}
+
+
+def _marked(record: ArmingRecord, until: int) -> ArmingRecord:
+    return record.relaning("R", until=instant(until))
+
+
+def _widened(record: ArmingRecord, now: int, until: int, lanes: int) -> ArmingRecord:
+    if record.relaner != "R" or record.owners(instant(now)):
+        return record
+    return record.relaning("R", until=instant(until)).widened(lanes)
+
+
+def _kept(record: ArmingRecord, until: int) -> ArmingRecord:
+    holds_all = len(record.lanes_of("R")) == len(record.lanes)
+    return record.relaning("R", until=instant(until)) if holds_all else record
+
+
+def _lowered(record: ArmingRecord, lane: int, due: int) -> ArmingRecord:
+    return record.lowered({lane: instant(due)})
+
+
+def _ended(record: ArmingRecord, heads: tuple[tuple[int, int], ...]) -> ArmingRecord:
+    return record.relaned({lane: instant(head) for lane, head in heads})

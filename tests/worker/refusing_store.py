@@ -1,0 +1,70 @@
+"""A queue in memory that does not answer calls for some lanes."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from duebell_infra.testing import MemoryStore
+from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError
+from duebell_shared.task import QueueKey, Status, Task
+
+__all__ = ["READS", "WRITES", "RefusingStore"]
+
+READS = frozenset({"queued", "head", "count"})
+WRITES = frozenset({"claim", "save"})
+
+
+class RefusingStore(MemoryStore):
+    """`refuses(verb, lane)` says which calls are not answered; `calls` counts all, by verb and lane."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Counter[tuple[str, int]] = Counter()
+        self.error: type[AwsError] = AwsUnavailable
+        self.refuses: Callable[[str, int], bool] = lambda _verb, _lane: False
+
+    def refuse(self, lanes: Collection[int], verbs: Collection[str] = READS | WRITES) -> None:
+        """Do not answer these calls for these lanes from now on, and answer all others."""
+        self.refuses = lambda verb, lane: lane in lanes and verb in verbs
+
+    def queued(self, lane: int, **bounds: Any) -> Iterator[QueueKey]:
+        self._call("queued", lane)
+        yield from super().queued(lane, **bounds)
+
+    def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
+        self._call("head", lane)
+        return super().head(lane, skipping=skipping)
+
+    def count(self, lane: int, **bounds: Any) -> int:
+        self._call("count", lane)
+        return super().count(lane, **bounds)
+
+    def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
+        self._call("claim", key.lane)
+        return super().claim(key, run=run, now=now, status=status)
+
+    def claim_many(
+        self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
+    ) -> list[Task | DuebellError | None]:
+        return [_or_error(partial(self.claim, key, run=run, now=now, status=status)) for key in keys]
+
+    def save(self, old: Task, new: Task | None) -> bool:
+        self._call("save", old.lane)
+        return super().save(old, new)
+
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
+        return [_or_error(partial(self.save, old, new)) for old, new in changes]
+
+    def _call(self, verb: str, lane: int) -> None:
+        self.calls[verb, lane] += 1
+        if self.refuses(verb, lane):
+            raise self.error(f"the test does not answer {verb} for lane {lane}")
+
+
+def _or_error(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except DuebellError as error:
+        return error

@@ -1,0 +1,256 @@
+"""The trouble of one lane is that lane's alone: all others go on, and it is tried again later."""
+
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_infra.testing import InlinePool
+from duebell_infra.testing.bell import Bell
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
+from duebell_shared.lanes import lane_of
+from duebell_shared.rule import Rule
+from duebell_shared.settings import Settings
+from duebell_worker import Status, Worker
+from tests.support import NOON, Clock
+from tests.worker.log_lines import Log
+from tests.worker.refusing_store import READS, WRITES, RefusingStore
+
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+
+#: Of eight lanes, the one that is refused.
+OUT = 3
+
+
+@pytest.fixture
+def store() -> RefusingStore:
+    return RefusingStore()
+
+
+@pytest.fixture
+def lanes() -> int:
+    return 8
+
+
+@pytest.fixture
+def backend(clock: Clock, store: RefusingStore, lanes: int) -> Backend:
+    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
+    return Backend.over(Settings(lanes=lanes), store, rule, clock=clock, sleep=clock.sleep)
+
+
+@pytest.fixture
+def called() -> list[str]:
+    """The tasks whose action was called, in order."""
+    return []
+
+
+@pytest.fixture
+def worker(backend: Backend, called: list[str]) -> Worker:
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda _, task: called.append(task.id))
+    return worker
+
+
+def ids_in(lane: int, count: int, *, lanes: int = 8) -> list[str]:
+    """So many ids of this lane."""
+    ids = (f"task-{number}" for number in range(count * lanes * 10))
+    return [id for id in ids if lane_of(id, lanes) == lane][:count]
+
+
+def add(editor: Editor, *ids: str) -> None:
+    for id in ids:  # one by one: `add_many` has threads, and the queue in memory takes no two at a time
+        editor.add("act", due=NOON, id=id)
+
+
+@pytest.mark.parametrize("error", [AwsRefused, AwsUnavailable])
+@pytest.mark.parametrize(
+    "verbs",
+    [READS, {"claim"}, {"save"}, WRITES, READS | WRITES],
+    ids=["reads", "claims", "outcomes", "writes", "all"],
+)
+def test_all_tasks_of_the_other_lanes_are_started_in_the_first_run(
+    editor: Editor,
+    worker: Worker,
+    store: RefusingStore,
+    called: list[str],
+    *,
+    verbs: frozenset[str],
+    error: type[AwsError],
+) -> None:
+    # Given tasks in eight lanes, of which one is refused
+    ids = [f"task-{number}" for number in range(1_715)]
+    add(editor, *ids)
+    others = [id for id in ids if lane_of(id, 8) != OUT]
+    assert len(others) > 1_490
+    store.refuse({OUT}, verbs)
+    store.error = error
+    # When a run comes, with five minutes
+    report = worker.run(time_left=5 * MINUTE)
+    # Then all tasks of the others have been started, and are done
+    assert set(others) <= set(called)
+    assert report.done == len(others)
+    assert report.resting == (OUT,)
+    # And of this one, no more were started than could be recorded, but for a batch
+    assert len(called) - len(others) <= 25
+
+
+def test_a_lane_that_is_refused_is_tried_again_after_as_long_as_its_trouble_has_lasted(
+    editor: Editor, worker: Worker, store: RefusingStore, clock: Clock
+) -> None:
+    # Given a task in a lane that nobody can read for hours
+    [id] = ids_in(OUT, 1)
+    add(editor, id)
+    store.refuse({OUT}, READS)
+    tries = []
+    # When the rule rings for it
+    while clock.now < NOON + 4 * HOUR:
+        report = worker.run()
+        assert report.resting == (OUT,)
+        assert report.rings_at is not None
+        tries.append(clock.now)
+        clock.now = report.rings_at
+    # Then it does so ever less often, and never less than every half an hour
+    gaps = [later - earlier for earlier, later in pairwise(tries)]
+    assert gaps[0] <= 2 * MINUTE
+    assert all(earlier <= later + MINUTE for earlier, later in pairwise(gaps))
+    assert 29 * MINUTE <= gaps[-1] <= 32 * MINUTE
+    assert len(tries) < 16
+    # And when it can be read again, it is done, and nothing is left of that
+    store.refuse(())
+    report = worker.run()
+    assert (report.done, report.resting) == (1, ())
+    last_run = editor.status().last_run
+    assert last_run
+    assert last_run.resting == ()
+
+
+def test_what_is_added_to_a_lane_that_rests_is_rung_for(
+    editor: Editor, worker: Worker, store: RefusingStore, clock: Clock
+) -> None:
+    # Given a lane that rests for half an hour
+    first, second = ids_in(OUT, 2)
+    add(editor, first)
+    store.refuse({OUT}, READS)
+    for _ in range(10):
+        clock.now = worker.run().rings_at or clock.now
+    assert worker.run().rings_at >= clock.now + 29 * MINUTE  # type: ignore[operator]
+    # When a task is added to it, then the rule rings for that
+    store.refuse(())
+    editor.add("act", due=clock.now + 5 * MINUTE, id=second)
+    assert editor.status().rings_at <= clock.now + 6 * MINUTE  # type: ignore[operator]
+
+
+def test_the_record_says_which_lane_rests_and_a_run_of_other_lanes_keeps_that(
+    editor: Editor, worker: Worker, backend: Backend, store: RefusingStore, clock: Clock
+) -> None:
+    add(editor, *ids_in(OUT, 1))
+    store.refuse({OUT})
+    worker.run()
+    [resting] = backend.armer.read().last_run.resting  # type: ignore[union-attr]
+    assert (resting.lane, resting.since) == (OUT, NOON)
+    # When a run of other lanes comes
+    calls = store.calls.copy()
+    worker._run("another", backend, None, lanes=(0, 1))
+    # Then it has not asked for this one, and the record still says so
+    assert store.calls["queued", OUT] == calls["queued", OUT]
+    assert backend.armer.read().last_run.resting == (resting,)  # type: ignore[union-attr]
+
+
+def test_a_lane_that_rested_before_is_looked_at_after_the_others(
+    editor: Editor, worker: Worker, store: RefusingStore, called: list[str]
+) -> None:
+    [late], [soon] = ids_in(OUT, 1), ids_in(OUT + 1, 1)
+    add(editor, late)
+    store.refuse({OUT}, READS)
+    worker.run()
+    store.refuse(())
+    add(editor, soon)
+    worker.run()
+    assert called == [soon, late]
+
+
+def test_one_call_that_is_not_answered_makes_no_lane_rest(
+    editor: Editor, worker: Worker, store: RefusingStore, clock: Clock, log: Log
+) -> None:
+    add(editor, *ids_in(OUT, 1))
+    store.refuses = lambda verb, lane: verb == "claim" and lane == OUT and store.calls["claim", OUT] < 3
+    report = worker.run()
+    assert (report.done, report.resting) == (1, ())
+    assert clock.now <= NOON + 5 * SECOND
+    assert [line["again_at"] for line in log.lines("lane_trouble")] == [
+        "2026-11-21 12:00:02+00:00",
+        "2026-11-21 12:00:04+00:00",
+    ]
+
+
+def test_an_outcome_that_could_not_be_written_is_written_later_and_the_action_is_called_once(
+    editor: Editor, worker: Worker, store: RefusingStore, called: list[str]
+) -> None:
+    # Given a lane that takes the first two outcomes of one of its tasks for none
+    ids = ids_in(OUT, 3)
+    add(editor, *ids)
+    store.refuses = lambda verb, lane: verb == "save" and lane == OUT and store.calls["save", OUT] < 3
+    # When they are run
+    report = worker.run()
+    # Then each was called once, and is done
+    assert (report.done, sorted(called)) == (3, sorted(ids))
+    assert {editor.get(id).status for id in ids} == {Status.DONE}
+    assert {editor.get(id).attempt for id in ids} == {1}
+
+
+def test_an_outcome_that_is_never_written_is_for_the_next_run(
+    editor: Editor, worker: Worker, store: RefusingStore, clock: Clock, *, called: list[str], log: Log
+) -> None:
+    [id], others = ids_in(OUT, 1), ids_in(OUT + 1, 2)
+    add(editor, id, *others)
+    store.refuse({OUT}, {"save"})
+    report = worker.run()
+    assert (report.done, report.resting, called.count(id)) == (2, (OUT,), 1)
+    assert len(log.lines("unrecorded")) == 3
+    # When the lane is answered again, then the task left running is run once more
+    store.refuse(())
+    assert report.rings_at is not None
+    clock.now = report.rings_at
+    assert worker.run().done == 1
+    assert (editor.get(id).status, editor.get(id).attempt, called.count(id)) == (Status.DONE, 2, 2)
+
+
+@pytest.mark.parametrize("verbs", [READS, {"claim"}, {"save"}], ids=["reads", "claims", "outcomes"])
+def test_what_is_refused_for_all_lanes_ends_the_run_with_that_error_and_the_lanes_are_given_back(
+    editor: Editor, worker: Worker, backend: Backend, store: RefusingStore, verbs: frozenset[str]
+) -> None:
+    add(editor, *(f"task-{number}" for number in range(40)))
+    store.refuse(range(8), verbs)
+    with pytest.raises(AwsUnavailable, match="does not answer"):
+        worker.run()
+    record = backend.armer.read()
+    assert all(lane.owner is None for lane in record.lanes)
+    assert record.target >= NOON + MINUTE
+
+
+def test_a_head_that_cannot_be_read_loses_nothing(
+    editor: Editor, worker: Worker, backend: Backend, store: RefusingStore, clock: Clock
+) -> None:
+    [id] = ids_in(OUT, 1)
+    editor.add("act", due=NOON + 5 * SECOND, id=id)
+    store.refuse({OUT}, {"head"})
+    report = worker.run()
+    assert report.resting == (OUT,)
+    assert backend.armer.read().lanes[OUT].due <= clock.now + 2 * MINUTE
+    store.refuse(())
+    assert report.rings_at is not None
+    clock.now = report.rings_at
+    assert worker.run().done == 1
+
+
+@pytest.mark.parametrize("lanes", [64])
+def test_a_run_over_many_lanes_that_are_mostly_empty_reads_each_once_and_its_head_once(
+    editor: Editor, worker: Worker, store: RefusingStore
+) -> None:
+    add(editor, "one", "two")
+    store.calls.clear()
+    assert worker.run().done == 2
+    reads = {verb: [store.calls[verb, lane] for lane in range(64)] for verb in READS}
+    assert reads == {"queued": [1] * 64, "head": [1] * 64, "count": [0] * 64}

@@ -1,0 +1,115 @@
+"""Which lanes a run leaves alone, and for how long."""
+
+from datetime import timedelta
+
+import pytest
+
+from duebell_shared.arming import RestingLane
+from duebell_shared.errors import AwsRefused, AwsUnavailable, UnreadableTask
+from duebell_shared.task import QueueKey
+from duebell_worker.trouble import Call, Trouble
+from tests.support import NOON, Clock
+
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+ERROR = AwsUnavailable("throttled")
+
+
+@pytest.fixture
+def trouble(clock: Clock) -> Trouble:
+    return Trouble("run", clock)
+
+
+def fail(trouble: Trouble, clock: Clock, *calls: Call, lane: int = 0) -> None:
+    """Have these calls fail, each as soon as the lane is looked at again."""
+    for call in calls:
+        clock.now = trouble.again_at(lane) or clock.now
+        trouble.failed(lane, call, ERROR)
+
+
+def test_a_lane_pauses_and_then_rests_for_a_minute(trouble: Trouble, clock: Clock) -> None:
+    assert trouble.again_at(0) is None
+    fail(trouble, clock, Call.READ)
+    assert trouble.again_at(0) == NOON + 2 * SECOND
+    fail(trouble, clock, Call.READ)
+    assert (trouble.again_at(0), trouble.resting([0])) == (NOON + 4 * SECOND, ())
+    fail(trouble, clock, Call.READ)
+    assert trouble.again_at(0) == NOON + 4 * SECOND + MINUTE
+    assert trouble.resting([0, 1]) == (RestingLane(lane=0, since=NOON),)
+    assert trouble.again_at(1) is None
+
+
+def test_calls_that_were_under_way_together_count_as_one(trouble: Trouble) -> None:
+    for _ in range(10):
+        trouble.failed(0, Call.CLAIM, ERROR)
+    assert trouble.again_at(0) == NOON + 2 * SECOND
+
+
+def test_kinds_of_calls_count_each_for_itself(trouble: Trouble, clock: Clock) -> None:
+    fail(trouble, clock, Call.OUTCOME, Call.CLAIM, Call.OUTCOME, Call.CLAIM)
+    assert trouble.resting([0]) == ()
+    trouble.answered(0, Call.READ)
+    trouble.answered(0, Call.CLAIM)
+    fail(trouble, clock, Call.OUTCOME)
+    assert trouble.resting([0]) == (RestingLane(lane=0, since=NOON),)
+
+
+def test_a_lane_that_is_answered_is_in_trouble_no_more(trouble: Trouble, clock: Clock) -> None:
+    fail(trouble, clock, Call.CLAIM, Call.CLAIM, Call.CLAIM, Call.CLAIM)
+    trouble.answered(0, Call.CLAIM)
+    assert (trouble.again_at(0), trouble.resting([0])) == (None, ())
+    fail(trouble, clock, Call.CLAIM)
+    assert trouble.again_at(0) == clock.now + 2 * SECOND
+
+
+def test_a_lane_of_which_a_batch_wrote_something_is_not_in_trouble(trouble: Trouble) -> None:
+    # Given a batch of which some writes were throttled, one was refused for itself and one item was odd
+    results = [(0, ERROR), (0, None), (1, ERROR), (1, ERROR), (2, UnreadableTask("a", "odd")), (3, True)]
+    trouble.written(Call.CLAIM, results)
+    assert [trouble.again_at(lane) for lane in range(4)] == [None, NOON + 2 * SECOND, None, None]
+
+
+def test_a_lane_that_rested_before_rests_again_at_once_and_for_longer(clock: Clock) -> None:
+    rested = RestingLane(lane=0, since=NOON - 10 * MINUTE)
+    trouble = Trouble("run", clock, rested=[rested])
+    assert trouble.again_at(0) == NOON + 2 * SECOND
+    assert trouble.resting([0]) == (rested,)
+    fail(trouble, clock, Call.READ)
+    assert trouble.again_at(0) == NOON + 4 * SECOND + 10 * MINUTE
+    clock.now = NOON + 90 * MINUTE
+    fail(trouble, clock, Call.READ)
+    assert trouble.again_at(0) == clock.now + 30 * MINUTE
+
+
+def test_a_lane_that_rested_before_and_can_be_read_again_is_not_said_to_rest(clock: Clock) -> None:
+    trouble = Trouble("run", clock, rested=[RestingLane(lane=0, since=NOON - 10 * MINUTE)])
+    clock.advance(2 * SECOND)
+    trouble.answered(0, Call.READ)
+    assert trouble.resting([0]) == ()
+    # But if it cannot be written to, its trouble has lasted since then
+    trouble.failed(0, Call.CLAIM, ERROR)
+    assert trouble.resting([0]) == (RestingLane(lane=0, since=NOON - 10 * MINUTE),)
+
+
+def test_trouble_is_everyones_when_no_call_of_a_kind_is_answered(trouble: Trouble) -> None:
+    refused = AwsRefused("no")
+    trouble.failed(0, Call.CLAIM, refused)
+    trouble.answered(1, Call.READ)
+    assert trouble.of_all() is refused
+    trouble.answered(1, Call.CLAIM)
+    assert trouble.of_all() is None
+
+
+def test_trouble_that_is_over_is_nobodys(trouble: Trouble) -> None:
+    trouble.failed(0, Call.CLAIM, ERROR)
+    trouble.answered(0, Call.CLAIM)
+    assert trouble.of_all() is None
+
+
+def test_a_task_is_passed_over_for_a_moment_or_for_minutes(trouble: Trouble, clock: Clock) -> None:
+    odd, refused = (QueueKey(queued=NOON, id=id, lane=0) for id in ("odd", "refused"))
+    trouble.pass_over(odd)
+    trouble.pass_over(refused, is_readable=True)
+    assert trouble.passed_over(0) == {odd: NOON + 5 * MINUTE, refused: NOON + 2 * SECOND}
+    assert trouble.passed_over(1) == {}
+    clock.advance(3 * SECOND)
+    assert trouble.passed_over(0).keys() == {odd}

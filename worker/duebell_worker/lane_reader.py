@@ -1,0 +1,73 @@
+"""The reads of a run: many lanes side by side, each with its own trouble."""
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import TypeVar
+
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsError, DuebellError
+from duebell_shared.instants import NEVER
+from duebell_shared.task import QueueKey
+
+from .trouble import Call, Trouble
+
+__all__ = ["LaneReader"]
+
+_T = TypeVar("_T")
+
+
+class LaneReader:
+    """Reads lanes, and leaves those alone that are in trouble. Raises NotDeployed."""
+
+    def __init__(self, backend: Backend, trouble: Trouble) -> None:
+        self._store = backend.store
+        self._parallel = backend.parallel
+        self._clock = backend.clock
+        self._trouble = trouble
+
+    def due(self, lanes: Iterable[int], *, before: datetime) -> Iterator[QueueKey]:
+        """The keys that are queued until `before`, earliest first: one query for a lane with few of them."""
+        keys = {lane: self._store.queued(lane, before=before) for lane in lanes}
+        first = self._each(keys, lambda lane: next(keys[lane], None))
+        return heapq.merge(*(self._from(key, keys[lane]) for lane, key in first.items() if key))
+
+    def heads(self, lanes: Iterable[int]) -> dict[int, datetime]:
+        """When each lane must be looked at next: at its head, or when what is left alone in it may be."""
+        lanes = tuple(lanes)
+        heads = self._each(lanes, self._head, call=Call.HEAD)
+        return {lane: heads.get(lane) or self._trouble.again_at(lane) or self._clock() for lane in lanes}
+
+    def counts(self, lanes: Iterable[int], *, before: datetime = NEVER, most: int) -> dict[int, int]:
+        """How many tasks wait or run in each lane until `before`, up to `most`; of those that can be read."""
+        return self._each(lanes, lambda lane: self._store.count(lane, before=before, most=most))
+
+    def _head(self, lane: int) -> datetime:
+        head = self._store.head(lane)
+        passed_over = self._trouble.passed_over(lane)
+        if head > self._clock() or not passed_over:
+            return head
+        return min(self._store.head(lane, skipping=passed_over), *passed_over.values())
+
+    def _from(self, first: QueueKey, others: Iterator[QueueKey]) -> Iterator[QueueKey]:
+        yield first
+        try:
+            yield from others
+        except AwsError as error:
+            self._trouble.failed(first.lane, Call.READ, error)
+
+    def _each(
+        self, lanes: Iterable[int], read: Callable[[int], _T], *, call: Call = Call.READ
+    ) -> dict[int, _T]:
+        """What is read of each lane that is not in trouble, and does not get into it."""
+        lanes = [lane for lane in lanes if self._trouble.again_at(lane) is None]
+        answers: dict[int, _T] = {}
+        for lane, answer in zip(lanes, self._parallel(read, lanes), strict=True):
+            if isinstance(answer, AwsError):
+                self._trouble.failed(lane, call, answer)
+            elif isinstance(answer, DuebellError):
+                raise answer
+            else:
+                self._trouble.answered(lane, call)
+                answers[lane] = answer
+        return answers

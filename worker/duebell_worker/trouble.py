@@ -1,0 +1,167 @@
+"""The trouble that a run has with single lanes and tasks, and for how long it leaves them alone.
+
+Problem: DynamoDB throttles or refuses the calls for one lane, or one item cannot be read, and everything else
+is fine. Solution: a lane whose call failed pauses for a moment. After three failed calls in a row it rests,
+for as long as its trouble has lasted: a minute at least, half an hour at most. A task that cannot be read is
+passed over for five minutes. All other lanes and tasks go on.
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from duebell_shared.arming import RestingLane
+from duebell_shared.errors import AwsError
+from duebell_shared.task import QueueKey
+
+from .log import emit
+
+__all__ = ["Call", "Trouble"]
+
+#: How long a lane pauses after a failed call: not longer than a run stays for what is due soon.
+_PAUSE = timedelta(seconds=2)
+
+#: So many calls of a kind that fail in a row make a lane rest.
+_IN_A_ROW = 3
+
+#: How long a lane rests at least, and at most.
+_SHORTEST, _LONGEST = timedelta(minutes=1), timedelta(minutes=30)
+
+#: How long until a task is looked at again that this version cannot read.
+_PASSED_OVER = timedelta(minutes=5)
+
+
+class Call(StrEnum):
+    """The kinds of calls for a lane. One kind may be refused while another is answered."""
+
+    READ = "read"
+    HEAD = "head"
+    CLAIM = "claim"
+    OUTCOME = "outcome"
+
+
+@dataclass
+class _Lane:
+    """A lane in trouble.
+
+    since      when that began, in this run or one before
+    until      when it is looked at again
+    failed     the calls of each kind that failed in a row
+    rests      whether these were so many that it rests, now or in the run before
+    was_read   whether this run could read it
+    """
+
+    since: datetime
+    until: datetime
+    failed: Counter[Call] = field(default_factory=Counter)
+    rests: bool = False
+    was_read: bool = False
+
+
+class Trouble:
+    """Which lanes and tasks a run leaves alone, and until when. Thread-safe."""
+
+    def __init__(
+        self, run: str, clock: Callable[[], datetime], *, rested: Iterable[RestingLane] = ()
+    ) -> None:
+        """`rested` are the lanes that rested when the run before ended: the others are looked at first."""
+        self._run = run
+        self._clock = clock
+        self._lock = threading.Lock()
+        until = clock() + _PAUSE
+        self._lanes = {each.lane: _Lane(since=each.since, until=until, rests=True) for each in rested}
+        self._passed_over: dict[QueueKey, datetime] = {}
+        self._answered: set[Call] = set()
+        self._errors: dict[Call, AwsError] = {}
+
+    # What the calls for lanes come to.
+
+    def failed(self, lane: int, call: Call, error: AwsError) -> None:
+        """A call for this lane failed. It does not count while the lane pauses: it was under way before."""
+        now = self._clock()
+        with self._lock:
+            self._errors[call] = error
+            trouble = self._lanes.setdefault(lane, _Lane(since=now, until=now))
+            if trouble.failed and now < trouble.until:
+                return
+            trouble.failed[call] += 1
+            trouble.rests = trouble.rests or trouble.failed[call] >= _IN_A_ROW
+            lasted = min(max(now - trouble.since, _SHORTEST), _LONGEST)
+            trouble.until = now + (lasted if trouble.rests else _PAUSE)
+        emit(
+            "lane_trouble",
+            level=logging.ERROR if trouble.rests else logging.WARNING,
+            run=self._run,
+            lane=lane,
+            call=call,
+            error=str(error),
+            since=trouble.since,
+            again_at=trouble.until,
+        )
+
+    def answered(self, lane: int, call: Call) -> None:
+        """A call for this lane was answered. A read tells nothing about whether writes are."""
+        with self._lock:
+            self._answered.add(call)
+            if (trouble := self._lanes.get(lane)) is None:
+                return
+            trouble.was_read = True
+            del trouble.failed[call]
+            if not trouble.failed and not (trouble.rests and call in {Call.READ, Call.HEAD}):
+                del self._lanes[lane]
+
+    def written(self, call: Call, results: Iterable[tuple[int, object]]) -> None:
+        """A call that wrote to several lanes: what came of each write, by lane.
+
+        A lane in which any write was answered, be it with a refusal of that one, is not in trouble for it.
+        """
+        errors: dict[int, AwsError] = {}
+        answered: set[int] = set()
+        for lane, result in results:
+            if isinstance(result, AwsError):
+                errors.setdefault(lane, result)
+            else:
+                answered.add(lane)
+        for lane in answered:
+            self.answered(lane, call)
+        for lane in errors.keys() - answered:
+            self.failed(lane, call, errors[lane])
+
+    # What is left alone.
+
+    def again_at(self, lane: int) -> datetime | None:
+        """When this lane is looked at again; None if it may be now."""
+        with self._lock:
+            trouble = self._lanes.get(lane)
+            return trouble.until if trouble and trouble.until > self._clock() else None
+
+    def resting(self, lanes: Iterable[int]) -> tuple[RestingLane, ...]:
+        """Those of these lanes that rest, and since when they are in trouble."""
+        with self._lock:
+            known = ((lane, self._lanes[lane]) for lane in lanes if lane in self._lanes)
+            return tuple(
+                RestingLane(lane=lane, since=trouble.since)
+                for lane, trouble in known
+                if trouble.rests and (trouble.failed or not trouble.was_read)
+            )
+
+    def pass_over(self, key: QueueKey, *, is_readable: bool = False) -> None:
+        """Leave this task alone for a moment, or for longer if no other try is likely to succeed."""
+        with self._lock:
+            self._passed_over[key] = self._clock() + (_PAUSE if is_readable else _PASSED_OVER)
+
+    def passed_over(self, lane: int) -> dict[QueueKey, datetime]:
+        """The tasks of this lane that are left alone now, and until when."""
+        now = self._clock()
+        with self._lock:
+            return {key: at for key, at in self._passed_over.items() if key.lane == lane and at > now}
+
+    def of_all(self) -> AwsError | None:
+        """The error of a kind of calls that failed, and was answered for no lane in this run."""
+        with self._lock:
+            failed = {call for trouble in self._lanes.values() for call in trouble.failed}
+            return next((self._errors[call] for call in Call if call in failed - self._answered), None)

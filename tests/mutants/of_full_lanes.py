@@ -56,14 +56,6 @@ OF_FULL_LANES = (
         killers=(Killer.FULL_LANES,),
     ),
     Mutant(
-        name="a slim outcome overwrites what was changed meanwhile",
-        file=_SHARED + "table_items.py",
-        line="return stored if is_as_expected else None",
-        broken="return stored",
-        why="a cut form is made of another task than the one that is stored",
-        killers=(Killer.FULL_LANES,),
-    ),
-    Mutant(
         name="an add to a full lane is tried again one by one",
         file=_SHARED + "table_items.py",
         line="QueueFull(task.id, task.lane) if is_full and inserted.is_sure else no_room",

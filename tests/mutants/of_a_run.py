@@ -192,14 +192,6 @@ OF_A_RUN = (
         killers=(Killer.ONE_LANE,),
     ),
     Mutant(
-        name="a task whose outcome is to be written is claimed",
-        file=_ATTEMPTS,
-        line="for attempt in (*self._under_way.values(), *unwritten)]",
-        broken="for attempt in self._under_way.values()]",
-        why="the run takes it for left running by a dead run, and calls its action again",
-        killers=(Killer.ONE_LANE, Killer.HISTORIES),
-    ),
-    Mutant(
         name="a lane rests for a minute, however long its trouble lasts",
         file=_TROUBLE,
         line="lasted = min(max(now - trouble.since, _SHORTEST), _LONGEST)",

@@ -53,6 +53,7 @@ def test_the_names_of_the_editor() -> None:
         "ProblemKind",
         "QueueFull",
         "Recurrence",
+        "RestingLane",
         "Result",
         "Schedule",
         "SchedulerStatus",

@@ -5,7 +5,7 @@ editor = Editor.from_env()
 editor.add("remind", due=timedelta(days=2), payload={"user": 7})
 """
 
-from duebell_shared.arming import LastRun, LateRing
+from duebell_shared.arming import LastRun, LateRing, RestingLane
 from duebell_shared.errors import (
     AwsError,
     AwsRefused,
@@ -69,6 +69,7 @@ __all__ = [
     "ProblemKind",
     "QueueFull",
     "Recurrence",
+    "RestingLane",
     "Result",
     "Schedule",
     "SchedulerStatus",

@@ -59,6 +59,7 @@ locals {
       dimensions  = { Scheduler = var.name }
       statistic   = "Maximum"
       threshold   = 8000000000
+      missing     = "ignore" # it is measured now and then: until it is again, it is as it was
     }
   }
 }
@@ -77,7 +78,7 @@ resource "aws_cloudwatch_metric_alarm" "watched" {
   evaluation_periods  = 1
   threshold           = each.value.threshold
   comparison_operator = "GreaterThanThreshold"
-  treat_missing_data  = "notBreaching"
+  treat_missing_data  = lookup(each.value, "missing", "notBreaching")
   alarm_actions       = local.tells
   tags                = local.tags
 }

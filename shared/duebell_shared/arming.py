@@ -90,7 +90,7 @@ class RestingLane(msgspec.Struct, frozen=True, kw_only=True):
     since: _Instant
 
 
-class LastRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LastRun(msgspec.Struct, frozen=True, kw_only=True):
     """What came of the run that gave lanes back last.
 
     run              its id
@@ -98,6 +98,7 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     done, retried, failed, expired   how many attempts came to what
     lateness_max_ms  the latest start, in milliseconds after it was due; None when nothing was started
     tzdata           the release of the time zones that the worker has; None if it did not say
+    resting          the lanes that it left alone, as AWS refused their calls or did not answer
     """
 
     run: str

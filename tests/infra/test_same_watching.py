@@ -22,12 +22,13 @@ def test_the_alarms(template: Any, module: Any) -> None:
                 "dimensions": [dimension["Name"] for dimension in alarm["Dimensions"]],
                 "statistic": statistic,
                 "threshold": snake(threshold["Ref"]) if isinstance(threshold, dict) else threshold,
+                "missing": alarm["TreatMissingData"],
             }
             assert (alarm["Period"], alarm["EvaluationPeriods"]) == (300, 1)
             assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
-            assert alarm["TreatMissingData"] == "notBreaching"
     theirs = {
         name: {
+            "missing": "notBreaching",
             **alarm,
             "dimensions": list(alarm["dimensions"]),
             "threshold": re.sub(r"\$\{var\.(\w+)\}", r"\1", str(alarm["threshold"])),
@@ -38,7 +39,7 @@ def test_the_alarms(template: Any, module: Any) -> None:
     alarm = module["resource"]["aws_cloudwatch_metric_alarm"]["watched"]
     assert (alarm["period"], alarm["evaluation_periods"]) == (300, 1)
     assert alarm["comparison_operator"] == "GreaterThanThreshold"
-    assert alarm["treat_missing_data"] == "notBreaching"
+    assert alarm["treat_missing_data"] == '${lookup(each.value, "missing", "notBreaching")}'
 
 
 def test_the_dashboard_and_the_queries(template: Any, module: Any) -> None:

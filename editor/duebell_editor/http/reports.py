@@ -25,6 +25,13 @@ class ProblemView(BaseModel):
     mendable: bool = Field(description="Whether `duebell doctor --fix`, or `POST /api/doctor`, mends it")
 
 
+class RestingLaneView(BaseModel):
+    """A lane that runs leave alone for a while."""
+
+    lane: int
+    since: Instant = Field(description="Since when AWS has refused its calls, or not answered")
+
+
 class LastRunView(BaseModel):
     """What came of the run that ended last."""
 
@@ -36,6 +43,7 @@ class LastRunView(BaseModel):
     expired: int
     lateness_max_ms: int | None = Field(description="The latest start after its due; null when none started")
     tzdata: str | None = Field(description="The release of the worker's time zones; null if it did not say")
+    resting: list[RestingLaneView] = Field(description="The lanes it left alone: AWS refused their calls")
 
 
 class LateRingView(BaseModel):
@@ -71,6 +79,7 @@ class StatusView(BaseModel):
                         "expired": 0,
                         "lateness_max_ms": 20914,
                         "tzdata": "2026f",
+                        "resting": [],
                     },
                     "late_ring": {
                         "minute": "2026-12-24T18:30:00.000Z",
@@ -114,7 +123,10 @@ class StatusView(BaseModel):
     def of(cls, status: SchedulerStatus) -> Self:
         """The status as it was read."""
         problems = [msgspec.structs.asdict(problem) for problem in status.problems]
-        last = status.last_run and msgspec.structs.asdict(status.last_run)
+        last = status.last_run and {
+            **msgspec.structs.asdict(status.last_run),
+            "resting": [msgspec.structs.asdict(lane) for lane in status.last_run.resting],
+        }
         late = status.late_ring and msgspec.structs.asdict(status.late_ring)
         plain = {
             **msgspec.structs.asdict(status),

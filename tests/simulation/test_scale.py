@@ -14,7 +14,7 @@ def test_a_run_drains_lanes_as_fast_as_they_take_writes(lanes: int, tasks: int) 
     crowd.run()
     assert len({id for _, id in crowd.starts}) == tasks
     took = (crowd.starts[-1][0] - crowd.starts[0][0]).total_seconds()
-    assert tasks / took == pytest.approx(lanes * UNITS / TASK, rel=0.05)
+    assert tasks / took == pytest.approx(lanes * UNITS / TASK, rel=0.15)
 
 
 def test_beyond_some_lanes_it_is_the_run_that_limits() -> None:

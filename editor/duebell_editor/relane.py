@@ -39,6 +39,7 @@ from duebell_shared.lanes import lane_of
 from duebell_shared.past import Past
 from duebell_shared.settings import MAX_LANES
 from duebell_shared.task import QueueKey
+from duebell_shared.twins import is_twin
 
 __all__ = ["Relaned", "relane"]
 
@@ -245,13 +246,13 @@ class _Relaner:
             _LOG.warning("paused tasks stay in their lanes: %s", error)
 
     def _look_at(self, key: QueueKey) -> None:
-        """See to a task that was not moved: it has changed, or its new place is taken.
+        """See to a task that was not moved: it has changed, or its new place is taken, by its twin perhaps.
 
-        The place can be taken only if an editor that knew fewer lanes wrote the task when there were more. It
-        died before it could take the task out again, so nobody was told that the task is added. If a run has
-        had it since, it stays where it is.
+        One whose place is taken by another task stays where it is.
         """
         try:
+            if is_twin(self._store, key, self._lanes, self._clock()):
+                return
             there, taken = (
                 self._store.get(lane, key.id) for lane in (key.lane, lane_of(key.id, self._lanes))
             )
@@ -262,12 +263,7 @@ class _Relaner:
         except AwsError as error:
             _LOG.warning("to be looked at again: %s", error)
             return
-        if there is None or taken is None or (taken.expires_at and taken.expires_at <= self._clock()):
-            return
-        if there.rev == 1 and self._store.save(there, None):
-            _LOG.warning("task %r was added twice, and the one that no add was told of is deleted", key.id)
-        else:
-            _LOG.warning("task %r is there twice: the one in lane %d is left there", key.id, key.lane)
+        if there and taken and not (taken.expires_at and taken.expires_at <= self._clock()):
             self._left.add((key.lane, key.id))
 
     def _keep(self, moved: Sequence[QueueKey]) -> None:

@@ -115,8 +115,7 @@ class TableItems:
             if made.is_full:
                 raise QueueFull(key.id, key.lane)
             there = self.get(key.lane, key.id) if made.was_retried or may_be_made else None
-            is_ours = there and there.run == run and there.started_at == to_utc(now)
-            return there if is_ours else None
+            return there if there and _is_claim(there, key, run, now) else None
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
@@ -351,6 +350,12 @@ def _as_it_was(old: Task) -> Item:
 
 def _key(lane: int, id: str) -> Item:
     return {"lane": {"S": str(lane)}, "id": {"S": id}}
+
+
+def _is_claim(task: Task, key: QueueKey, run: str, now: datetime) -> bool:
+    """Whether the task is as this claim makes it, and was not moved or ended since."""
+    is_there = task.status is Status.RUNNING and task.queued == key.queued
+    return is_there and task.run == run and task.started_at == to_utc(now)
 
 
 def _as_added(task: Task) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ to write, at the same time goes together. Nothing is written once the lease has 
 
 import logging
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
 from random import Random
@@ -25,7 +25,8 @@ from .metrics import Metrics
 from .outcome import Unfinished, after_attempt
 from .pool import Pool
 from .report import Outcome, Tally
-from .trouble import Call, Trouble
+from .trouble import Trouble
+from .writes import Writes
 
 __all__ = ["Attempts"]
 
@@ -61,6 +62,7 @@ class Attempts:
         self._actions = actions
         self._lease = lease
         self._trouble = trouble
+        self._writes = Writes(run, backend, lease, trouble)
         self._pool = pool
         self._random = random
         self._metrics = metrics
@@ -138,7 +140,9 @@ class Attempts:
         self._give_back([one.begun for one in unstarted if one.begun])  # if that was stored meanwhile
         under_way = [attempt.ending or self._ending(attempt, Unfinished()) for attempt in attempts]
         endings = [ending for ending in under_way if ending]
-        for ending, saved in zip(endings, self._save(ending.change for ending in endings), strict=True):
+        for ending, saved in zip(
+            endings, self._writes.save(ending.change for ending in endings), strict=True
+        ):
             if isinstance(saved, BaseException):
                 self._note(ending.attempt.key.id, saved)
             elif saved is not None:
@@ -152,7 +156,7 @@ class Attempts:
         given = [
             (task, task.given_back()) for task, action in actions if action and not action.is_used_up(task)
         ]
-        for (task, _), result in zip(given, self._save(given), strict=True):
+        for (task, _), result in zip(given, self._writes.save(given), strict=True):
             if isinstance(result, BaseException):
                 self._note(task.id, result)
 
@@ -215,19 +219,7 @@ class Attempts:
 
     def _claim(self, attempts: list[Attempt]) -> None:
         """Claim the tasks, all of the same status, and have those called that could be."""
-        found: Sequence[Task | BaseException | None] = [None] * len(attempts)
-        try:
-            if self._lease.is_held():
-                found = self._store.claim_many(
-                    [attempt.key for attempt in attempts],
-                    run=self._run,
-                    now=self._clock(),
-                    status=attempts[0].status,
-                )
-                lanes = (attempt.key.lane for attempt in attempts)
-                self._trouble.written(Call.CLAIM, zip(lanes, found, strict=True))
-        except BaseException as error:  # noqa: BLE001 (a bug of ours)
-            found = [error] * len(attempts)
+        found = self._writes.claim([attempt.key for attempt in attempts], attempts[0].status)
         for attempt, task in zip(attempts, found, strict=True):
             if isinstance(task, BaseException):
                 attempt.over.set_exception(task)
@@ -257,7 +249,7 @@ class Attempts:
         From then on nobody else performs them. So they are performed whatever becomes of the lease.
         """
         known = [(one, one.claimed, one.begun) for one in attempts if one.claimed and one.begun]
-        saved = self._save([(claimed, begun) for _, claimed, begun in known])
+        saved = self._writes.save([(claimed, begun) for _, claimed, begun in known])
         for (attempt, claimed, begun), result in zip(known, saved, strict=True):
             try:
                 is_begun = result is True
@@ -324,36 +316,15 @@ class Attempts:
 
     def _record(self, endings: list[Ending]) -> None:
         """Write what came of these attempts."""
-        for ending, saved in zip(endings, self._save(ending.change for ending in endings), strict=True):
+        for ending, saved in zip(
+            endings, self._writes.save(ending.change for ending in endings), strict=True
+        ):
             attempt = ending.attempt
             if saved is False and attempt.unsure:  # it was not recorded as begun
-                [saved] = self._save([(attempt.unsure, ending.kept)])  # noqa: PLW2901
+                [saved] = self._writes.save([(attempt.unsure, ending.kept)])  # noqa: PLW2901
             if isinstance(saved, BaseException):
                 attempt.over.set_exception(saved)
                 continue
             if saved is not None:
                 attempt.outcome = ending.outcome if saved else Outcome.SUPERSEDED
             attempt.over.set_result(None)
-
-    def _save(self, given: Iterable[tuple[Task, Task | None]]) -> list[bool | BaseException | None]:
-        """Whether each change was written, and not refused because someone else changed the task meanwhile.
-
-        None if the lease is lost.
-        """
-        changes = list(given)
-        saved: list[bool | BaseException | None] = []
-        for first in range(0, len(changes), AT_ONCE):
-            batch = changes[first : first + AT_ONCE]
-            if not self._lease.is_held():
-                saved += [None] * len(batch)
-                continue
-            try:
-                results = self._store.save_many(batch)
-                self._trouble.written(
-                    Call.OUTCOME,
-                    ((old.lane, result) for (old, _), result in zip(batch, results, strict=True)),
-                )
-                saved += results
-            except BaseException as error:  # noqa: BLE001 (a bug of ours)
-                saved += [error] * len(batch)
-        return saved

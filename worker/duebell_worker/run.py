@@ -11,9 +11,10 @@ from random import Random
 
 from duebell_shared.arming import LEAD, LastRun
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsError, NotArmed, NotDeployed
+from duebell_shared.errors import AwsError, NotArmed, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.twins import is_twin
 
 from .action import Action
 from .attempts import Attempts
@@ -25,7 +26,7 @@ from .measures import measure
 from .metrics import Metrics
 from .pool import Pool
 from .report import RunReport
-from .trouble import Trouble
+from .trouble import Call, Trouble
 from .watch import Watch
 
 __all__ = ["Run"]
@@ -174,9 +175,22 @@ class Run:
             if self._helpers.are_needed() or self._helpers.take_lanes():
                 self._next_due = self._clock()  # look again at once, into the lanes that are left
                 return
-            if not self._trouble.again_at(key.lane):
+            if not self._trouble.again_at(key.lane) and not self._is_twin(key):
                 self._attempts.start(key, Status.SCHEDULED)
         self._is_full = was_full
+
+    def _is_twin(self, key: QueueKey) -> bool:
+        """Whether the task is one that no add was told of, so that it is not run; or nobody can tell now."""
+        record = self._lease.seen
+        if not record.earlier:
+            return False
+        try:
+            return is_twin(self._backend.store, key, len(record.lanes), self._clock())
+        except AwsError as error:
+            self._trouble.failed(key.lane, Call.READ, error)
+            return True
+        except UnreadableTask:
+            return False
 
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, should one have killed it.

@@ -1,6 +1,7 @@
 """The library that services embed: add tasks to the queue, look at them, change them."""
 
 import copy
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal, Self
@@ -21,13 +22,16 @@ from duebell_shared.errors import (
     TaskConflict,
     TaskExists,
     TaskNotFound,
+    UnreadableTask,
 )
 from duebell_shared.given import check_changed_by, check_name, check_progress, check_rev
+from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
 from duebell_shared.quoting import quoted
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
-from duebell_shared.task import Status, Task
+from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.twins import is_twin
 
 from .change_log import log_change, logged
 from .filtering import make_filter
@@ -49,6 +53,8 @@ from .transfer import ImportReport, export_tasks, read_chunks, write_chunk
 from .updating import Update
 
 __all__ = ["Editor", "IfExists"]
+
+_LOG = logging.getLogger("duebell.editor")
 
 #: What an add raises whose id is taken, perhaps by its own earlier call.
 _TAKEN = (TaskExists, TaskConflict)
@@ -197,8 +203,8 @@ class Editor:
         index = {task.id: index for index, task in enumerate(new)}
         refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
         try:
-            taken_out = self._arm_added([task for task in stored if task is new[index[task.id]]], lanes)
-            failures = self._add_again(taken_out, if_exists)
+            twins = self._arm_added([task for task in stored if task is new[index[task.id]]], lanes)
+            failures = self._add_again(twins, if_exists)
             report = report.corrected(
                 AddFailure(index=index[id], id=id, error=error) for id, error in failures.items()
             )
@@ -404,12 +410,12 @@ class Editor:
         is_generated: bool = False,
         is_again: bool = False,
     ) -> Task:
-        """Write a new task in its lane, and arm. `is_again`: it was written before, and taken out again."""
+        """Write a new task in its lane, and arm. `is_again`: it was written before, as a twin of another."""
         while True:
             lanes = self.queue.lanes  # only now that all is checked: the first look makes the record
             new = self._placed(checked, lanes)
             if is_again and (there := self.queue.get(new.id)) and is_same_add(there, new):
-                self._arm([there])  # it was not taken out: a relaner had moved it to where it belongs
+                self._arm([there])  # the other is the very same: an earlier try to write it took effect late
                 return there
             is_elsewhere = not is_generated and self.queue.placed_before([new.id])
             if not is_elsewhere and self._store.insert(new):
@@ -421,7 +427,7 @@ class Editor:
                 self._arm([task])
                 return task
             if not self._arm_added([new], lanes):
-                return new
+                return new if self.queue.lanes == lanes else self.queue.get(new.id) or new
             is_again = True
 
     def _settle(self, new: Task, if_exists: IfExists, rev: int | None) -> Task:
@@ -434,7 +440,7 @@ class Editor:
             raise
 
     def _add_again(self, tasks: Sequence[Task], if_exists: IfExists) -> dict[str, DuebellError]:
-        """Add tasks that were taken out again; the errors of those that cannot be. Raises NotArmed."""
+        """Settle what becomes of tasks that were twins; the errors there are. Raises NotArmed."""
         added = self._backend.parallel(lambda task: self._add(task, if_exists, is_again=True), tasks)
         failed = {
             task.id: error
@@ -472,19 +478,29 @@ class Editor:
     def _arm_added(self, tasks: Sequence[Task], lanes: int) -> Sequence[Task]:
         """`_arm` for tasks that were just inserted, each in its lane of so many.
 
-        Returns those that are in lanes where nobody looks for their ids first, as the queue was given more
-        lanes meanwhile. They are taken out again; what a run has started already stays.
+        When the queue was given more lanes meanwhile, they run where they are, and are found there. Returns
+        those that are twins of tasks with the same ids where these belong now; they are deleted.
         """
         try:
             self._arm(tasks, lanes=lanes)
         except LanesChanged:
-            lanes_now = self.queue.lanes_now()
-            misplaced = [task for task in tasks if lane_of(task.id, lanes_now) != task.lane]
-            taken_out = [task for task in misplaced if self._store.save(task, None)]
-            ids = {task.id for task in taken_out}
-            self._arm([task for task in tasks if task.id not in ids])
-            return taken_out
+            self._arm(tasks)
+            return self._twins(tasks, self.queue.lanes_now())
         return ()
+
+    def _twins(self, tasks: Iterable[Task], lanes: int) -> Sequence[Task]:
+        """Those of these tasks that were deleted as twins of tasks in their lanes of so many."""
+        misplaced = [task for task in tasks if lane_of(task.id, lanes) != task.lane]
+        twins = []
+        try:
+            others = self.queue.in_lanes(lanes, [task.id for task in misplaced])
+            for task in misplaced:
+                key = QueueKey(queued=task.queued or NEVER, id=task.id, lane=task.lane)
+                if task.id in others and is_twin(self._store, key, lanes, self._clock()):
+                    twins.append(task)
+        except (AwsError, UnreadableTask) as error:  # runs look again, before they start one
+            _LOG.warning("tasks may be stored in two lanes, as could not be looked at: %s", error)
+        return twins
 
     def _arm_ids(self, ids: Collection[str]) -> None:
         """`_arm` for the tasks with these ids, as far as they are there."""
@@ -494,14 +510,14 @@ class Editor:
             raise NotArmed(f"{len(ids):,} tasks were there before and could not be read: {error}") from error
         self._arm(there)
 
-    def _arm_after(self, conflict: DuebellError, tasks: Iterable[Task]) -> None:
+    def _arm_after(self, conflict: DuebellError, tasks: Collection[Task]) -> None:
         """`_arm` for what is there, when the call itself changed nothing."""
         try:
             self._arm(tasks)
         except NotArmed as error:
             raise NotArmed(f"{conflict}; and {error.__cause__ or error}") from conflict
 
-    def _arm(self, tasks: Iterable[Task], *, lanes: int | None = None) -> None:
+    def _arm(self, tasks: Collection[Task], *, lanes: int | None = None) -> None:
         """See to it that the rule rings for these tasks, as far as they wait in the queue.
 
         `lanes` is the number of lanes that they were just placed by. Raises LanesChanged if there are others.
@@ -511,6 +527,8 @@ class Editor:
         for lane, queued, _ in waiting:
             dues[lane] = min(queued, dues.get(lane, queued))
         if not dues:
+            if lanes and tasks and self.queue.lanes_now() != lanes:
+                raise LanesChanged
             return
         try:
             lowered = self._armer.lower(dues, lanes=lanes)

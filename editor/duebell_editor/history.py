@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from duebell_shared.instants import NEVER
+from duebell_shared.instants import MILLISECOND, NEVER
 from duebell_shared.past import Past, PastKey
 from duebell_shared.recurrence import Result
 
@@ -66,7 +66,7 @@ def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zone
     Raises InvalidQuery.
     """
     borders = edges(start, step, count, zone)
-    ended = _keys(queue, list(_RESULTS), after=borders[0])
+    ended = _keys(queue, list(_RESULTS), after=borders[0], before=borders[-1] - MILLISECOND)
     recurring = _keys(queue, _RECUR)
     buckets: list[list[_End]] = [[] for _ in borders[1:]]
     for end in itertools.chain(_ends(queue, ended), _ends(queue, recurring)):
@@ -81,24 +81,28 @@ def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zone
     )
 
 
-def _keys(queue: Queue, kinds: Sequence[Past], *, after: datetime | None = None) -> list[list[PastKey]]:
+def _keys(
+    queue: Queue, kinds: Sequence[Past], *, after: datetime | None = None, before: datetime = NEVER
+) -> list[list[PastKey]]:
     """Those of each kind in each lane, the first ones."""
 
     def read(stream: tuple[int, Past]) -> list[PastKey]:
-        return list(itertools.islice(queue.store.past(*stream, after=after), _KEYS))
+        return list(itertools.islice(queue.store.past(*stream, after=after, before=before), _KEYS))
 
     return queue.parallel.all(read, itertools.product(range(queue.lanes_now()), kinds))
 
 
 def _ends(queue: Queue, keys: list[list[PastKey]]) -> Iterator[_End]:
     """What is over of the tasks with these keys: by the tasks themselves, as far as these are read."""
-    in_order = sorted(itertools.chain(*keys), key=lambda key: key.at or NEVER)
+    in_order = sorted(itertools.chain(*keys), key=lambda key: (key.kind is Past.PAUSED, key.at or NEVER))
     for key, task in queue.tasks_at(in_order[:_READ]):
         for occurrence in task.occurrences:
             yield _End(occurrence.finished_at, occurrence.result, occurrence.lateness_ms)
         if task.recurrence is None and task.finished_at and isinstance(key, PastKey) and key.kind in _RESULTS:
             yield _End(task.finished_at, _RESULTS[key.kind], task.lateness_ms)
-    yield from (_End(key.at, _RESULTS[key.kind], None) for key in in_order[_READ:] if key.at)
+    for key in in_order[_READ:]:
+        if key.at and key.kind in _RESULTS:
+            yield _End(key.at, _RESULTS[key.kind], None)
 
 
 def _summed(start: datetime, end: datetime, ends: list[_End]) -> Ended:

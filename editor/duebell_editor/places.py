@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
 import msgspec
 
 from duebell_shared.errors import InvalidQuery
-from duebell_shared.instants import MILLISECOND, NEVER, to_utc
+from duebell_shared.instants import FIRST, MILLISECOND, NEVER, to_utc
 from duebell_shared.past import Past, PastKey
 from duebell_shared.task import QueueKey, Status
 
@@ -76,7 +76,7 @@ def place_from(cursor: str) -> Place:
         place = place._replace(at=to_utc(place.at))
     except (ValueError, OverflowError):  # of base64, msgspec and the calendar
         raise wrong from None
-    if place.at >= NEVER or len(place.id.encode()) > _LONGEST_KEY or place.source not in _SOURCES:
+    if not FIRST < place.at < NEVER or len(place.id.encode()) > _LONGEST_KEY or place.source not in _SOURCES:
         raise wrong
     return place
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.instants import NEVER
-from duebell_shared.lanes import places_of
+from duebell_shared.lanes import lane_of, places_of
 from duebell_shared.past import PastKey, key_of
 from duebell_shared.task import QueueKey, Task
 
@@ -66,6 +66,10 @@ class Queue:
         counts = self.counts
         places = {id: places_of(id, counts)[1:] for id in ids} if counts[1:] else {}
         return self._look(places, self.clock())
+
+    def in_lanes(self, lanes: int, ids: Iterable[str]) -> dict[str, Task]:
+        """Those of the tasks with these ids that are where so many lanes put them."""
+        return self._look({id: [lane_of(id, lanes)] for id in ids}, self.clock())
 
     def record(self) -> ArmingRecord:
         """The arming record, as it is now."""

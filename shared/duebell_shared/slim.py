@@ -14,6 +14,7 @@ from .item_size import bytes_in_lane
 from .item_update import Item, ItemUpdate
 from .items import changes
 from .packed_occurrences import bounded_occurrences, pack_occurrences
+from .recurrence import Recurrence, Result
 from .room import ROOM, filler
 from .task import Task
 
@@ -78,6 +79,20 @@ def _forms(old: Task, new: Task) -> Iterator[Task]:
     for given_up in (*_GIVEN_UP, before):
         past = bounded_occurrences(new.occurrences, before - given_up)
         yield replace(new, failure=None, failures=(), occurrences=past)
+    if new.recurrence:
+        yield replace(
+            new, failure=None, failures=(), occurrences=(), recurrence=_without_retry(old, new.recurrence)
+        )
+
+
+def _without_retry(old: Task, recurrence: Recurrence) -> Recurrence:
+    """Without the occurrence that would be retried beside the next: it counts as failed, for want of room."""
+    retried = next((seat for seat in recurrence.aside[::-1] if seat.due == old.due), None)
+    if retried is None or old.recurrence is None or len(recurrence.aside) <= len(old.recurrence.aside):
+        return recurrence
+    others = tuple(seat for seat in recurrence.aside if seat is not retried)
+    over = replace(recurrence, turn=retried.turn).concluded(Result.FAILED)
+    return replace(over, turn=recurrence.turn, aside=others)
 
 
 def _cut(failure: Failure | None, most: int) -> Failure | None:

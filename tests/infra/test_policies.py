@@ -103,6 +103,7 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
 
     everything_an_editor_does(editor, fail=worker.run)
     worker.action("act")(lambda: None)
+    editor.add_many({"action": "act", "due": HOUR} for _ in range(20))  # so many go together
     clock.advance(2 * HOUR)
     assert worker.run().done
     # A done task is deleted, and of several that end together the run makes one call

@@ -74,3 +74,29 @@ def test_a_full_queue_is_worked_off(editor: Editor, backend: Backend, clock: Clo
             editor.add("done", due=HOUR, id="one-more")
     # But once there is room again
     editor.add("done", due=HOUR, id="one-more")
+
+
+def test_a_retry_that_must_wait_beside_the_next_occurrence_fails_for_want_of_room(
+    editor: Editor, backend: Backend, clock: Clock
+) -> None:
+    # Given a task that recurs every hour, and whose retries come later than that
+    attempts: list[Task] = []
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+
+    @worker.action("act", attempts=5)
+    def act(payload: object, task: Task) -> None:
+        attempts.append(task)
+        raise Retry("not yet", after=3 * HOUR)
+
+    editor.add("act", schedule="rate(1 hour)", id="one")
+    clock.advance(HOUR + 2 * MINUTE)
+    # When its lane is full
+    with lanes_hold(0):
+        for _ in range(5 * 6):
+            worker.run()
+            clock.advance(10 * MINUTE)
+    # Then each occurrence is tried once, and the schedule goes on
+    dues = [task.due for task in attempts]
+    assert len(dues) == len(set(dues)) == 5
+    task = editor.get("one")
+    assert (task.status, task.runs, task.consecutive_failures) == (Status.SCHEDULED, 5, 5)

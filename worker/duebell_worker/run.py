@@ -121,7 +121,7 @@ class Run:
         armer = self._backend.armer
         record = armer.verify() if self._only_arms else armer.ensure()
         self._backend.hasten(record)
-        if error := self._trouble.of_all():
+        if error := self._trouble.of_all(len(self._lease.lanes)):
             raise error
         return self._attempts.tally.report(
             run=self._id,

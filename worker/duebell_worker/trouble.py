@@ -160,8 +160,12 @@ class Trouble:
         with self._lock:
             return {key: at for key, at in self._passed_over.items() if key.lane == lane and at > now}
 
-    def of_all(self) -> AwsError | None:
-        """The error of a kind of calls that failed, and was answered for no lane in this run."""
+    def of_all(self, lanes: int) -> AwsError | None:
+        """The error of a kind of calls that failed, and was answered for none of so many lanes.
+
+        What failed for one of several lanes, and was not called for in the others, may be that lane's alone.
+        """
         with self._lock:
-            failed = {call for trouble in self._lanes.values() for call in trouble.failed}
-            return next((self._errors[call] for call in Call if call in failed - self._answered), None)
+            failed = Counter(call for trouble in self._lanes.values() for call in trouble.failed)
+            of_all = (call for call in Call if failed[call] >= min(lanes, 2) and call not in self._answered)
+            return next((self._errors[call] for call in of_all if call in failed), None)

@@ -349,7 +349,7 @@ class Editor:
     def status(self, *, thorough: bool = False) -> SchedulerStatus:
         """How the scheduler stands, and what is wrong with it, if anything.
 
-        thorough  also look for failed and failing tasks, which reads all there are
+        thorough  also look for recurring tasks that fail, and for lanes that nobody looks into
 
         What AWS refuses, or has not got, is among the problems. Raises AwsUnavailable.
         """

@@ -28,6 +28,7 @@ from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AwsError,
+    AwsUnavailable,
     DuebellError,
     InvalidSettings,
     NotDeployed,
@@ -209,8 +210,8 @@ class _Relaner:
                 self._moved += outcomes.count(True)
                 errors += [outcome for outcome in outcomes if isinstance(outcome, DuebellError)]
                 for key, outcome in zip(group, outcomes, strict=True):
-                    if outcome is False:
-                        self._look_at(key)
+                    if outcome is False and not self._is_settled(key):
+                        errors.append(AwsUnavailable(f"task {key.id!r} kept changing while it was moved"))
             self._keep(some)
             self._progress(f"{self._moved:,} tasks moved")
         return errors
@@ -245,26 +246,28 @@ class _Relaner:
         except NotDeployed as error:  # paused tasks are found where they are
             _LOG.warning("paused tasks stay in their lanes: %s", error)
 
-    def _look_at(self, key: QueueKey) -> None:
-        """See to a task that was not moved: it has changed, or its new place is taken, by its twin perhaps.
+    def _is_settled(self, key: QueueKey) -> bool:
+        """Whether a task that was not moved needs no other try: it is gone, or was the twin of another.
 
-        One whose place is taken by another task stays where it is.
+        One whose place is taken by another task, or that cannot be read, stays where it is.
         """
         try:
             if is_twin(self._store, key, self._lanes, self._clock()):
-                return
+                return True
             there, taken = (
                 self._store.get(lane, key.id) for lane in (key.lane, lane_of(key.id, self._lanes))
             )
         except UnreadableTask as error:
             _LOG.warning("left in lane %d: %s", key.lane, error)
             self._left.add((key.lane, key.id))
-            return
+            return True
         except AwsError as error:
             _LOG.warning("to be looked at again: %s", error)
-            return
+            return False
         if there and taken and not (taken.expires_at and taken.expires_at <= self._clock()):
             self._left.add((key.lane, key.id))
+            return True
+        return there is None
 
     def _keep(self, moved: Sequence[QueueKey]) -> None:
         """Hold the lanes for longer if half of the lease is over. Raises TaskConflict when it was lost.

@@ -20,8 +20,8 @@ class History(StrEnum):
 
     ALL     all of them, and all are listed
     FAILED  done and cancelled tasks are found by their ids, but not listed: one write unit less for each
-    NONE    a done task is deleted by the write that ends it, and its id is free again; a cancelled one is
-            found by its id
+    NONE    a done task is deleted by the write that ends it, and its id is free again: who repeats an add, or
+            an import that was broken off, adds it anew. A cancelled one is found by its id
     """
 
     ALL = "all"

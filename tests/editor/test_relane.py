@@ -17,12 +17,14 @@ from duebell_editor import (
     TaskExists,
 )
 from duebell_editor.relane import Relaned, relane
-from duebell_infra.testing import MemoryStore
+from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.errors import DuebellError, InvalidSettings
+from duebell_shared.keeping import History
 from duebell_shared.lanes import lane_of
-from duebell_shared.settings import MAX_LANES
+from duebell_shared.settings import MAX_LANES, Settings
 from duebell_shared.task import QueueKey
+from duebell_worker import Worker
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
@@ -578,3 +580,31 @@ def test_what_a_run_has_had_stays_where_it_is(scheduler: Scheduler) -> None:
     assert waiting(scheduler)[id] == 2
     assert newcomer(scheduler).get(id).action == "added"
     assert record_of(scheduler).relaner is None
+
+
+@pytest.mark.parametrize("history", History)
+def test_what_is_done_while_many_are_added_and_lanes_too_is_done_once(
+    monkeypatch: pytest.MonkeyPatch, history: History
+) -> None:
+    # Given tasks that are due at once, added by an editor that knows fewer lanes
+    scheduler = Scheduler.start(Settings(history=history))
+    scheduler.editor.ensure_armed()
+    old, runs, lower = stale(scheduler), Counter[str](), scheduler.backend.armer.lower
+    worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda _, task: runs.update([task.id]))
+
+    def relaned_and_run(dues: Any, *, lanes: int | None = None) -> Any:
+        monkeypatch.undo()
+        relane(scheduler.backend, TO)
+        scheduler.clock.advance(timedelta(minutes=3))
+        assert worker.run().done
+        return lower(dues, lanes=lanes)
+
+    # When the queue is given more and a run has had the tasks before they are armed for
+    monkeypatch.setattr(scheduler.backend.armer, "lower", relaned_and_run)
+    ids = misplaced()[:3]
+    old.add_many(NewTask(action="act", due=timedelta(0), id=id) for id in ids)
+    scheduler.clock.advance(timedelta(minutes=5))
+    worker.run()
+    # Then each was done once
+    assert runs == Counter(ids)

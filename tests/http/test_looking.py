@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell_editor import Status, timeline
+from duebell_editor import history as history_module
 from duebell_editor.changes import Watched, look
 from duebell_editor.http import create_app
 from duebell_editor.timeline import Step, edges
@@ -163,3 +164,30 @@ def test_a_look_is_at_what_is_being_looked_at(scheduler: Scheduler) -> None:
     assert look(editor.queue, watched) == before
     editor.add("x", due=timedelta(hours=1.5))
     assert look(editor.queue, watched) != before
+
+
+def test_more_paused_tasks_than_are_read_hide_no_occurrence(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a recurring task that has had an occurrence, and more paused ones than are read in full
+    monkeypatch.setattr(history_module, "_READ", 3)
+    recurring = scheduler.editor.add("x", schedule="rate(1 hour)", id="recurs")
+    scheduler.clock.advance(timedelta(hours=1))
+    scheduler.become(recurring, Status.DONE)
+    for number in range(5):
+        scheduler.editor.add("x", due=timedelta(hours=1), id=f"paused-{number}")
+        scheduler.editor.pause(f"paused-{number}")
+    # Then its occurrence is counted
+    start = scheduler.clock.now - timedelta(hours=2)
+    found = history_module.history(scheduler.editor.queue, start, Step.HOUR, 4, zone=BERLIN)
+    assert sum(bucket.done for bucket in found.buckets) == 1
+    assert not found.is_all
+
+
+def test_what_ended_later_is_not_looked_at(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history_module, "_KEYS", 5)
+    for number in range(40):
+        scheduler.become(scheduler.editor.add("x", due=timedelta(0), id=f"t{number}"), Status.DONE)
+        scheduler.clock.advance(timedelta(minutes=1 if number < 4 else 60))
+    found = history_module.history(scheduler.editor.queue, NOON, Step.HOUR, 1, zone=BERLIN)
+    assert (found.buckets[0].done, found.is_all) == (5, True)

@@ -38,6 +38,8 @@ class Killer(Enum):
     CALLING = ("-m", "pytest", "tests/worker/test_calling.py", "tests/worker/test_calling_limits.py")
     REPEATING = ("-m", "pytest", "tests/editor/test_repeating.py")
     RELANE = ("-m", "pytest", "tests/editor/test_relane.py")
+    TWINS = ("-m", "pytest", "tests/worker/test_twins.py")
+    WRITES = ("-m", "pytest", "tests/worker/test_writes.py")
     LEAVING = ("-m", "pytest", "tests/worker/test_leaving.py")
     PARALLEL = ("-m", "pytest", "tests/shared/test_heads.py")
     EXPRESSION = ("-m", "pytest", "tests/shared/test_expression.py")

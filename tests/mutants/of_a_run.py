@@ -9,6 +9,7 @@ _LEASE = "worker/duebell_worker/lease.py"
 _TROUBLE = "worker/duebell_worker/trouble.py"
 _LANE_READER = "worker/duebell_worker/lane_reader.py"
 _ATTEMPTS = "worker/duebell_worker/attempts.py"
+_WRITES = "worker/duebell_worker/writes.py"
 _WORKER = "worker/duebell_worker/worker.py"
 _OUTCOME = "worker/duebell_worker/outcome.py"
 _ACTION = "worker/duebell_worker/action.py"
@@ -56,20 +57,28 @@ OF_A_RUN = (
         killers=(Killer.LEASE, Killer.HISTORIES),
     ),
     Mutant(
-        name="an outcome written without the lease",
-        file=_ATTEMPTS,
-        line="            if not self._lease.is_held():\n                saved += [None]",
-        broken="            if False:\n                saved += [None]",
-        why="a run that lost its lease writes nothing more",
+        name="claimed and written without the lease",
+        file=_WRITES,
+        line="        if not self._lease.is_held():\n            return [None]",
+        broken="        if False:\n            return [None]",
+        why="a run that lost its lease writes nothing more, and takes no task from the one that holds it",
         killers=(Killer.LEASE,),
     ),
     Mutant(
-        name="claimed without the lease",
-        file=_ATTEMPTS,
-        line="            if self._lease.is_held():\n                found",
-        broken="            if True:\n                found",
-        why="a run that lost its lease takes a task from the one that holds it",
-        killers=(Killer.LEASE, Killer.RUN, Killer.HISTORIES),
+        name="a batch that raises takes all its tasks with it",
+        file=_WRITES,
+        line="if not batch[1:] or not isinstance(error, Exception):",
+        broken="if True:",
+        why="tasks beside one that nobody foresaw never run",
+        killers=(Killer.WRITES,),
+    ),
+    Mutant(
+        name="a twin is run like any task",
+        file=_RUN,
+        line=" and not self._is_twin(key):",
+        broken=":",
+        why="a task whose add took effect late, after a relane, runs twice",
+        killers=(Killer.TWINS,),
     ),
     Mutant(
         name="called without the lease",
@@ -170,7 +179,7 @@ OF_A_RUN = (
     Mutant(
         name="trouble of all lanes is forgotten",
         file=_RUN,
-        line="        if error := self._trouble.of_all():\n            raise error\n",
+        line="        if error := self._trouble.of_all(len(self._lease.lanes)):\n            raise error\n",
         broken="",
         why="Lambda does not try again, and no alarm says that the worker may do nothing",
         killers=(Killer.ONE_LANE,),
@@ -178,8 +187,8 @@ OF_A_RUN = (
     Mutant(
         name="a lane in trouble is claimed from all the same",
         file=_RUN,
-        line="            if not self._trouble.again_at(key.lane):\n                self._attempts",
-        broken="            if True:\n                self._attempts",
+        line="            if not self._trouble.again_at(key.lane) and",
+        broken="            if",
         why="actions are called whose outcomes cannot be written, one after the other",
         killers=(Killer.ONE_LANE, Killer.GIVING_BACK_ALL),
     ),

@@ -162,7 +162,7 @@ OF_ARMING = (
             "                self._arm([task])\n"
             "                return task\n"
             "            if not self._arm_added([new], lanes):\n"
-            "                return new\n"
+            "                return new if self.queue.lanes == lanes else self.queue.get(new.id) or new\n"
         ),
         broken=(
             "            self._arm([new])\n"

@@ -20,6 +20,7 @@ from duebell_shared.recurrence import Recurrence
 from duebell_shared.schedule import make_schedule
 from duebell_shared.settings import Settings
 from duebell_shared.store import Store
+from duebell_shared.table import DynamoTable
 from duebell_shared.task import QueueKey, Status, Task
 from tests.support import NOON, REGION, Calls, create_table
 
@@ -186,6 +187,16 @@ def test_a_swap_whose_answer_is_lost_leaves_it_to_the_next_read(store: Store) ->
 
 
 # What AWS refuses, or does not answer.
+
+
+def test_a_claim_whose_answer_was_lost_does_not_count_when_the_task_was_moved_since(store: Store) -> None:
+    assert isinstance(store, DynamoTable)
+    assert store.insert(task())
+    claimed = store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
+    assert claimed
+    assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED, may_be_made=True) == claimed
+    assert store.save(claimed, claimed.moved(timedelta(days=1), now=SOON))
+    assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED, may_be_made=True) is None
 
 
 def verbs(store: Store) -> Iterator[Any]:

@@ -1,0 +1,76 @@
+"""A task that is stored in two lanes, as an add took effect after the queue was given more of them."""
+
+from collections import Counter
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from duebell_editor.relane import relane
+from duebell_infra.testing import InlinePool
+from duebell_shared.lanes import lane_of
+from duebell_shared.task import Status, Task
+from duebell_worker import Worker
+from tests.editor.memory import Scheduler
+from tests.support import NOON
+
+FROM, TO = 4, 8
+HOUR = timedelta(hours=1)
+
+#: A task that is in another lane when there are more.
+ID = next(f"t{n}" for n in range(99) if lane_of(f"t{n}", FROM) != lane_of(f"t{n}", TO))
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    """A queue that was given more lanes, with a task in it."""
+    scheduler = Scheduler.start()
+    scheduler.editor.ensure_armed()
+    relane(scheduler.backend, TO)
+    scheduler.editor.add("act", due=HOUR, id=ID)
+    return scheduler
+
+
+def late(scheduler: Scheduler) -> Task:
+    """The same task once more, where fewer lanes would have put it."""
+    task = msgspec.structs.replace(scheduler.editor.get(ID), lane=lane_of(ID, FROM))
+    assert scheduler.store.insert(task)
+    return task
+
+
+def runs(scheduler: Scheduler) -> Counter[str]:
+    """How often each task runs when all is due."""
+    seen = Counter[str]()
+    worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda _, task: seen.update([task.id]))
+    scheduler.clock.advance(HOUR)
+    worker.run()
+    return seen
+
+
+def test_the_twin_of_a_task_does_not_run(scheduler: Scheduler) -> None:
+    late(scheduler)
+    assert runs(scheduler) == {ID: 1}
+    assert scheduler.editor.get(ID).status is Status.DONE
+    assert (lane_of(ID, FROM), ID) not in scheduler.store.tasks
+
+
+def test_the_twin_of_a_task_that_has_ended_does_not_run(scheduler: Scheduler) -> None:
+    assert runs(scheduler) == {ID: 1}
+    late(scheduler)
+    there = scheduler.store.tasks[lane_of(ID, FROM), ID]
+    scheduler.store._put(msgspec.structs.replace(there, status=Status.SCHEDULED, queued=NOON, rev=1))
+    assert runs(scheduler) == {}
+
+
+def test_a_task_alone_runs_wherever_it_is(scheduler: Scheduler) -> None:
+    late(scheduler)
+    there = scheduler.store.tasks[lane_of(ID, TO), ID]
+    assert scheduler.store.save(there, None)
+    assert runs(scheduler) == {ID: 1}
+
+
+def test_one_that_was_changed_counts_as_a_task_of_its_own(scheduler: Scheduler) -> None:
+    twin = late(scheduler)
+    assert scheduler.store.save(twin, twin.moved(HOUR / 2, now=NOON))
+    assert runs(scheduler) == {ID: 2}

@@ -38,6 +38,7 @@ from duebell_shared.errors import (
 from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
 from duebell_shared.past import Past
+from duebell_shared.quoting import quoted
 from duebell_shared.settings import MAX_LANES
 from duebell_shared.task import QueueKey
 from duebell_shared.twins import is_twin
@@ -211,7 +212,7 @@ class _Relaner:
                 errors += [outcome for outcome in outcomes if isinstance(outcome, DuebellError)]
                 for key, outcome in zip(group, outcomes, strict=True):
                     if outcome is False and not self._is_settled(key):
-                        errors.append(AwsUnavailable(f"task {key.id!r} kept changing while it was moved"))
+                        errors.append(AwsUnavailable(f"task {quoted(key.id)} kept changing while it was moved"))
             self._keep(some)
             self._progress(f"{self._moved:,} tasks moved")
         return errors

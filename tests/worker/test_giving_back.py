@@ -172,9 +172,8 @@ def test_outcomes_that_cannot_be_written_are_trouble_and_the_rest_is_for_the_nex
         "dynamodb.UpdateItem", "AccessDeniedException", when=lambda body: "finished_at" in body
     )
 
-    # When a run comes, it ends with that error, and has started nothing more
-    with pytest.raises(Exception, match="AccessDenied"):
-        worker.run()
+    # When a run comes, that is the lane's own trouble, and nothing more is started in it
+    assert worker.run().done == 0
     assert called == ["act"]
     assert [editor.get(id).status for id in ("a", "c")] == [Status.RUNNING, Status.SCHEDULED]
 

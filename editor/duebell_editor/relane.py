@@ -212,7 +212,7 @@ class _Relaner:
                 errors += [outcome for outcome in outcomes if isinstance(outcome, DuebellError)]
                 for key, outcome in zip(group, outcomes, strict=True):
                     if outcome is False and not self._is_settled(key):
-                        errors.append(AwsUnavailable(f"task {quoted(key.id)} kept changing while it was moved"))
+                        errors.append(AwsUnavailable(f"task {quoted(key.id)} kept changing meanwhile"))
             self._keep(some)
             self._progress(f"{self._moved:,} tasks moved")
         return errors

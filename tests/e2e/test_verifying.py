@@ -18,6 +18,9 @@ pytestmark = pytest.mark.e2e
 #: What cannot be shown on a stack of this machine, or takes long.
 NOT_HERE = {"expiry", "dead-letter"}
 
+#: The checks that tell how long something took.
+TIMED = {"at-once", "probe"}
+
 
 def verify(stack: EmbeddedStack, *arguments: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
@@ -42,7 +45,9 @@ def test_the_embedded_stack_does_all_that_is_relied_on(stack: EmbeddedStack, sta
     # Other tests may have a run at work at that moment, or the rule about to ring; nothing fails of that
     results = {name: finding["result"] for name, finding in found.items()}
     assert error == ""
-    assert set(results.values()) <= {"ok", "skipped"}, results
+    slower = {name for name, result in results.items() if result == "slower path"}
+    assert slower <= TIMED, found  # how fast they are is the machine's affair
+    assert set(results.values()) <= {"ok", "skipped", "slower path"}, results
     skipped = {name for name, result in results.items() if result == "skipped"}
     assert skipped - NOT_HERE <= {"rule", "probe"}, found
     if results["probe"] == "ok":

@@ -1,4 +1,4 @@
-"""What looking at a long queue with a long history costs: calls of AWS, keys and items that are read."""
+"""Counts the AWS calls, and the keys and items read, of looking at a long queue with a long history."""
 
 import itertools
 from collections import Counter
@@ -36,7 +36,7 @@ _THREADS = 8
 
 
 class Looks(msgspec.Struct, frozen=True, kw_only=True):
-    """What one look cost."""
+    """The cost of one look: calls by name, and keys and items that were read."""
 
     name: str
     calls: dict[str, int]
@@ -44,12 +44,12 @@ class Looks(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def total(self) -> int:
-        """How many calls."""
+        """All calls together."""
         return sum(self.calls.values())
 
 
 class Looking(msgspec.Struct, frozen=True, kw_only=True):
-    """What each look cost with so many tasks waiting and ended; and on a queue with none."""
+    """The costs of all looks, with so many tasks waiting and as many ended, and with none."""
 
     tasks: int
     full: list[Looks]
@@ -126,7 +126,7 @@ class _Meter:
         self._read += parsed.get("ScannedCount", 0) + sum(map(len, parsed.get("Responses", {}).values()))
 
     def read(self, name: str, look: Callable[[], object]) -> Looks:
-        """What this look costs."""
+        """Look, and return the cost."""
         self._calls.clear()
         self._read = 0
         look()

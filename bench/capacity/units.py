@@ -58,7 +58,7 @@ def _index_units(before: _Item | None, after: _Item | None) -> int:
 
 
 def _entry(item: _Item | None, keys: tuple[str, ...]) -> _Item | None:
-    """What the index of these keys holds of the item; None if it is not in it."""
+    """Return the item's entry in the index of these keys; None if it is not in it."""
     return {key: item[key] for key in keys} if item and all(key in item for key in keys) else None
 
 

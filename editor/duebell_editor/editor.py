@@ -31,7 +31,7 @@ from duebell_shared.quoting import quoted
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
 from duebell_shared.task import QueueKey, Status, Task
-from duebell_shared.twins import is_twin
+from duebell_shared.twins import drop_twin
 
 from .change_log import log_change, logged
 from .filtering import make_filter
@@ -431,7 +431,7 @@ class Editor:
             is_again = True
 
     def _settle(self, new: Task, if_exists: IfExists, rev: int | None) -> Task:
-        """What becomes of a new task whose id is taken."""
+        """Keep, replace or refuse: settle a new task whose id is taken."""
         try:
             return settle(self.queue, new, if_exists, rev=rev)
         except _TAKEN as taken:
@@ -496,7 +496,7 @@ class Editor:
             others = self.queue.in_lanes(lanes, [task.id for task in misplaced])
             for task in misplaced:
                 key = QueueKey(queued=task.queued or NEVER, id=task.id, lane=task.lane)
-                if task.id in others and is_twin(self._store, key, lanes, self._clock()):
+                if task.id in others and drop_twin(self._store, key, lanes, self._clock()):
                     twins.append(task)
         except (AwsError, UnreadableTask) as error:  # runs look again, before they start one
             _LOG.warning("tasks may be stored in two lanes, as could not be looked at: %s", error)

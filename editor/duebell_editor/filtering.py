@@ -35,7 +35,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     start: Place | None
 
     def wants(self, task: Task) -> bool:
-        """Whether this task, found in its index within the time, is one of those to list."""
+        """Check status, action and prefix of a task that was found in an index within the bounds of time."""
         has_status = task.status in self.statuses
         has_action = self.action is None or task.action == self.action
         has_prefix = task.id.startswith(self.prefix)

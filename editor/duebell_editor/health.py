@@ -145,7 +145,7 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
 
 
 def lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
-    """What is wrong with single lanes, and with giving the queue more of them."""
+    """Problems of single lanes, and a relane that was broken off."""
     fullest = record.fullest
     if fullest and fullest.bytes >= FILLED:
         yield Problem(

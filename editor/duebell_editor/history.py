@@ -25,10 +25,10 @@ __all__ = ["Ended", "History", "history"]
 #: Keys of one kind in one lane that are looked at, and tasks that are read in full.
 _KEYS, _READ = 2_000, 1_000
 
-#: What came of those that have ended.
+#: The result of each kind of ended task.
 _RESULTS = {Past.DONE: Result.DONE, Past.FAILED: Result.FAILED, Past.EXPIRED: Result.SKIPPED}
 
-#: Those that recur, and may have occurrences behind them.
+#: The kinds of tasks that may have occurrences behind them though they have not ended.
 _RECUR = (Past.RECURRING, Past.FAILING, Past.PAUSED)
 
 
@@ -84,7 +84,7 @@ def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zone
 def _keys(
     queue: Queue, kinds: Sequence[Past], *, after: datetime | None = None, before: datetime = NEVER
 ) -> list[list[PastKey]]:
-    """Those of each kind in each lane, the first ones."""
+    """Read the first keys of each kind in each lane."""
 
     def read(stream: tuple[int, Past]) -> list[PastKey]:
         return list(itertools.islice(queue.store.past(*stream, after=after, before=before), _KEYS))
@@ -93,7 +93,7 @@ def _keys(
 
 
 def _ends(queue: Queue, keys: list[list[PastKey]]) -> Iterator[_End]:
-    """What is over of the tasks with these keys: by the tasks themselves, as far as these are read."""
+    """Ended tasks and occurrences: from the tasks that are read in full, from the keys of the others."""
     in_order = sorted(itertools.chain(*keys), key=lambda key: (key.kind is Past.PAUSED, key.at or NEVER))
     for key, task in queue.tasks_at(in_order[:_READ]):
         for occurrence in task.occurrences:

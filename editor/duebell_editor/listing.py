@@ -26,7 +26,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Patience(NamedTuple):
-    """How many keys of the indexes are looked at for one page, and how many tasks are read in full."""
+    """Bounds for one page: keys of the indexes that are looked at, and tasks that are read in full."""
 
     keys: int
     tasks: int

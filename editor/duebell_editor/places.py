@@ -1,4 +1,4 @@
-"""Where tasks stand in the two indexes, and the order of time that several lanes of both are merged into.
+"""Places of tasks in the two indexes, and the merging of lanes of both in order of time.
 
 Within one moment those in the queue come first, then those of each kind that has left it; within these lane
 by lane, and within a lane in the order of its index. So a page goes on exactly where the one before ended.
@@ -33,12 +33,12 @@ _LONGEST_KEY = 1024
 #: In the queue; all else is a kind of the past.
 _QUEUE = ""
 
-#: What is listed, in its order within one moment.
+#: The indexes, and kinds of the past, in their order within one moment.
 _SOURCES = (_QUEUE, *(kind.value for kind in Past if kind.has_time))
 
 
 class Place(NamedTuple):
-    """Where a task stands in a listing: when, in which index, and where there."""
+    """A task's place in a listing: its time, the index or kind of the past, the lane, the id."""
 
     at: Annotated[datetime, msgspec.Meta(tz=True)]
     source: str
@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
     @property
     def stream(self) -> tuple[int, int]:
-        """What a listing goes through side by side: a lane of an index; in their order within one moment."""
+        """The stream of the task: a lane of an index or kind. Streams sort in their order within one moment."""
         return _SOURCES.index(self.source), self.lane
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class Place(NamedTuple):
 
 
 def place_from(cursor: str) -> Place:
-    """Where the page with this cursor ended. Raises InvalidQuery."""
+    """Decode a cursor: the place of the last task on its page. Raises InvalidQuery."""
     wrong = InvalidQuery("cursor", "is not one that a listing gave: start again without it")
     try:
         place = msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=Place)
@@ -112,7 +112,7 @@ def _begun(stream: Iterator[Key]) -> Iterator[Key]:
 
 
 def _bound(start: Place, stream: tuple[int, int], *, latest_first: bool) -> datetime | Key:
-    """Where a stream goes on behind this place: within one moment the streams come one after the other."""
+    """The bound at which a stream goes on behind this place: within one moment stream follows stream."""
     if stream == start.stream:
         return start.key
     is_over = stream > start.stream if latest_first else stream < start.stream

@@ -62,13 +62,13 @@ class Queue:
         return found
 
     def placed_before(self, ids: Iterable[str]) -> dict[str, Task]:
-        """Those of the tasks with these ids that are where an earlier number of lanes has put them."""
+        """Get the tasks with these ids that are in the lanes of earlier numbers of lanes."""
         counts = self.counts
         places = {id: places_of(id, counts)[1:] for id in ids} if counts[1:] else {}
         return self._look(places, self.clock())
 
     def in_lanes(self, lanes: int, ids: Iterable[str]) -> dict[str, Task]:
-        """Those of the tasks with these ids that are where so many lanes put them."""
+        """Get the tasks with these ids that are in the lanes that so many lanes give them."""
         return self._look({id: [lane_of(id, lanes)] for id in ids}, self.clock())
 
     def record(self) -> ArmingRecord:
@@ -115,7 +115,7 @@ def _is_at(task: Task, key: QueueKey | PastKey) -> bool:
 
 
 def _places(id: str, counts: Sequence[int]) -> list[int]:
-    """Where to look for a task, and in which order.
+    """The lanes to look into for a task, in their order.
 
     A relaner moves tasks from an earlier place to the present one. What it moved in between is found by the
     second look at the present one.

@@ -41,7 +41,7 @@ from duebell_shared.past import Past
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import MAX_LANES
 from duebell_shared.task import QueueKey
-from duebell_shared.twins import is_twin
+from duebell_shared.twins import drop_twin
 
 __all__ = ["Relaned", "relane"]
 
@@ -64,7 +64,7 @@ _PASSES, _PAUSE = 5, 2.0
 
 
 class Relaned(msgspec.Struct, frozen=True, kw_only=True):
-    """What a relane did: how many lanes there are, how many tasks it moved, and the ids of those it left."""
+    """The result of a relane: the number of lanes, of tasks moved, and the ids of tasks left behind."""
 
     lanes: int
     moved: int = 0
@@ -248,12 +248,12 @@ class _Relaner:
             _LOG.warning("paused tasks stay in their lanes: %s", error)
 
     def _is_settled(self, key: QueueKey) -> bool:
-        """Whether a task that was not moved needs no other try: it is gone, or was the twin of another.
+        """Tell whether a task that was not moved needs no other try: it is gone, or was the twin of another.
 
         One whose place is taken by another task, or that cannot be read, stays where it is.
         """
         try:
-            if is_twin(self._store, key, self._lanes, self._clock()):
+            if drop_twin(self._store, key, self._lanes, self._clock()):
                 return True
             there, taken = (
                 self._store.get(lane, key.id) for lane in (key.lane, lane_of(key.id, self._lanes))

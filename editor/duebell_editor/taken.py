@@ -57,7 +57,7 @@ def insert_many(queue: Queue, tasks: Sequence[Task], chosen: Collection[str]) ->
 
 
 def is_same_add(there: Task, new: Task) -> bool:
-    """Whether this task was added by the very call that wants to add `new`, whatever has become of it."""
+    """Tell whether this stored task comes from the very call that wants to add `new`."""
     return (there.created_at, there.action) == (new.created_at, new.action)
 
 

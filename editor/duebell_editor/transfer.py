@@ -15,7 +15,7 @@ from .reading import Queue
 
 __all__ = ["ImportReport", "export_tasks", "read_chunks", "write_chunk"]
 
-#: What is not in the queue.
+#: The kinds of tasks outside the queue.
 _OTHERS = tuple(kind for kind in Past if kind.has_time)
 
 #: Tasks written side by side before the next lines are read.

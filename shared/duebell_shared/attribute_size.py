@@ -1,4 +1,4 @@
-"""How many bytes DynamoDB counts of attributes. Pure.
+"""The size of attributes in bytes, as DynamoDB counts it. Pure.
 
 Names and text count their bytes in UTF-8, a number a byte for each two significant digits, one more, and
 one for its sign.
@@ -14,12 +14,12 @@ __all__ = ["bytes_of", "width_of"]
 
 
 def bytes_of(item: Item, names: Iterable[str]) -> int:
-    """What the item's attributes of these names count; those that it does not have count nothing."""
+    """The size of the item's attributes of these names; those that it does not have count nothing."""
     return sum(len(name.encode()) + width_of(item[name]) for name in names if name in item)
 
 
 def width_of(value: Mapping[str, Any]) -> int:
-    """What an attribute's value counts, without its name; text, bytes, a number or a flag."""
+    """The size of an attribute's value without its name: text, bytes, a number or a flag."""
     [(kind, content)] = value.items()
     match kind:
         case "S":

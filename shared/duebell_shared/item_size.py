@@ -65,10 +65,10 @@ def check_size(task: Task) -> Task:
 
 
 def size_of(item: Item) -> int:
-    """What DynamoDB counts of an item: names and values, and the keys once more in the index."""
+    """The size of an item as DynamoDB counts it: names and values, and the keys once more in the index."""
     return bytes_of(item, item) + bytes_of(item, _KEYS) + _INDEX_ENTRY
 
 
 def bytes_in_lane(item: Item) -> int:
-    """What DynamoDB counts of an item towards the 10 GB of its lane, with its entry in the index."""
+    """The part of an item, and of its entry in the local index, of the 10 GB of its lane."""
     return size_of(item) if "queued" in item else bytes_of(item, item)

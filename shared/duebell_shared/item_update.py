@@ -30,7 +30,7 @@ class ItemUpdate(NamedTuple):
     unless: Item = {}  # noqa: RUF012
 
     def call(self) -> dict[str, Any]:
-        """What UpdateItem is told."""
+        """The arguments of UpdateItem."""
         sets = [f"#{name} = :{name}" for name in self.sets]
         sets += [f"#{name} = #{name} + :{name}" for name in self.adds]
         expression = f"SET {', '.join(sets)}"
@@ -81,7 +81,7 @@ class ItemDeletion(NamedTuple):
     where: Item
 
     def call(self) -> dict[str, Any]:
-        """What DeleteItem is told."""
+        """The arguments of DeleteItem."""
         return {
             "Key": self.key,
             "ConditionExpression": " AND ".join(f"#{name} = :{name}" for name in self.where),

@@ -1,4 +1,4 @@
-"""What is kept of a task when it has ended. Pure."""
+"""The settings of history: which ended tasks are kept, for how long, and what of them. Pure."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -7,7 +7,7 @@ import msgspec
 
 __all__ = ["KEPT_PAYLOAD", "RETENTION", "History", "Keeping"]
 
-#: How long ended tasks are kept, unless chosen otherwise.
+#: The default retention of ended tasks.
 RETENTION = timedelta(days=14)
 
 #: Bytes of the largest payload that a done task keeps, unless chosen otherwise: with one of this size most
@@ -30,7 +30,7 @@ class History(StrEnum):
 
 
 class Keeping(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of ended tasks.
+    """The rules by which ended tasks are kept.
 
     retention    for how long
     history      which of them

@@ -1,4 +1,4 @@
-"""How many bytes the lanes hold, as DynamoDB tells it with writes of one item. Thread-safe.
+"""The sizes of lanes in bytes, taken from the answers to writes of one item. Thread-safe.
 
 The answer to a batch of statements does not tell. So from the first time that someone asks for the sizes
 on, one write for each lane goes alone after each asking.
@@ -16,12 +16,12 @@ GIGABYTE = 2**30
 #: Bytes that a lane holds at most, items and local index together.
 LANE_LIMIT = 10 * GIGABYTE
 
-#: What a write of one item is told, to have it answered.
+#: The argument that asks a write of one item for the size of its lane.
 MEASURED: Mapping[str, Any] = {"ReturnItemCollectionMetrics": "SIZE"}
 
 
 class LaneSizes:
-    """What was told of each lane last."""
+    """Keeps the last size of each lane."""
 
     def __init__(self) -> None:
         self._sizes: dict[int, int] = {}

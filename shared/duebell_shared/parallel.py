@@ -23,7 +23,7 @@ class Parallel:
         self._threads = threads
 
     def __call__(self, call: Callable[[_A], _T], arguments: Iterable[_A]) -> list[_T | DuebellError]:
-        """What each call returns, in the order of the arguments, or the DuebellError that it raises."""
+        """Make the calls; return their results in order, each of them or the DuebellError that it raised."""
         arguments = list(arguments)
 
         def outcome(argument: _A) -> _T | DuebellError:
@@ -39,7 +39,7 @@ class Parallel:
             return list(pool.map(outcome, arguments))
 
     def all(self, call: Callable[[_A], _T], arguments: Iterable[_A]) -> list[_T]:
-        """What each call returns, in the order of the arguments. Raises the first DuebellError of them."""
+        """Make the calls and return their results in order. Raises the first DuebellError of them."""
         outcomes = self(call, arguments)
         if errors := [outcome for outcome in outcomes if isinstance(outcome, DuebellError)]:
             raise errors[0]

@@ -1,4 +1,4 @@
-"""What a task has behind it, as the index of the past sorts it. Pure.
+"""The attribute `past`, by which the index of the past sorts tasks. Pure.
 
 `past` is on the items of tasks that have left the queue, and of those that recur and have had an occurrence.
 It begins with the kind and goes on with a time, so that each kind is found by time: `failed#2026-…Z`. Of a
@@ -20,7 +20,7 @@ THEN = "#"
 
 
 class Past(StrEnum):
-    """What a task has behind it. The ended are sorted by when they ended, the paused by when they are due."""
+    """The kinds of tasks in the index. The ended are sorted by their end, the paused by their due date."""
 
     DONE = "done"
     FAILED = "failed"
@@ -32,11 +32,11 @@ class Past(StrEnum):
 
     @property
     def has_time(self) -> bool:
-        """Whether tasks of this kind are sorted by time."""
+        """Tell whether tasks of this kind are sorted by time."""
         return self not in {Past.RECURRING, Past.FAILING}
 
 
-#: What is not listed when only failed tasks are.
+#: The kinds that are left out when only failed tasks are listed.
 _UNLISTED = {Past.DONE, Past.CANCELLED, Past.RECURRING}
 
 
@@ -75,6 +75,6 @@ def render_past(kind: Past, at: datetime | None) -> str:
 
 
 def parse_past(text: str) -> tuple[Past, datetime | None]:
-    """What stands in the index. Raises ValueError for what duebell does not write there."""
+    """Parse the attribute. Raises ValueError for a value that duebell does not write."""
     kind, _, at = text.partition(THEN)
     return Past(kind), parse(at) if at else None

@@ -32,10 +32,10 @@ _PASSING = {
     "TransactionConflictException",
 }
 
-#: What is answered to a write that makes a lane larger which holds all that it may.
+#: The error of a write that would make a full lane larger.
 _FULL = "ItemCollectionSizeLimitExceededException"
 
-#: What DynamoDB says of an index that is not there. Only that of the past may be missing.
+#: Part of the message about an index that the table does not have. Only past-index may be missing.
 _NO_INDEX = "does not have the specified index"
 
 #: From this HTTP status on nothing was refused: DynamoDB failed, or something in front of it. Such an answer

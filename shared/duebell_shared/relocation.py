@@ -30,7 +30,7 @@ _THROTTLED = {"ProvisionedThroughputExceeded", "ThrottlingError"}
 
 _IS_FREE = "attribute_not_exists(#id) OR #expires_at <= :now"
 
-#: What tells an item from the same one after a change, and from another one of its id.
+#: The attributes that differ between versions of an item, and between items of one id.
 _VERSION = ("rev", "created_at")
 
 

@@ -20,7 +20,7 @@ __all__ = ["ROOM", "SIZED", "filler", "room_of", "room_of_claim"]
 #: The attribute's name.
 ROOM = "room"
 
-#: What runs write to a task that waits or runs, besides counters, at its widest.
+#: The attributes, besides counters, that runs write to a task that waits or runs, at their widest.
 _WIDEST = {
     "status": {"S": Status.RUNNING.value},
     "started_at": {"S": "2026-12-31T00:00:00.000Z"},
@@ -68,5 +68,5 @@ def filler(width: int) -> dict[str, dict[str, Any]]:
 
 
 def _growth(counter: Mapping[str, Any]) -> int:
-    """How many bytes the counter takes more when it is one more."""
+    """The bytes that the counter grows by when it is increased by one."""
     return width_of({"N": str(int(counter["N"]) + 1)}) - width_of(counter)

@@ -94,7 +94,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def keeping(self) -> Keeping:
-        """What is kept of ended tasks."""
+        """The rules by which ended tasks are kept."""
         return Keeping(retention=self.retention, history=self.history, payload=self.kept_payload)
 
     @classmethod

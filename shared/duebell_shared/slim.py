@@ -50,7 +50,7 @@ def slim_outcome(stored: Item, old: Task, new: Task, update: ItemUpdate) -> tupl
 
 
 def _left(stored: Item, sets: Item, removes: Sequence[str] = ()) -> int:
-    """How many bytes the item is smaller after this, if its room is not counted; negative if it is larger."""
+    """The bytes that the update saves, room not counted; negative if it makes the item larger."""
     after = {name: value for name, value in {**stored, **sets}.items() if name not in {ROOM, *removes}}
     return bytes_in_lane(stored) - bytes_in_lane(after)
 

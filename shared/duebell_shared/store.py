@@ -128,7 +128,7 @@ class Store(Protocol):
         """
 
     def count_past(self, lane: int, kind: Past, *, most: int) -> int:
-        """How many tasks `past` gives, up to `most`. Raises NotDeployed likewise."""
+        """Count the tasks that `past` gives, up to `most`. Raises NotDeployed likewise."""
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         """The earliest `queued` in the lane, but for these; NEVER if none waits."""

@@ -301,7 +301,9 @@ class TableItems:
     def _has_added(self, task: Task) -> bool:
         """Whether it is this one that is stored, be it that a run has had it since."""
         there = self.get(task.lane, task.id)
-        return there is not None and _as_added(there) == _as_added(task)
+        if there is None or _as_added(there) != _as_added(task):
+            return False
+        return there.payload_dropped is not None or there.payload_json == task.payload_json
 
     def _get_if_readable(self, key: QueueKey) -> Task | None:
         try:
@@ -359,9 +361,9 @@ def _is_claim(task: Task, key: QueueKey, run: str, now: datetime) -> bool:
 
 
 def _as_added(task: Task) -> tuple[object, ...]:
-    """What no run changes of a task."""
+    """The fields of a task that no run changes; a run may drop the payload."""
     when = task.recurrence.schedule if task.recurrence else task.due
-    return task.created_at, task.action, task.payload_json, when, task.spread, task.expires_after
+    return task.created_at, task.action, when, task.spread, task.expires_after
 
 
 def _or_error(call: Callable[[], _T]) -> _T | DuebellError:

@@ -131,7 +131,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.occurrences[-1] if self.occurrences else None
 
     def is_kept(self, keep: Keeping) -> bool:
-        """Whether the task, at its end, is to be kept; otherwise it is deleted by the write that ends it."""
+        """Tell whether an ended task is kept; otherwise the write that ends it deletes it."""
         return self.status is not Status.DONE or keep.history is not History.NONE
 
     @property

@@ -1,9 +1,8 @@
 """Twins: a task that is stored in two lanes, after the queue was given more of them.
 
 An editor that knew fewer lanes wrote it where nobody looks for it any more, and a relaner or another add had
-put it in its place. Most often the editor takes it out again. It cannot when it dies, or when the answer to
-its write was lost and the write took effect later. Nobody was told of such a task: it is deleted before it
-runs.
+put it in its place. Most often the editor sees that itself. It cannot when it dies, or when the answer to its
+write was lost and the write took effect later. Nobody was told of such a task: it is deleted before it runs.
 """
 
 import logging
@@ -13,15 +12,15 @@ from .lanes import lane_of
 from .store import Store
 from .task import QueueKey
 
-__all__ = ["is_twin"]
+__all__ = ["drop_twin"]
 
 _LOG = logging.getLogger("duebell.twins")
 
 
-def is_twin(store: Store, key: QueueKey, lanes: int, now: datetime) -> bool:
-    """Whether the task with this key is the twin of one in the lane that its id has among so many.
+def drop_twin(store: Store, key: QueueKey, lanes: int, now: datetime) -> bool:
+    """Delete the task with this key if it is a twin of one in its lane of so many; tell whether it was.
 
-    It is deleted then. One that a run has had before, or a user has changed, counts as a task of its own.
+    One that a run has had before, or a user has changed, counts as a task of its own.
     Raises what the store raises.
     """
     place = lane_of(key.id, lanes)

@@ -75,7 +75,7 @@ OF_A_RUN = (
     Mutant(
         name="a twin is run like any task",
         file=_RUN,
-        line=" and not self._is_twin(key):",
+        line=" and not self._was_twin(key):",
         broken=":",
         why="a task whose add took effect late, after a relane, runs twice",
         killers=(Killer.TWINS,),

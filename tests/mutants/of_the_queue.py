@@ -94,8 +94,8 @@ OF_THE_QUEUE = (
     Mutant(
         name="a task that a run has had since is not known again",
         file=_ITEMS,
-        line="return there is not None and _as_added(there) == _as_added(task)",
-        broken="return there == task",
+        line="if there is None or _as_added(there) != _as_added(task):",
+        broken="if there != task:",
         why="a task that was added and has run is reported as another's",
         killers=(Killer.TABLE,),
     ),

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import boto3
+import msgspec
 import pytest
 from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 from moto import mock_aws
@@ -197,6 +198,17 @@ def test_a_claim_whose_answer_was_lost_does_not_count_when_the_task_was_moved_si
     assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED, may_be_made=True) == claimed
     assert store.save(claimed, claimed.moved(timedelta(days=1), now=SOON))
     assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED, may_be_made=True) is None
+
+
+def test_a_task_that_was_done_since_and_kept_no_payload_counts_as_added(store: Store) -> None:
+    assert isinstance(store, DynamoTable)
+    assert store.insert(task())
+    claimed = store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
+    assert claimed
+    assert store.save(claimed, claimed.done(now=SOON, keep=Keeping(payload=0)))
+    assert store._has_added(task())
+    other = msgspec.structs.replace(task(), action="other")
+    assert not store._has_added(other)
 
 
 def verbs(store: Store) -> Iterator[Any]:

@@ -39,7 +39,7 @@ class LaneReader:
         return {lane: heads.get(lane) or self._trouble.again_at(lane) or self._clock() for lane in lanes}
 
     def counts(self, lanes: Iterable[int], *, before: datetime = NEVER, most: int) -> dict[int, int]:
-        """How many tasks wait or run in each lane until `before`, up to `most`; of those that can be read."""
+        """Count the tasks in each lane until `before`, up to `most`; of the lanes that can be read."""
         return self._each(lanes, lambda lane: self._store.count(lane, before=before, most=most))
 
     def _head(self, lane: int) -> datetime:

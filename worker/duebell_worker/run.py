@@ -14,7 +14,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, NotArmed, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.task import QueueKey, Status, Task
-from duebell_shared.twins import is_twin
+from duebell_shared.twins import drop_twin
 
 from .action import Action
 from .attempts import Attempts
@@ -175,17 +175,17 @@ class Run:
             if self._helpers.are_needed() or self._helpers.take_lanes():
                 self._next_due = self._clock()  # look again at once, into the lanes that are left
                 return
-            if not self._trouble.again_at(key.lane) and not self._is_twin(key):
+            if not self._trouble.again_at(key.lane) and not self._was_twin(key):
                 self._attempts.start(key, Status.SCHEDULED)
         self._is_full = was_full
 
-    def _is_twin(self, key: QueueKey) -> bool:
-        """Whether the task is one that no add was told of, so that it is not run; or nobody can tell now."""
+    def _was_twin(self, key: QueueKey) -> bool:
+        """Delete the task if no add was told of it. True also if nobody can tell now: it must not run then."""
         record = self._lease.seen
         if not record.earlier:
             return False
         try:
-            return is_twin(self._backend.store, key, len(record.lanes), self._clock())
+            return drop_twin(self._backend.store, key, len(record.lanes), self._clock())
         except AwsError as error:
             self._trouble.failed(key.lane, Call.READ, error)
             return True

@@ -63,7 +63,7 @@ class _Lane:
 
 
 class Trouble:
-    """Which lanes and tasks a run leaves alone, and until when. Thread-safe."""
+    """Keeps the lanes and tasks that a run leaves alone, each with its end. Thread-safe."""
 
     def __init__(
         self, run: str, clock: Callable[[], datetime], *, rested: Iterable[RestingLane] = ()

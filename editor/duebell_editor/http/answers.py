@@ -120,7 +120,7 @@ _ALWAYS = (400, 401, 403, 408, 413, 415, 500, 503)
 AWS = (502, 503)
 
 
-#: What comes of making a task, or making it larger.
+#: The status of a write that a full lane refuses.
 FULL = 507
 
 #: The headers of an answer about a task.

@@ -8,9 +8,9 @@ import boto3
 import pytest
 
 from duebell_editor import Editor, Status
-from duebell_shared.arming import LEAD
 from duebell_shared.backend import Backend
 from duebell_shared.expression import SENTINEL, minute_of
+from duebell_shared.ring_times import LEAD
 from duebell_worker import Worker
 from tests.support import NOON, Clock
 

@@ -5,7 +5,6 @@ editor = Editor.from_env()
 editor.add("remind", due=timedelta(days=2), payload={"user": 7})
 """
 
-from duebell_shared.arming import LastRun, LateRing, RestingLane
 from duebell_shared.errors import (
     AwsError,
     AwsRefused,
@@ -28,6 +27,7 @@ from duebell_shared.errors import (
 from duebell_shared.failure import FailedAttempt, Failure
 from duebell_shared.keeping import History
 from duebell_shared.recurrence import Missed, Occurrence, Recurrence, Result
+from duebell_shared.run_notes import LastRun, LateRing, RestingLane
 from duebell_shared.schedule import Schedule, make_schedule
 from duebell_shared.settings import Precision, Settings
 from duebell_shared.status import Status

@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
     @property
     def stream(self) -> tuple[int, int]:
-        """The stream of the task: a lane of an index or kind. Streams sort in their order within one moment."""
+        """The stream of the task, a lane of an index or kind. They sort in their order within one moment."""
         return _SOURCES.index(self.source), self.lane
 
     def __str__(self) -> str:

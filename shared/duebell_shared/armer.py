@@ -10,10 +10,12 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from .arming import ArmingRecord, Lane, early_minute, ring_minute
+from .arming import ArmingRecord
 from .errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
 from .instants import MOST_SKEW, NEVER, utc_now
+from .lane import Lane
 from .parallel import Parallel
+from .ring_times import early_minute, ring_minute
 from .rule import CALL_LIMIT, Rule
 from .settings import MAX_LANES
 from .store import Store

@@ -12,31 +12,19 @@ follows it. Around it, in `armer.py`, the order of steps makes the promise:
 """
 
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Self
+from datetime import datetime, timedelta
+from typing import Self
 
 import msgspec
 from msgspec.structs import replace
 
-from .instants import LATEST, MOST_SKEW, NEVER, ceil_to_minute
+from .instants import MOST_SKEW, NEVER, Instant, ceil_to_minute
+from .lane import Lane, before
+from .lane_sizes import GIGABYTE
+from .ring_times import LEAD, minute_for
+from .run_notes import Fullest, LastRun, LateRing
 
-__all__ = [
-    "GRACE",
-    "HEAD_START",
-    "LEAD",
-    "ArmingRecord",
-    "Fullest",
-    "Lane",
-    "LastRun",
-    "LateRing",
-    "RestingLane",
-    "early_minute",
-    "ring_minute",
-]
-
-#: No rule is set to ring sooner than this: a changed rule takes effect after "a short period of time", and
-#: EventBridge gives no figure. https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html
-LEAD = timedelta(seconds=60)
+__all__ = ["GRACE", "HEAD_START", "ArmingRecord"]
 
 #: How long after its minute a ring, and the claim that follows it, may take before it counts as missed.
 GRACE = timedelta(minutes=2)
@@ -58,81 +46,7 @@ _ECHO = timedelta(minutes=3)
 #: How long a count of depth and overdue tasks holds, so that it costs little however many runs there are.
 _COUNT_HOLDS = timedelta(minutes=5)
 
-_GB = 2**30
-
 _NOTHING = timedelta(0)
-
-_FIRST = datetime.min.replace(tzinfo=UTC)
-
-_Instant = Annotated[datetime, msgspec.Meta(tz=True)]
-
-
-class Lane(msgspec.Struct, frozen=True, kw_only=True):
-    """One partition of the queue: when someone must look at it, and which run holds it until when."""
-
-    due: _Instant = NEVER
-    owner: str | None = None
-    until: _Instant = NEVER
-
-    def wake(self, head_start: timedelta) -> datetime:
-        """When the rule must ring for this lane: at the end of the lease that holds it, else for its due."""
-        return self.until if self.owner else _before(self.due, head_start)
-
-    def is_free(self, now: datetime) -> bool:
-        """Whether a run may claim the lane: nobody holds it, or the lease has run out."""
-        return self.owner is None or self.until <= now
-
-
-class RestingLane(msgspec.Struct, frozen=True, kw_only=True):
-    """A lane that runs leave alone for a while, as AWS refuses its calls, or does not answer, since then."""
-
-    lane: int
-    since: _Instant
-
-
-class LastRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of the run that gave lanes back last.
-
-    run              its id
-    finished_at      when it did
-    done, retried, failed, expired   how many attempts came to what
-    lateness_max_ms  the latest start, in milliseconds after it was due; None when nothing was started
-    tzdata           the release of the time zones that the worker has; None if it did not say
-    resting          the lanes that it left alone, as AWS refused their calls or did not answer
-    """
-
-    run: str
-    finished_at: _Instant
-    done: int = 0
-    retried: int = 0
-    failed: int = 0
-    expired: int = 0
-    lateness_max_ms: int | None = None
-    tzdata: str | None = None
-    resting: tuple[RestingLane, ...] = ()
-
-
-class LateRing(msgspec.Struct, frozen=True, kw_only=True):
-    """A ring that brought no run in time, so that a later one did, most likely its echo. Times are UTC.
-
-    minute   the minute that the rule was set to
-    came_at  when the next run claimed its lanes
-    """
-
-    minute: _Instant
-    came_at: _Instant
-
-
-class Fullest(msgspec.Struct, frozen=True, kw_only=True):
-    """The fullest lane as it was measured last: DynamoDB measures whole GB, with a write, now and then.
-
-    bytes        of its item collection: tasks that wait and history; the index of the past is no part of it
-    measured_at  when
-    """
-
-    lane: int
-    bytes: int
-    measured_at: _Instant
 
 
 class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,19 +71,19 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     lanes: tuple[Lane, ...]
-    armed: _Instant | None = None
-    rings_at: _Instant | None = None
+    armed: Instant | None = None
+    rings_at: Instant | None = None
     applier: str | None = None
-    applier_until: _Instant = NEVER
+    applier_until: Instant = NEVER
     head_start: timedelta = _NOTHING
-    called_at: _Instant | None = None
+    called_at: Instant | None = None
     last_run: LastRun | None = None
     late_ring: LateRing | None = None
     earlier: tuple[int, ...] = ()
     relaner: str | None = None
-    relaner_until: _Instant = NEVER
+    relaner_until: Instant = NEVER
     taker: str | None = None
-    counted_at: _Instant | None = None
+    counted_at: Instant | None = None
     fullest: Fullest | None = None
     rev: int = 0
 
@@ -192,7 +106,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
             return False
         if self.rings_at is None:  # parked
             return self.armed == self.target
-        rings_soonest = self.target < self.armed and self.rings_at <= _minute_for(self.target, now)
+        rings_soonest = self.target < self.armed and self.rings_at <= minute_for(self.target, now)
         rang_long_ago = self.rings_at + GRACE < now
         return (self.armed == self.target or rings_soonest) and not rang_long_ago
 
@@ -207,7 +121,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         due = min((lane.until if lane.owner else lane.due for lane in free), default=NEVER)
         if due <= now:
             return self.rings_at is None or self.rings_at > now
-        start_by = _before(due, self.head_start)
+        start_by = before(due, self.head_start)
         is_near = bool(self.head_start) and start_by <= now + LEAD
         return is_near and (self.rings_at is None or self.rings_at > ceil_to_minute(start_by))
 
@@ -351,7 +265,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         """These lanes were measured, in bytes. Changes nothing while the fullest one holds as many GB."""
         known = {self.fullest.lane: self.fullest.bytes} if self.fullest else {}
         lane, size = max({**known, **sizes}.items(), key=lambda lane_size: lane_size[1], default=(0, 0))
-        if size // _GB == (self.fullest.bytes if self.fullest else 0) // _GB:
+        if size // GIGABYTE == (self.fullest.bytes if self.fullest else 0) // GIGABYTE:
             return self
         return replace(self, fullest=Fullest(lane=lane, bytes=size, measured_at=now))
 
@@ -438,34 +352,3 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     def _with(self, changed: Mapping[int, Lane]) -> Self:
         return replace(self, lanes=tuple(changed.get(number, lane) for number, lane in enumerate(self.lanes)))
-
-
-def ring_minute(target: datetime, now: datetime) -> datetime | None:
-    """The minute to set the rule to: the first whole one neither before `target` nor nearer than LEAD.
-
-    EventBridge rings somewhere within a minute, so a target of 10:05:30 rung for at 10:05 might find
-    nothing due yet, and 10:05 would not come again. None means the sentinel: nothing to ring for, or
-    nothing that a rule can ring for.
-    """
-    return None if target > LATEST else _minute_for(target, now)
-
-
-def early_minute(minute: datetime | None, target: datetime, now: datetime) -> datetime | None:
-    """The minute before `minute` for the rule to ring in as well, if it only rings so late to be safe.
-
-    A changed rule most often takes effect within seconds, and who comes for nothing does no harm; but nothing
-    relies on this ring. Two minutes of different hours cannot be told apart in one cron expression.
-    """
-    if minute is None or minute.minute == 0:
-        return None
-    early = minute - timedelta(minutes=1)
-    return early if early >= target and early > now else None
-
-
-def _before(due: datetime, head_start: timedelta) -> datetime:
-    """So long before `due`; never stays never, and the beginning of the calendar its beginning."""
-    return due if due == NEVER or due < _FIRST + head_start else due - head_start
-
-
-def _minute_for(target: datetime, now: datetime) -> datetime:
-    return ceil_to_minute(max(target, now + LEAD))

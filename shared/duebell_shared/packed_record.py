@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
-from .arming import ArmingRecord, Lane
+from .arming import ArmingRecord
 from .instants import NEVER, Instant
+from .lane import Lane
 
 __all__ = ["pack", "unpack"]
 

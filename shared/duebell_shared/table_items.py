@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .batch_read import BatchRead
 from .batching import CHANGE, INSERT, BatchWrite, Written
 from .errors import AwsRefused, DuebellError, QueueFull, UnreadableTask
-from .instants import render, to_utc
 from .item_update import Item, ItemChange, ItemDeletion, ItemUpdate
-from .items import changes, item_of, items_of, task_of
+from .items import item_of, items_of, task_of
 from .lane_sizes import MEASURED, LaneSizes
 from .refusals import Made, calling, reading, try_write
 from .relocation import relocate_item
-from .room import room_of_claim
 from .slim import slim_claim, slim_outcome
 from .task import QueueKey, Status, Task
+from .task_changes import as_added, change_of, claim_of, is_claim, item_key, update_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -71,7 +70,7 @@ class TableItems:
 
     def save(self, old: Task, new: Task | None) -> bool:
         with self._aws(old.id):
-            made = self._change(_change(old, new))
+            made = self._change(change_of(old, new))
             if made.is_full:
                 return self._save_slim(old, new)
             return bool(made) or self.get(old.lane, old.id) == new
@@ -93,7 +92,7 @@ class TableItems:
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
         try:
             with self._aws():
-                asked = {(key.lane, key.id): _key(key.lane, key.id) for key in keys}
+                asked = {(key.lane, key.id): item_key(key.lane, key.id) for key in keys}
                 tasks = [task_of(item) for item in self._get_batch(list(asked.values()))]
             return {task.id: task for task in tasks}
         except (UnreadableTask, AwsRefused):  # one is odd, or one at a time is all that a policy allows
@@ -105,7 +104,7 @@ class TableItems:
     ) -> Task | None:
         """`may_be_made`: this very claim was tried before, and nobody knows what came of it."""
         with self._aws(key.id):
-            claim = _start(key, run=run, now=now, status=status)
+            claim = claim_of(key, run=run, now=now, status=status)
             made = self._change(claim)
             if made.is_full and (stored := self._stored(claim)):  # its counters take a digit more
                 made = self._change(slim_claim(stored, claim))
@@ -115,7 +114,7 @@ class TableItems:
             if made.is_full:
                 raise QueueFull(key.id, key.lane)
             there = self.get(key.lane, key.id) if made.was_retried or may_be_made else None
-            return there if there and _is_claim(there, key, run, now) else None
+            return there if there and is_claim(there, key, run, now) else None
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
@@ -131,7 +130,7 @@ class TableItems:
     def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
         try:
             with self._aws():
-                there = self._get_batch([_key(key.lane, key.id) for key in keys])
+                there = self._get_batch([item_key(key.lane, key.id) for key in keys])
                 items = {(item["lane"]["S"], item["id"]["S"]): item for item in there}
         except DuebellError as error:
             return [error] * len(keys)
@@ -203,7 +202,7 @@ class TableItems:
 
     def _save_together(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
         try:
-            written = self._change_many([_change(old, new) for old, new in changes])
+            written = self._change_many([change_of(old, new) for old, new in changes])
         except DuebellError as error:
             return [error] * len(changes)
         came = zip(changes, written.made, written.no_room, written.full, strict=True)
@@ -219,7 +218,7 @@ class TableItems:
         if new is None or not (old.status is Status.RUNNING or new.status.is_finished):
             raise QueueFull(old.id, old.lane)
         with self._aws():
-            update = _update(old, new)
+            update = update_of(old, new)
             stored = self._stored(update)
             if stored is None:
                 return self.get(old.lane, old.id) == new
@@ -240,7 +239,7 @@ class TableItems:
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
     ) -> list[Task | DuebellError | None]:
         try:
-            written = self._change_many([_start(key, run=run, now=now, status=status) for key in keys])
+            written = self._change_many([claim_of(key, run=run, now=now, status=status) for key in keys])
         except DuebellError as error:
             return [error] * len(keys)
         claim = partial(self.claim, run=run, now=now, status=status)
@@ -301,7 +300,7 @@ class TableItems:
     def _has_added(self, task: Task) -> bool:
         """Whether it is this one that is stored, be it that a run has had it since."""
         there = self.get(task.lane, task.id)
-        if there is None or _as_added(there) != _as_added(task):
+        if there is None or as_added(there) != as_added(task):
             return False
         return there.payload_dropped is not None or there.payload_json == task.payload_json
 
@@ -311,59 +310,6 @@ class TableItems:
         except UnreadableTask as error:
             _LOG.warning("left out of a listing: %s", error)
             return None
-
-
-def _start(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemUpdate:
-    """What a claim makes of a task.
-
-    A running task looks the same after a claim as before. If the answer to a claim is lost, the SDK makes
-    it again, and that must not count another attempt: so a claim is refused where it has been made.
-    """
-    mark = {"run": {"S": run}, "started_at": {"S": render(now)}}
-    sets = {
-        "status": {"S": Status.RUNNING.value},
-        **mark,
-        "lateness_ms": {"N": str(round((now - key.queued).total_seconds() * 1000))},
-    }
-    return ItemUpdate(
-        key=_key(key.lane, key.id),
-        where={"status": {"S": status.value}, "queued": {"S": render(key.queued)}},
-        sets={**sets, **room_of_claim(sets, status)},
-        adds={"attempt": {"N": "1"}, "rev": {"N": "1"}},
-        returns=True,
-        unless=mark if status is Status.RUNNING else {},
-    )
-
-
-def _change(old: Task, new: Task | None) -> ItemChange:
-    """What makes `new` of `old`, if that is still what is stored."""
-    return ItemDeletion(_key(old.lane, old.id), _as_it_was(old)) if new is None else _update(old, new)
-
-
-def _update(old: Task, new: Task) -> ItemUpdate:
-    sets, removes = changes(old, new)
-    return ItemUpdate(key=_key(old.lane, old.id), where=_as_it_was(old), sets=sets, removes=removes)
-
-
-def _as_it_was(old: Task) -> Item:
-    """What tells that the stored item is the one that was read."""
-    return {"rev": {"N": str(old.rev)}, "created_at": {"S": render(old.created_at)}}
-
-
-def _key(lane: int, id: str) -> Item:
-    return {"lane": {"S": str(lane)}, "id": {"S": id}}
-
-
-def _is_claim(task: Task, key: QueueKey, run: str, now: datetime) -> bool:
-    """Whether the task is as this claim makes it, and was not moved or ended since."""
-    is_there = task.status is Status.RUNNING and task.queued == key.queued
-    return is_there and task.run == run and task.started_at == to_utc(now)
-
-
-def _as_added(task: Task) -> tuple[object, ...]:
-    """The fields of a task that no run changes; a run may drop the payload."""
-    when = task.recurrence.schedule if task.recurrence else task.due
-    return task.created_at, task.action, when, task.spread, task.expires_after
 
 
 def _or_error(call: Callable[[], _T]) -> _T | DuebellError:

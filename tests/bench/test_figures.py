@@ -10,7 +10,7 @@ from bench.many import Many
 from bench.simulated import measure
 from bench.timing import Ratio, Rounds, side_by_side
 
-from duebell_shared.arming import LEAD
+from duebell_shared.ring_times import LEAD
 
 
 def test_a_ratio_is_the_median_of_the_rounds_ratios() -> None:

@@ -21,7 +21,7 @@ from duebell_shared.item_update import ItemUpdate
 from duebell_shared.items import item_of, task_of
 from duebell_shared.keeping import Keeping
 from duebell_shared.log_lines import to_stdout
-from duebell_shared.table_items import _change
+from duebell_shared.task_changes import change_of
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
@@ -214,7 +214,7 @@ def test_runs_leave_it_as_it_is(scheduler: Scheduler, told: Callable[[], Told]) 
     done = running.done(now=NOON, keep=Keeping(retention=HOUR))
     assert (running.changed_by, done.changed_by) == ("anna", "anna")
     # And nothing of it is written: an outcome costs what it cost
-    update = _change(running, done)
+    update = change_of(running, done)
     assert isinstance(update, ItemUpdate)
     assert "changed_by" not in {*update.sets, *update.removes}
     assert told() == []
@@ -225,7 +225,7 @@ def test_a_change_by_the_same_writes_it_once(scheduler: Scheduler) -> None:
     added = editor.add("x", due=HOUR, id="a")
     paused = editor.pause("a")
     assert item_of(added)["changed_by"] == {"S": "anna"}
-    update = _change(added, paused)
+    update = change_of(added, paused)
     assert isinstance(update, ItemUpdate)
     assert "changed_by" not in update.sets
     assert "changed_by" not in item_of(scheduler.editor.add("x", due=HOUR, id="b"))

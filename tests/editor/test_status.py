@@ -11,12 +11,13 @@ import pytest
 from botocore.model import OperationModel
 
 from duebell_editor import Editor, Failure, NotArmed, Problem, ProblemKind, Settings, Status
-from duebell_shared.arming import GRACE, ArmingRecord, Lane
+from duebell_shared.arming import GRACE, ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import NEVER
 from duebell_shared.keeping import Keeping
+from duebell_shared.lane import Lane
 from duebell_shared.new_task import new_task
 from duebell_shared.rule import RuleState
 from tests.shared.on_moto import swap

@@ -4,6 +4,7 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_ARMING"]
 
+_RING_TIMES = "shared/duebell_shared/ring_times.py"
 _ARMER = "shared/duebell_shared/armer.py"
 _RULE = "shared/duebell_shared/rule.py"
 _RECORD = "shared/duebell_shared/arming.py"
@@ -78,7 +79,7 @@ OF_ARMING = (
     ),
     Mutant(
         name="an early minute before the target",
-        file=_RECORD,
+        file=_RING_TIMES,
         line="return early if early >= target and early > now else None",
         broken="return early if early > now else None",
         why="each due date has its rule ring a minute before, for nothing",
@@ -86,7 +87,7 @@ OF_ARMING = (
     ),
     Mutant(
         name="an early minute that is over",
-        file=_RECORD,
+        file=_RING_TIMES,
         line="return early if early >= target and early > now else None",
         broken="return early if early >= target else None",
         why="nothing rings in a minute that has begun",
@@ -94,7 +95,7 @@ OF_ARMING = (
     ),
     Mutant(
         name="an early minute of another hour",
-        file=_RECORD,
+        file=_RING_TIMES,
         line="if minute is None or minute.minute == 0:",
         broken="if minute is None:",
         why="the rule would ring in minute 59 of the later hour, and not a minute earlier",

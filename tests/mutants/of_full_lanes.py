@@ -4,6 +4,7 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_FULL_LANES"]
 
+_CHANGES = "shared/duebell_shared/task_changes.py"
 _SHARED = "shared/duebell_shared/"
 
 OF_FULL_LANES = (
@@ -33,7 +34,7 @@ OF_FULL_LANES = (
     ),
     Mutant(
         name="a claim leaves its room as it is",
-        file=_SHARED + "table_items.py",
+        file=_CHANGES,
         line="sets={**sets, **room_of_claim(sets, status)},",
         broken="sets=sets,",
         why="in a lane that is full nothing can be claimed, and so nothing runs",

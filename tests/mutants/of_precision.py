@@ -4,6 +4,7 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_PRECISION"]
 
+_LANE = "shared/duebell_shared/lane.py"
 _RECORD = "shared/duebell_shared/arming.py"
 _ARMER = "shared/duebell_shared/armer.py"
 _RUN = "worker/duebell_worker/run.py"
@@ -13,8 +14,8 @@ _WATCH = "worker/duebell_worker/watch.py"
 OF_PRECISION = (
     Mutant(
         name="no head start",
-        file=_RECORD,
-        line="return self.until if self.owner else _before(self.due, head_start)",
+        file=_LANE,
+        line="return self.until if self.owner else before(self.due, head_start)",
         broken="return self.until if self.owner else self.due",
         why="the rule rings at the due date, and the run comes a minute late",
         killers=(Killer.ARMING, Killer.PRECISION),
@@ -22,17 +23,17 @@ OF_PRECISION = (
     ),
     Mutant(
         name="a head start to the end of a lease",
-        file=_RECORD,
-        line="return self.until if self.owner else _before(self.due, head_start)",
-        broken="return _before(self.until if self.owner else self.due, head_start)",
+        file=_LANE,
+        line="return self.until if self.owner else before(self.due, head_start)",
+        broken="return before(self.until if self.owner else self.due, head_start)",
         why="the watchdog rings while its run lives, and not when it is dead",
         killers=(Killer.ARMING,),
     ),
     Mutant(
         name="a head start to never",
-        file=_RECORD,
-        line="return due if due == NEVER or due < _FIRST + head_start else due - head_start",
-        broken="return due if due < _FIRST + head_start else due - head_start",
+        file=_LANE,
+        line="return due if due == NEVER or due < FIRST + head_start else due - head_start",
+        broken="return due if due < FIRST + head_start else due - head_start",
         why="the rule of an empty queue is not parked",
         killers=(Killer.ARMING,),
     ),

@@ -4,6 +4,7 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_THE_QUEUE"]
 
+_CHANGES = "shared/duebell_shared/task_changes.py"
 _TABLE = "shared/duebell_shared/table.py"
 _ITEMS = "shared/duebell_shared/table_items.py"
 _BATCHING = "shared/duebell_shared/batching.py"
@@ -13,7 +14,7 @@ _REFUSALS = "shared/duebell_shared/refusals.py"
 OF_THE_QUEUE = (
     Mutant(
         name="claimed whatever it is queued for",
-        file=_ITEMS,
+        file=_CHANGES,
         line='where={"status": {"S": status.value}, "queued": {"S": render(key.queued)}},',
         broken='where={"status": {"S": status.value}},',
         why="a task that was moved later runs early",
@@ -21,7 +22,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="claimed whatever its status",
-        file=_ITEMS,
+        file=_CHANGES,
         line='where={"status": {"S": status.value}, "queued": {"S": render(key.queued)}},',
         broken='where={"queued": {"S": render(key.queued)}},',
         why="a task that runs is started again beside itself",
@@ -29,7 +30,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="attempts not counted at the claim",
-        file=_ITEMS,
+        file=_CHANGES,
         line='adds={"attempt": {"N": "1"}, "rev": {"N": "1"}},',
         broken='adds={"rev": {"N": "1"}},',
         why="a task that kills its process every time never ends as failed",
@@ -37,7 +38,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a claim without a revision",
-        file=_ITEMS,
+        file=_CHANGES,
         line='adds={"attempt": {"N": "1"}, "rev": {"N": "1"}},',
         broken='adds={"attempt": {"N": "1"}},',
         why="an editor's change from before the claim takes it back",
@@ -45,7 +46,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a claim of a running task that is made twice",
-        file=_ITEMS,
+        file=_CHANGES,
         line="unless=mark if status is Status.RUNNING else {},",
         broken="",
         why="an answer that is lost costs such a task an attempt, and it fails before its time",
@@ -61,7 +62,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="saved whatever its revision",
-        file=_ITEMS,
+        file=_CHANGES,
         line='return {"rev": {"N": str(old.rev)}, "created_at"',
         broken='return {"created_at"',
         why="a run's outcome overwrites a task that was moved or cancelled meanwhile",
@@ -94,7 +95,7 @@ OF_THE_QUEUE = (
     Mutant(
         name="a task that a run has had since is not known again",
         file=_ITEMS,
-        line="if there is None or _as_added(there) != _as_added(task):",
+        line="if there is None or as_added(there) != as_added(task):",
         broken="if there != task:",
         why="a task that was added and has run is reported as another's",
         killers=(Killer.TABLE,),
@@ -277,7 +278,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="another run's claim taken for one's own",
-        file=_ITEMS,
+        file=_CHANGES,
         line="return is_there and task.run == run and task.started_at == to_utc(now)",
         broken="return is_there and task.started_at == to_utc(now)",
         why="two runs do one task, for their clocks told the same millisecond",
@@ -285,7 +286,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="one's claim from before taken for this one",
-        file=_ITEMS,
+        file=_CHANGES,
         line="return is_there and task.run == run and task.started_at == to_utc(now)",
         broken="return is_there and task.run == run",
         why="a task that the run tried before, and someone moved since, runs when it is not due",
@@ -293,7 +294,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a claim that was made counts though the task was moved since",
-        file=_ITEMS,
+        file=_CHANGES,
         line="    is_there = task.status is Status.RUNNING and task.queued == key.queued\n",
         broken="    is_there = True\n",
         why="the task runs before it is due",

@@ -4,6 +4,8 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_THE_RECORD"]
 
+_RING_TIMES = "shared/duebell_shared/ring_times.py"
+_LANE = "shared/duebell_shared/lane.py"
 _FILE = "shared/duebell_shared/arming.py"
 _MODELS = (Killer.PROTOCOL, Killer.HISTORIES, Killer.ARMING)
 _HISTORIES = (Killer.HISTORIES, Killer.ARMING)
@@ -12,9 +14,9 @@ _UNIT = (Killer.ARMING, Killer.PROTOCOL, Killer.HISTORIES)
 OF_THE_RECORD = (
     Mutant(
         name="no watchdog in the target",
-        file=_FILE,
-        line="return self.until if self.owner else _before(self.due, head_start)",
-        broken="return _before(self.due, head_start)",
+        file=_LANE,
+        line="return self.until if self.owner else before(self.due, head_start)",
+        broken="return before(self.due, head_start)",
         why="the rule is not set for the end of a lease, and a run that dies is never followed",
         killers=_MODELS,
         is_fast=True,
@@ -38,7 +40,7 @@ OF_THE_RECORD = (
     ),
     Mutant(
         name="a dead run's lanes are never free",
-        file=_FILE,
+        file=_LANE,
         line="return self.owner is None or self.until <= now",
         broken="return self.owner is None",
         why="nobody takes over from a run that died",
@@ -47,7 +49,7 @@ OF_THE_RECORD = (
     ),
     Mutant(
         name="a live run's lanes are free",
-        file=_FILE,
+        file=_LANE,
         line="return self.owner is None or self.until <= now",
         broken="return True",
         why="two runs hold a lane, and each loses what the other was told",
@@ -194,7 +196,7 @@ OF_THE_RECORD = (
     ),
     Mutant(
         name="no lead",
-        file=_FILE,
+        file=_RING_TIMES,
         line="ceil_to_minute(max(target, now + LEAD))",
         broken="ceil_to_minute(max(target, now))",
         why="a rule that is set for a minute that is nearly here may take effect after it",
@@ -202,7 +204,7 @@ OF_THE_RECORD = (
     ),
     Mutant(
         name="rounded down to the minute",
-        file=_FILE,
+        file=_RING_TIMES,
         line="ceil_to_minute(max(target, now + LEAD))",
         broken="max(target, now + LEAD).replace(second=0, microsecond=0)",
         why="the ring finds nothing due yet, or comes sooner than is safe",
@@ -211,7 +213,7 @@ OF_THE_RECORD = (
     ),
     Mutant(
         name="a due beyond all rules is armed",
-        file=_FILE,
+        file=_RING_TIMES,
         line="return None if target > LATEST else",
         broken="return None if target == NEVER else",
         why="EventBridge refuses the year, and every run ends with an error",

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
-from duebell_shared.arming import ArmingRecord, Lane
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.lane import Lane
 
 from .world import Ingredients
 

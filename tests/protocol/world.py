@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from duebell_shared.arming import ArmingRecord, Lane, ring_minute
+from duebell_shared.arming import ArmingRecord
 from duebell_shared.instants import NEVER
+from duebell_shared.lane import Lane
+from duebell_shared.ring_times import ring_minute
 
 __all__ = [
     "DONE",

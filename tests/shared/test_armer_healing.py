@@ -9,11 +9,12 @@ import pytest
 from botocore.exceptions import ClientError
 
 from duebell_shared.armer import HOLD, PATIENCE, Armer
-from duebell_shared.arming import ArmingRecord, Lane
+from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, NotArmed
 from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import NEVER
+from duebell_shared.lane import Lane
 from duebell_shared.new_task import new_task
 from duebell_shared.settings import Settings
 from tests.shared.on_moto import at_put_rule, rings_at, swap, unanswered

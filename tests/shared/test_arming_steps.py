@@ -6,10 +6,12 @@ import msgspec
 import pytest
 
 from duebell_shared.armer import HOLD, PATIENCE, Armer
-from duebell_shared.arming import GRACE, LEAD, ArmingRecord, Lane
+from duebell_shared.arming import GRACE, ArmingRecord
 from duebell_shared.errors import NotArmed
 from duebell_shared.expression import SENTINEL, expression_at, minute_of
 from duebell_shared.instants import NEVER
+from duebell_shared.lane import Lane
+from duebell_shared.ring_times import LEAD
 from duebell_shared.rule import CALL_LIMIT
 from tests.shared.conftest import LANES
 from tests.shared.fake_events import FakeEvents, refusal, silence

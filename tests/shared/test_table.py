@@ -11,10 +11,11 @@ import pytest
 from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
 from moto import mock_aws
 
-from duebell_shared.arming import ArmingRecord, Lane
+from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, InvalidSettings, NotDeployed
 from duebell_shared.keeping import Keeping
+from duebell_shared.lane import Lane
 from duebell_shared.new_task import new_task
 from duebell_shared.past import Past
 from duebell_shared.recurrence import Recurrence

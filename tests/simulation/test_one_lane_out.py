@@ -6,8 +6,8 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from duebell_shared.arming import LEAD
 from duebell_shared.lanes import lane_of
+from duebell_shared.ring_times import LEAD
 from duebell_shared.settings import Settings
 from tests.simulation.history import History
 from tests.simulation.weather import CALM, ONE_LANE_OUT

@@ -6,7 +6,7 @@ from random import SystemRandom
 
 import pytest
 
-from duebell_shared.arming import LEAD
+from duebell_shared.ring_times import LEAD
 from duebell_shared.settings import Precision, Settings
 from tests.simulation.history import History
 from tests.simulation.services import Faults

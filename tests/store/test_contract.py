@@ -9,10 +9,11 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from duebell_shared.arming import ArmingRecord, Lane
+from duebell_shared.arming import ArmingRecord
 from duebell_shared.failure import FailedAttempt, Failure
 from duebell_shared.instants import NEVER
 from duebell_shared.keeping import Keeping
+from duebell_shared.lane import Lane
 from duebell_shared.new_task import new_task
 from duebell_shared.recurrence import Missed, Recurrence
 from duebell_shared.schedule import make_schedule

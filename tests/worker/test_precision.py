@@ -7,8 +7,9 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
-from duebell_shared.arming import HEAD_START, LEAD
+from duebell_shared.arming import HEAD_START
 from duebell_shared.backend import Backend
+from duebell_shared.ring_times import LEAD
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Worker
 from duebell_worker.lease import Lease

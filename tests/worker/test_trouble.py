@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_shared.arming import RestingLane
 from duebell_shared.errors import AwsRefused, AwsUnavailable, UnreadableTask
+from duebell_shared.run_notes import RestingLane
 from duebell_shared.task import QueueKey
 from duebell_worker.trouble import Call, Trouble
 from tests.support import NOON, Clock

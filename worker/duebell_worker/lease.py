@@ -4,7 +4,8 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 
 from duebell_shared.armer import Armer
-from duebell_shared.arming import ArmingRecord, LastRun, RestingLane
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.run_notes import LastRun, RestingLane
 
 __all__ = ["LEASE", "Lease", "LeaseLost"]
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from duebell_shared.arming import LastRun, RestingLane
+from duebell_shared.run_notes import LastRun, RestingLane
 from duebell_shared.zones import TZDATA_VERSION
 
 __all__ = ["Outcome", "RunReport", "Tally"]

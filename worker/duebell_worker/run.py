@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from random import Random
 
-from duebell_shared.arming import LEAD, LastRun
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, NotArmed, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
+from duebell_shared.ring_times import LEAD
+from duebell_shared.run_notes import LastRun
 from duebell_shared.task import QueueKey, Status, Task
 from duebell_shared.twins import drop_twin
 
@@ -180,7 +181,7 @@ class Run:
         self._is_full = was_full
 
     def _was_twin(self, key: QueueKey) -> bool:
-        """Delete the task if no add was told of it. True also if nobody can tell now: it must not run then."""
+        """Delete the task if no add was told of it. True also if nobody can tell now: it must wait."""
         record = self._lease.seen
         if not record.earlier:
             return False

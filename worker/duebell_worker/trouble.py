@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from duebell_shared.arming import RestingLane
 from duebell_shared.errors import AwsError
+from duebell_shared.run_notes import RestingLane
 from duebell_shared.task import QueueKey
 
 from .log import emit

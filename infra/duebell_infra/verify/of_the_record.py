@@ -2,7 +2,8 @@
 
 from msgspec.structs import replace
 
-from duebell_shared.arming import LEAD, ArmingRecord
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.ring_times import LEAD
 from duebell_shared.rule import RuleState
 
 from .finding import Found, NotMade, Wrong

@@ -4,12 +4,13 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from duebell_shared.arming import GRACE, LEAD, ArmingRecord
+from duebell_shared.arming import GRACE, ArmingRecord
 from duebell_shared.errors import TaskNotFound
 from duebell_shared.function import Function
 from duebell_shared.instants import ceil_to_minute
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import VERIFY
+from duebell_shared.ring_times import LEAD
 from duebell_shared.task import Status, Task
 
 from .finding import Found, NotMade, Result, Wrong

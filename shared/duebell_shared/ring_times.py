@@ -1,0 +1,41 @@
+"""The minutes that a rule can be set to. Pure.
+
+EventBridge rings a rule somewhere within a minute, and takes a while to heed a change of it.
+"""
+
+from datetime import datetime, timedelta
+
+from .instants import LATEST, ceil_to_minute
+
+__all__ = ["LEAD", "early_minute", "minute_for", "ring_minute"]
+
+#: No rule is set to ring sooner than this: a changed rule takes effect after "a short period of time", and
+#: EventBridge gives no figure. https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html
+LEAD = timedelta(seconds=60)
+
+
+def ring_minute(target: datetime, now: datetime) -> datetime | None:
+    """The minute to set the rule to: the first whole one neither before `target` nor nearer than LEAD.
+
+    EventBridge rings somewhere within a minute, so a target of 10:05:30 rung for at 10:05 might find
+    nothing due yet, and 10:05 would not come again. None means the sentinel: nothing to ring for, or
+    nothing that a rule can ring for.
+    """
+    return None if target > LATEST else minute_for(target, now)
+
+
+def early_minute(minute: datetime | None, target: datetime, now: datetime) -> datetime | None:
+    """The minute before `minute` for the rule to ring in as well, if it only rings so late to be safe.
+
+    A changed rule most often takes effect within seconds, and who comes for nothing does no harm; but nothing
+    relies on this ring. Two minutes of different hours cannot be told apart in one cron expression.
+    """
+    if minute is None or minute.minute == 0:
+        return None
+    early = minute - timedelta(minutes=1)
+    return early if early >= target and early > now else None
+
+
+def minute_for(target: datetime, now: datetime) -> datetime:
+    """The first whole minute that is neither before `target` nor nearer than LEAD."""
+    return ceil_to_minute(max(target, now + LEAD))

@@ -14,12 +14,11 @@ from pynamodb.exceptions import PynamoDBException
 
 from .endpoint import way_out
 from .errors import AwsRefused, AwsUnavailable, NotDeployed, UnreadableTask
-from .items import NOT_OURS
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["Made", "calling", "reading", "try_write"]
+__all__ = ["Made", "calling", "try_write"]
 
 #: Refusals that another try may turn into success.
 _PASSING = {
@@ -98,15 +97,6 @@ def calling(table: str, client: "DynamoDBClient", *, id: str | None = None) -> I
                 raise AwsUnavailable(what) from error
             case _:
                 raise AwsRefused(what) from error
-
-
-@contextmanager
-def reading(id: str) -> Iterator[None]:
-    """That an item is no task, as UnreadableTask."""
-    try:
-        yield
-    except NOT_OURS as error:
-        raise UnreadableTask(id, error) from error
 
 
 def _cause(error: BaseException | None) -> BaseException | None:

@@ -27,7 +27,7 @@ OF_FULL_LANES = (
     Mutant(
         name="no room for a claim",
         file=_SHARED + "room.py",
-        line="return filler(_WIDTH + more - bytes_of(item, _WIDEST))",
+        line="return filler(_WIDTH + growth - bytes_of(stored(**written), _WIDEST))",
         broken="return filler(0)",
         why="in a lane that is full nothing can be claimed, and so nothing runs",
         killers=(Killer.FULL_LANES,),
@@ -50,8 +50,8 @@ OF_FULL_LANES = (
     ),
     Mutant(
         name="a slim outcome that takes what the next claim needs",
-        file=_SHARED + "slim.py",
-        line="        if left >= _width(sets):",
+        file=_SHARED + "item_size.py",
+        line="        if left >= bytes_of(sets, [_ROOM]):",
         broken="        if left >= 0:",
         why="a task in a full lane is retried once, and cannot be claimed again",
         killers=(Killer.FULL_LANES,),
@@ -59,8 +59,8 @@ OF_FULL_LANES = (
     Mutant(
         name="an add to a full lane is tried again one by one",
         file=_SHARED + "table_items.py",
-        line="QueueFull(task.id, task.lane) if is_full and inserted.is_sure else no_room",
-        broken="no_room",
+        line="if answer.is_full and written.is_sure:",
+        broken="if False:",
         why="who adds many to a full queue makes a call for each, and each is refused",
         killers=(Killer.FULL_LANES,),
     ),

@@ -5,6 +5,7 @@ editor = Editor.from_env()
 editor.add("remind", due=timedelta(days=2), payload={"user": 7})
 """
 
+from duebell_shared.add_report import AddFailure, AddReport
 from duebell_shared.errors import (
     AwsError,
     AwsRefused,
@@ -36,7 +37,7 @@ from duebell_shared.task import Task
 from .editor import Editor, IfExists
 from .health import Problem, ProblemKind
 from .listing import Page
-from .many import AddFailure, AddReport, NewTask
+from .many import NewTask
 from .status import SchedulerStatus
 
 __all__ = [

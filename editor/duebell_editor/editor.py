@@ -10,6 +10,7 @@ import boto3
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from duebell_shared.add_report import AddFailure, AddReport
 from duebell_shared.armer import LanesChanged
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
@@ -36,7 +37,7 @@ from duebell_shared.twins import drop_twin
 from .change_log import log_change, logged
 from .filtering import make_filter
 from .listing import Page, list_tasks
-from .many import AddFailure, AddReport, NewTask, check_all, task_from, write_all
+from .many import NewTask, check_all, task_from, write_all
 from .reading import Queue
 from .status import SchedulerStatus, read_status
 from .taken import (
@@ -535,5 +536,6 @@ class Editor:
             record = self._armer.ensure(lowered)
         except (AwsError, NotArmed, NotDeployed) as error:
             what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
-            raise NotArmed(f"{what} stored, but {error}") from error
+            task = next(iter(tasks)) if len(tasks) == 1 else None
+            raise NotArmed(f"{what} stored, but {error}", task=task) from error
         self._backend.hasten(record)

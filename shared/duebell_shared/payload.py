@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -69,7 +70,7 @@ def _encode(payload: object) -> str:
         text.encode()
     except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
         is_deep = any(words in str(error) for words in _PYDANTICS)
-        why = _TOO_DEEP if is_deep else _why_not(plain) or f"has no JSON form: {in_brief(error)}"
+        why = _TOO_DEEP if is_deep else _infinite(plain) or f"has no JSON form: {in_brief(error)}"
         raise InvalidTask("payload", why) from error
     if reason := _odd_key(plain):
         raise InvalidTask("payload", reason)
@@ -131,51 +132,41 @@ def _is_too_deep(value: object) -> bool:
     return bool(level)
 
 
-def _set_in(value: object, place: str = "payload") -> str | None:
-    """In words, the first set among plain values: most often a dict that lost its colon."""
-    match value:
-        case set() | frozenset():
-            return (
-                f"{in_brief(place)} is a set, and JSON has none: write {{'key': value}} for an object, "
-                "or sorted(…)"
-            )
-        case dict():
-            places = ((f"{place}[{quoted(key)}]", inner) for key, inner in value.items())
-        case list() | tuple():
-            places = ((f"{place}[{index}]", inner) for index, inner in enumerate(value))
-        case _:
-            return None
-    return next((why for at, inner in places if (why := _set_in(inner, at))), None)
-
-
-def _why_not(value: object, place: str = "payload") -> str | None:
-    """In words, the first value of a payload that JSON cannot hold."""
-    match value:
-        case float() if not math.isfinite(value):
-            return f"{in_brief(place)} is {value}, which JSON cannot hold: leave it out or use None"
-        case dict():
-            places = ((f"{place}[{quoted(key)}]", inner) for key, inner in value.items())
-        case list() | tuple():
-            places = ((f"{place}[{index}]", inner) for index, inner in enumerate(value))
-        case _:
-            return None
-    return next((why for at, inner in places if (why := _why_not(inner, at))), None)
-
-
-def _odd_key(value: object, place: str = "payload") -> str | None:
-    """In words, the first key that JSON would silently turn into text."""
+def _walk(value: object, place: str = "payload") -> Iterator[tuple[str, object]]:
+    """This value of a payload and those within it, in their order, each with its place."""
+    yield place, value
     match value:
         case dict():
             for key, inner in value.items():
-                if not isinstance(key, str):
-                    use = quoted(shortened(key))
-                    return (
-                        f"{in_brief(place)} has the key {quoted(key)}, and JSON has text keys only: use {use}"
-                    )
-                if why := _odd_key(inner, f"{place}[{quoted(key)}]"):
-                    return why
-        case list():
+                yield from _walk(inner, f"{place}[{quoted(key)}]")
+        case list() | tuple():
             for index, inner in enumerate(value):
-                if why := _odd_key(inner, f"{place}[{index}]"):
-                    return why
+                yield from _walk(inner, f"{place}[{index}]")
+
+
+def _set_in(payload: object) -> str | None:
+    """In words, the first set among plain values: most often a dict that lost its colon."""
+    place = next((place for place, value in _walk(payload) if isinstance(value, set | frozenset)), None)
+    return place and (
+        f"{in_brief(place)} is a set, and JSON has none: write {{'key': value}} for an object, or sorted(…)"
+    )
+
+
+def _infinite(payload: object) -> str | None:
+    """In words, the first number of a payload that JSON cannot hold."""
+    for place, value in _walk(payload):
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{in_brief(place)} is {value}, which JSON cannot hold: leave it out or use None"
+    return None
+
+
+def _odd_key(payload: object) -> str | None:
+    """In words, the first key that JSON would silently turn into text."""
+    for place, value in _walk(payload):
+        odd = [key for key in value if not isinstance(key, str)] if isinstance(value, dict) else []
+        if odd:
+            return (
+                f"{in_brief(place)} has the key {quoted(odd[0])}, and JSON has text keys only: "
+                f"use {quoted(shortened(odd[0]))}"
+            )
     return None

@@ -329,7 +329,7 @@ def test_moves_that_fail_for_good_end_it_and_the_lanes_are_held_until_none_can_l
 ) -> None:
     before = fill(scheduler)
     monkeypatch.setattr(
-        scheduler.store, "relocate", lambda keys, **_: [AwsUnavailable("throttled")] * len(keys)
+        scheduler.store, "relocate", lambda keys, **_: [Failed(AwsUnavailable("throttled"))] * len(keys)
     )
     with pytest.raises(AwsUnavailable, match="throttled"):
         relane(scheduler.backend, TO)

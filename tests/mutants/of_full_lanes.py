@@ -19,8 +19,8 @@ OF_FULL_LANES = (
     Mutant(
         name="the lateness of a spread told as that of the one before",
         file=_SHARED + "packed_occurrences.py",
-        line="            before.lag = reading.signed()\n",
-        broken="            reading.signed()\n",
+        line="            before.lag = lag\n",
+        broken="",
         why="the history of a task with a spread is not what happened",
         killers=(Killer.PACKED,),
     ),

@@ -7,7 +7,7 @@ that are left; equal ones are packed once.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -29,9 +29,6 @@ _VERSION = b"\x01"
 _Part = int | str | None
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-#: Most dues are whole minutes, and shorter so.
-_MINUTE = timedelta(minutes=1) // MILLISECOND
 
 #: What is unusual about an occurrence, as bits of its flags; the lowest two are its result.
 _EXTRA, _MISSED, _ATTEMPTS, _FAILURE, _LATENESS = (1 << bit for bit in range(2, 7))
@@ -128,7 +125,7 @@ def _pack(one: Occurrence, before: _Before) -> Iterator[_Part]:
         | _FAILURE * (one.failure is not None)
         | _LATENESS * is_unusual
     )
-    yield _in_minutes(due if before.due is None else before.due - due - before.step)
+    yield due if before.due is None else before.due - due - before.step
     before.follow(due)
     yield None if started is None else started - due - lag
     begun = due if started is None else started
@@ -144,7 +141,7 @@ def _pack(one: Occurrence, before: _Before) -> Iterator[_Part]:
 
 
 def _unpack(flags: int, parts: Iterator[Any], before: _Before) -> Occurrence:
-    shift = _from_minutes(next(parts))
+    shift = next(parts)
     due = shift if before.due is None else before.due - before.step - shift
     before.follow(due)
     late = next(parts)
@@ -167,16 +164,6 @@ def _unpack(flags: int, parts: Iterator[Any], before: _Before) -> Occurrence:
         result=_RESULTS[flags & 3],
         extra=bool(flags & _EXTRA),
     )
-
-
-def _in_minutes(milliseconds: int) -> int:
-    """A time in minutes if it is a number of whole ones; the lowest bit says that it is in milliseconds."""
-    minutes, rest = divmod(milliseconds, _MINUTE)
-    return milliseconds * 2 + 1 if rest else minutes * 2
-
-
-def _from_minutes(time: int) -> int:
-    return time // 2 if time % 2 else time // 2 * _MINUTE
 
 
 def _milliseconds(instant: datetime) -> int:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -132,41 +132,47 @@ def _is_too_deep(value: object) -> bool:
     return bool(level)
 
 
-def _walk(value: object, place: str = "payload") -> Iterator[tuple[str, object]]:
-    """This value of a payload and those within it, in their order, each with its place."""
-    yield place, value
+def _walk(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[tuple[object, ...], object]]:
+    """This value of a payload and those within it, in their order, each with the keys that lead to it."""
+    yield path, value
     match value:
         case dict():
-            for key, inner in value.items():
-                yield from _walk(inner, f"{place}[{quoted(key)}]")
+            inner: Iterable[tuple[object, object]] = value.items()
         case list() | tuple():
-            for index, inner in enumerate(value):
-                yield from _walk(inner, f"{place}[{index}]")
+            inner = enumerate(value)
+        case _:
+            return
+    for key, one in inner:
+        yield from _walk(one, (*path, key))
+
+
+def _place(path: tuple[object, ...]) -> str:
+    """A place in the payload, for a message."""
+    return in_brief("payload" + "".join(f"[{quoted(key)}]" for key in path))
 
 
 def _set_in(payload: object) -> str | None:
     """In words, the first set among plain values: most often a dict that lost its colon."""
-    place = next((place for place, value in _walk(payload) if isinstance(value, set | frozenset)), None)
-    return place and (
-        f"{in_brief(place)} is a set, and JSON has none: write {{'key': value}} for an object, or sorted(…)"
-    )
+    for path, value in _walk(payload):
+        if isinstance(value, set | frozenset):
+            way_out = "write {'key': value} for an object, or sorted(…)"
+            return f"{_place(path)} is a set, and JSON has none: {way_out}"
+    return None
 
 
 def _infinite(payload: object) -> str | None:
     """In words, the first number of a payload that JSON cannot hold."""
-    for place, value in _walk(payload):
+    for path, value in _walk(payload):
         if isinstance(value, float) and not math.isfinite(value):
-            return f"{in_brief(place)} is {value}, which JSON cannot hold: leave it out or use None"
+            return f"{_place(path)} is {value}, which JSON cannot hold: leave it out or use None"
     return None
 
 
 def _odd_key(payload: object) -> str | None:
     """In words, the first key that JSON would silently turn into text."""
-    for place, value in _walk(payload):
-        odd = [key for key in value if not isinstance(key, str)] if isinstance(value, dict) else []
-        if odd:
-            return (
-                f"{in_brief(place)} has the key {quoted(odd[0])}, and JSON has text keys only: "
-                f"use {quoted(shortened(odd[0]))}"
-            )
+    for path, value in _walk(payload):
+        for key in value if isinstance(value, dict) else ():
+            if not isinstance(key, str):
+                use = quoted(shortened(key))
+                return f"{_place(path)} has the key {quoted(key)}, and JSON has text keys only: use {use}"
     return None

@@ -95,7 +95,7 @@ def stale(scheduler: Scheduler) -> Editor:
 def seen_by(scheduler: Scheduler, store: Any) -> Any:
     """The scheduler's backend over another store."""
     backend = scheduler.backend
-    return type(backend).over(
+    return type(backend)(
         backend.settings,
         store,
         backend.rule,
@@ -194,7 +194,7 @@ def test_runs_leave_and_get_no_lanes_until_it_is_done(
         sleep(seconds)
 
     backend = scheduler.backend
-    waiter = type(backend).over(
+    waiter = type(backend)(
         backend.settings, scheduler.store, backend.rule, clock=backend.clock, sleep=wait
     )
     told: list[str] = []

@@ -133,7 +133,7 @@ def backend_of(
 ) -> Backend:
     """A backend over these. Its pauses are short: there is no network to be kind to."""
     client = cast("Any", rule)
-    return Backend.over(
+    return Backend(
         Settings(), store, Rule("duebell", client, clock=clock, sleep=sleep), clock=clock, sleep=sleep
     )
 

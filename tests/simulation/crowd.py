@@ -81,7 +81,7 @@ class Crowd:
         self.most_at_once = max(self.most_at_once, self._at_once)
         ends_at = self.world.now + timedelta(seconds=_LIMIT)
         clock = process.clock
-        backend = Backend.over(
+        backend = Backend(
             self.settings,
             _SteadyStore(self, process),
             Rule("duebell", self.bell.client, clock=clock, sleep=process.sleep),

@@ -63,6 +63,7 @@ class DynamoTable(TableItems):
         after: datetime | QueueKey | None = None,
         before: datetime | QueueKey = NEVER,
         latest_first: bool = False,
+        page_size: int = _PAGE,
     ) -> Iterator[QueueKey]:
         begin = after.queued if isinstance(after, QueueKey) else after
         end = before.queued if isinstance(before, QueueKey) else before
@@ -71,7 +72,7 @@ class DynamoTable(TableItems):
         place = before if latest_first else after
         behind = stored(**place._asdict()) if isinstance(place, QueueKey) else None
         with self._aws():
-            yield from self._keys(lane, within, behind=behind, latest_first=latest_first, page_size=_PAGE)
+            yield from self._keys(lane, within, behind=behind, latest_first=latest_first, page_size=page_size)
 
     def past(
         self,

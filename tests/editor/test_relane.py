@@ -194,9 +194,7 @@ def test_runs_leave_and_get_no_lanes_until_it_is_done(
         sleep(seconds)
 
     backend = scheduler.backend
-    waiter = type(backend)(
-        backend.settings, scheduler.store, backend.rule, clock=backend.clock, sleep=wait
-    )
+    waiter = type(backend)(backend.settings, scheduler.store, backend.rule, clock=backend.clock, sleep=wait)
     told: list[str] = []
     relane(waiter, TO, progress=told.append)
     assert set(got) == {()}

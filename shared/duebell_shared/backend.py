@@ -1,4 +1,4 @@
-"""What an editor and a worker stand on: the queue, the rule, the arming between them, and the clock."""
+"""The common ground of editor and worker: the queue, the rule, the arming between them, and the clock."""
 
 import logging
 import os

@@ -170,7 +170,7 @@ def _answer(response: Any) -> Answer:
 
 
 def _is_sure(answer: Any) -> bool:
-    """Whether no statement may have been made that is answered with an error."""
+    """Tell whether every statement that is answered with an error was not made."""
     was_retried = bool(answer["ResponseMetadata"].get("RetryAttempts"))
     return not was_retried and "InternalServerError" not in map(_code_of, answer["Responses"])
 

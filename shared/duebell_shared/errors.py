@@ -54,7 +54,7 @@ class DuebellError(Exception):
 
     @property
     def kind(self) -> str:
-        """What kind of error this is, for programs: `task-not-found` of TaskNotFound."""
+        """The kind of error, for programs: `task-not-found` of TaskNotFound."""
         return "-".join(re.findall("[A-Z][a-z]+", type(self).__name__)).lower()
 
 

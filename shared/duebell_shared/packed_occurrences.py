@@ -94,7 +94,7 @@ def unpack_occurrences(packed: bytes) -> tuple[Occurrence, ...]:
 
 
 class _Before:
-    """What an occurrence is compared with, in milliseconds: of the one that was packed before it.
+    """The values that the next occurrence is compared with, in milliseconds: those of the one packed before it.
 
     due   since 1970; None at first
     step  from that one's due to the due of the one packed before it
@@ -190,7 +190,7 @@ def _distinct_words(occurrences: Sequence[Occurrence]) -> list[str]:
 
 
 def _room_for_words(occurrences: Sequence[Occurrence], most: int) -> int:
-    """How many of the bytes are left for words."""
+    """The bytes that are left for words."""
     wordless = [one if one.failure is None else replace(one, failure="") for one in occurrences]
     lengths = _LENGTH * len(_distinct_words(occurrences))
     return most - len(pack_occurrences(wordless)) - lengths

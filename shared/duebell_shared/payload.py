@@ -121,7 +121,7 @@ def _finite(text: str) -> float:
 
 
 def _is_too_deep(value: object) -> bool:
-    """Whether plain values stand within each other on more than so many levels."""
+    """Tell whether plain values are nested on more than MAX_LEVELS levels."""
     level = {id(value): value} if isinstance(value, dict | list | tuple) else {}
     for _ in range(MAX_LEVELS):
         inner = (

@@ -1,4 +1,4 @@
-"""What DynamoDB refuses and what it leaves open, as duebell's own errors.
+"""Errors of DynamoDB as duebell's own: refusals, and answers that leave the effect open.
 
 Some answers of DynamoDB are lost, and the SDK then tries again: a conditional write that was made finds its
 condition refused by itself. So a refusal tells whether it may be such a case. An answer with a status of
@@ -46,7 +46,7 @@ _FAILED = (PynamoDBException, ClientError, BotoCoreError)
 
 
 class Made:
-    """Whether a conditional write was made, and what was answered; falsy when its condition did not hold.
+    """The result of a conditional write and its answer; falsy when its condition did not hold.
 
     is_full  whether it was refused instead because its lane holds all that it may
     """
@@ -62,7 +62,7 @@ class Made:
 
 
 def try_write(write: Callable[[], Any]) -> Made:
-    """What came of this conditional write. Raises what it raises, but for what Made tells of."""
+    """Make this conditional write. Raises its errors, but for those that Made tells of."""
     try:
         return Made(write())
     except _FAILED as error:
@@ -73,7 +73,7 @@ def try_write(write: Callable[[], Any]) -> Made:
 
 @contextmanager
 def calling(table: str, client: "DynamoDBClient", *, id: str | None = None) -> Iterator[None]:
-    """What goes wrong in AWS, as duebell's own errors; `id` is the task that an expression works on."""
+    """Turn errors of AWS into duebell's own; `id` is the task that an expression works on."""
     try:
         yield
     except _FAILED as error:
@@ -100,12 +100,12 @@ def calling(table: str, client: "DynamoDBClient", *, id: str | None = None) -> I
 
 
 def _cause(error: BaseException | None) -> BaseException | None:
-    """What botocore raised, in whatever pynamodb wrapped it."""
+    """The error of botocore, out of the one that pynamodb may have wrapped it in."""
     return (isinstance(error, PynamoDBException) and error.cause) or error
 
 
 def _response(error: BaseException | None) -> dict[str, Any]:
-    """What DynamoDB answered; empty when it did not. pynamodb's own trips over `response = None`."""
+    """The answer of DynamoDB; empty when there was none. pynamodb's own trips over `response = None`."""
     return getattr(_cause(error), "response", None) or {}
 
 

@@ -1,4 +1,4 @@
-"""What the queue can do: the contract that the DynamoDB table keeps, in the words of the domain.
+"""The contract of the queue, in the words of the domain: kept by the DynamoDB table.
 
 Every change is conditional; nothing is ever overwritten blindly. All reads are strongly consistent, but for
 those of the past; none is a Scan, and none reads a lane through. Every verb may raise NotDeployed, AwsRefused
@@ -115,7 +115,7 @@ class Store(Protocol):
         """One task; None if there is none."""
 
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
-        """Those of these tasks that are stored, by id."""
+        """The stored ones of these tasks, by id."""
 
     def relocate(
         self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
@@ -175,7 +175,7 @@ class Store(Protocol):
         """
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
-        """How many tasks of the lane wait or run from `after` to `before`, both included, up to `most`.
+        """Count the tasks of the lane that wait or run from `after` to `before`, both included, up to `most`.
 
         The tasks that `queued` gives, counted where they are: no key is sent.
         """

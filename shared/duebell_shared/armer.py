@@ -138,7 +138,7 @@ class Armer:
         ) from failure
 
     def call(self) -> bool:
-        """Tell whether the caller is to start a run directly: one is needed, and no other caller was told to."""
+        """Tell whether the caller is to start a run directly: one is needed, and no other was told to."""
         is_mine = False
 
         def call(record: ArmingRecord) -> ArmingRecord:

@@ -111,7 +111,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return (self.armed == self.target or rings_soonest) and not rang_long_ago
 
     def rings_too_late(self, now: datetime) -> bool:
-        """Tell whether a run should be called directly, as the rule rings later than is needed for what is due.
+        """Tell whether a run should be called directly, as the rule rings too late for what is due.
 
         Not for a lane that is held: its run sees to it. Nor for what is due only when that run would be over.
         """
@@ -128,7 +128,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def is_being_applied(self, now: datetime, *, skew: timedelta = MOST_SKEW) -> bool:
         """Tell whether a PutRule may be under way at this moment, or may take effect yet.
 
-        The caller's clock may be behind by `skew`.
+        The clock of the process that holds the rule may be behind by `skew`.
         """
         return self.applier is not None and self.applier_until + skew > now
 
@@ -137,7 +137,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.relaner is not None and self.relaner_until > now
 
     def is_held_too_long(self, now: datetime) -> bool:
-        """Tell whether a lease, or a hold on the rule, is longer than any can be: by an edit, or a wrong clock."""
+        """Tell whether a lease, or a hold on the rule, is longer than any can be: an edit, or a wrong clock."""
         ends = [lane.until for lane in self.lanes if lane.owner]
         ends += [self.applier_until] if self.applier else []
         ends += [self.relaner_until] if self.relaner else []

@@ -94,7 +94,7 @@ def unpack_occurrences(packed: bytes) -> tuple[Occurrence, ...]:
 
 
 class _Before:
-    """The values that the next occurrence is compared with, in milliseconds: those of the one packed before it.
+    """The values that an occurrence is compared with, in milliseconds: of the one packed before it.
 
     due   since 1970; None at first
     step  from that one's due to the due of the one packed before it

@@ -137,7 +137,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self.relaner is not None and self.relaner_until > now
 
     def is_held_too_long(self, now: datetime) -> bool:
-        """Tell whether a lease, or a hold on the rule, is longer than any can be: an edit, or a wrong clock."""
+        """Tell whether a lease, or a hold on the rule, is too long: by an edit, or a wrong clock."""
         ends = [lane.until for lane in self.lanes if lane.owner]
         ends += [self.applier_until] if self.applier else []
         ends += [self.relaner_until] if self.relaner else []

@@ -17,12 +17,10 @@ from duebell_shared.settings import Precision, Settings
 from .artifacts import Artifacts
 from .aws import aws_calls
 from .bundle import build
-from .errors import DeployFailed
+from .errors import DeployFailed, InvalidDeployment
 from .naming import check_scheduler_name
-from .queue_table import is_there
+from .queue_table import QueueTable, TableSettings
 from .stack import Outcome, Stack
-from .table_capacity import Throughput
-from .table_settings import own_key, settle
 from .target import Architecture, Place, Target
 from .template import parameter_names, template_text, unknown_types, without_types
 
@@ -85,7 +83,9 @@ def deploy(
     before = {key: value for key, value in stack.parameters().items() if key in known}
 
     if unknown := sorted(deployment.parameters.keys() - known):
-        raise DeployFailed(f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(known))}")
+        raise InvalidDeployment(
+            "parameters", f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(known))}"
+        )
     target = _target(deployment, before)
     bundle = build(deployment.actions, target, requirements=deployment.requirements, folder=deployment.folder)
     say(f"bundle: {bundle}")
@@ -94,13 +94,17 @@ def deploy(
     code = {"CodeBucket": artifacts.bucket, "CodeKey": key, "Worker": bundle.actions}
 
     python = {"Runtime": target.runtime, "Architecture": target.architecture.value}
+    table = QueueTable(session, name)
     parameters = {**before, **deployment.parameters, **python, **code, "Name": name}
-    parameters |= _found_table(session, name, before, deployment.parameters)
+    parameters |= _found_table(table, before, deployment.parameters)
     settings = _settings(name, parameters)
     backend = Backend.connect(settings, session)
     editor = Editor(backend=backend)
     if parameters["ExistingTable"] == "yes":
-        _settle_table(session, name, parameters, say)
+        # Before the stack, which scales the table's capacity and brings the worker that uses its index.
+        changed = table.settle(TableSettings.of(parameters))
+        if changed:
+            say(f"table {name}, taken up as it was: {', '.join(changed)}")
     try:
         # The tags are always the same: others on the stack are others on the rule, which CloudFormation would
         # write anew for them.
@@ -120,35 +124,15 @@ def deploy(
     return settings
 
 
-def _found_table(
-    session: boto3.Session, name: str, before: Mapping[str, str], asked: Mapping[str, str]
-) -> dict[str, str]:
+def _found_table(table: QueueTable, before: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
     """The parameters that tell of a table that is there without being in the stack; it keeps its key."""
     if before.get("ExistingTable") == "no":
         return {}
-    if not is_there(session, name):
+    if not table.exists():
         return {"ExistingTable": "no"}
     if before or "KmsKeyArn" in asked:
         return {"ExistingTable": "yes"}
-    return {"ExistingTable": "yes", "KmsKeyArn": own_key(session, name)}
-
-
-def _settle_table(
-    session: boto3.Session, name: str, parameters: Mapping[str, str], say: Callable[[str], None]
-) -> None:
-    """Give a table that was taken up the settings that it is deployed with: it is in no stack.
-
-    Before the stack, which scales its capacity and brings the worker that uses its index.
-    """
-    changed = settle(
-        session,
-        name,
-        is_protected=parameters.get("DeletionProtection", "yes") == "yes",
-        key=parameters.get("KmsKeyArn", ""),
-        throughput=Throughput.of(parameters),
-    )
-    if changed:
-        say(f"table {name}, taken up as it was: {', '.join(changed)}")
+    return {"ExistingTable": "yes", "KmsKeyArn": table.customer_key()}
 
 
 def _code_of(parameters: Mapping[str, str]) -> tuple[str | None, str | None]:
@@ -181,23 +165,19 @@ def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
 
 
 def _settings(name: str, parameters: Mapping[str, str]) -> Settings:
-    """The settings of editors and worker. Raises InvalidSettings, DeployFailed."""
-    try:
-        return _read_settings(name, parameters)
-    except ValueError as error:
-        raise DeployFailed(f"a parameter of the stack cannot be right: {error}") from error
-
-
-def _read_settings(name: str, parameters: Mapping[str, str]) -> Settings:
+    """The settings of editors and worker. Raises InvalidSettings, InvalidDeployment."""
     default = Settings()
     days = parameters.get("RetentionDays")
-    return Settings(
-        table=name,
-        rule=name,
-        lanes=int(parameters.get("Lanes", default.lanes)),
-        retention=timedelta(days=int(days)) if days else default.retention,
-        history=History(parameters.get("History", default.history)),
-        kept_payload=int(parameters.get("KeptPayload", default.kept_payload)),
-        precision=Precision(parameters.get("Precision", default.precision)),
-        function=name,
-    )
+    try:
+        return Settings(
+            table=name,
+            rule=name,
+            lanes=int(parameters.get("Lanes", default.lanes)),
+            retention=timedelta(days=int(days)) if days else default.retention,
+            history=History(parameters.get("History", default.history)),
+            kept_payload=int(parameters.get("KeptPayload", default.kept_payload)),
+            precision=Precision(parameters.get("Precision", default.precision)),
+            function=name,
+        )
+    except ValueError as error:
+        raise InvalidDeployment("parameters", f"one of the stack's cannot be right: {error}") from error

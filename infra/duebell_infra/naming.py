@@ -20,5 +20,6 @@ def check_scheduler_name(name: str) -> str:
         return name
     raise InvalidDeployment(
         "name",
-        f"a scheduler cannot be named {quoted(name)}: 3 to 30 letters, digits and hyphens, and a letter first",
+        f"a scheduler cannot be named {quoted(name)}: 3 to 30 letters, digits and hyphens, and a letter "
+        f"first",
     )

@@ -1,7 +1,7 @@
-"""The queue's table where no stack manages it: found, given the settings that a stack would give it, deleted.
+"""The queue's table where no stack manages it: found, given the settings of the template, deleted.
 
-The table outlives its stack. It is left by a stack that was destroyed, by a first deployment that failed, or by
-a restore. The next stack uses it without making it, so CloudFormation never looks at its settings again.
+The table outlives its stack. It is left by a stack that was destroyed, by a first deployment that failed, or
+by a restore. The next stack uses it without making it, so CloudFormation never looks at its settings again.
 
 DynamoDB takes one change of a table at a time, and refuses others while it fills a new index. So `past-index`
 comes last. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import boto3
 from botocore.exceptions import ClientError
 
-from .aws import aws_calls, code_of
+from .aws import answer_unless, aws_calls, code_of
 from .errors import DeployFailed, InvalidDeployment
 
 if TYPE_CHECKING:
@@ -94,12 +94,9 @@ class QueueTable:
     def exists(self) -> bool:
         """Whether the queue is there. Raises DeployFailed when a table is that is no queue of duebell's."""
         with aws_calls(f"the table {self.name}"):
-            try:
-                table = self._describe()
-            except ClientError as error:
-                if code_of(error) == "ResourceNotFoundException":
-                    return False
-                raise
+            table = answer_unless({"ResourceNotFoundException"}, self._describe)
+        if table is None:
+            return False
         keys = [key["AttributeName"] for key in table.get("KeySchema", [])]
         indexes = [index.get("IndexName") for index in table.get("LocalSecondaryIndexes", [])]
         if keys != _KEYS or _DUE_INDEX not in indexes:
@@ -129,8 +126,8 @@ class QueueTable:
     def settle(self, wanted: TableSettings) -> list[str]:
         """Change the settings that differ, and return their names. Raises DeployFailed.
 
-        They are protection, encryption, recovery, expiry, tag, capacity, warm throughput and past-index. Units
-        that were scaled stay as they are.
+        They are protection, encryption, recovery, expiry, tag, capacity, warm throughput and past-index.
+        Units that were scaled stay as they are.
         """
         with aws_calls(f"the settings of the table {self.name}"):
             return [
@@ -190,7 +187,7 @@ class QueueTable:
         )
         if wanted.provisioned and not is_provisioned:
             units = {"ProvisionedThroughput": wanted.provisioned}
-            self._update({index: units for index in _indexes(table)}, BillingMode="PROVISIONED", **units)
+            self._update(dict.fromkeys(_indexes(table), units), BillingMode="PROVISIONED", **units)
             yield "provisioned capacity"
         if is_provisioned and not wanted.provisioned:
             self._update(BillingMode="PAY_PER_REQUEST")

@@ -9,6 +9,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_infra import deploy as module
+from duebell_infra.artifacts import Artifacts
 from duebell_infra.bundle import Bundle
 from duebell_infra.deploy import Deployment, deploy
 from duebell_infra.errors import DeployFailed
@@ -43,8 +44,8 @@ def deployed(session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Callabl
     def deployed(change: Callable[[], None], *, before: Mapping[str, str]) -> list[str]:
         bundle = Bundle(data=b"zip", actions="", target=Target(), files=1, unpacked=3)
         monkeypatch.setattr(module, "build", lambda *_, **__: bundle)
-        monkeypatch.setattr(module.Artifacts, "upload", lambda *_, **__: "bundles/duebell/1.zip")
-        monkeypatch.setattr(module.Artifacts, "retire", lambda *_: None)
+        monkeypatch.setattr(Artifacts, "upload", lambda *_, **__: "bundles/duebell/1.zip")
+        monkeypatch.setattr(Artifacts, "retire", lambda *_: None)
         monkeypatch.setattr(module, "Stack", lambda *_, **__: FakeStack(before, change))
         said: list[str] = []
         deploy(session, Deployment(), say=said.append)

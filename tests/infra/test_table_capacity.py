@@ -125,7 +125,7 @@ def test_what_parameters_say() -> None:
         is_protected=False, key="arn"
     )
     for wrong in ("20000", "20000,8000,1", "many,few"):
-        with pytest.raises(InvalidDeployment, match="WarmThroughput.* such as 40000,20000"):
+        with pytest.raises(InvalidDeployment, match=r"WarmThroughput.* such as 40000,20000"):
             TableSettings.of({"WarmThroughput": wrong})
 
 

@@ -55,17 +55,19 @@ OF_DEPLOYING = (
     Mutant(
         name="what may not be listed counts as there",
         file=_ARTIFACTS,
-        line="            if code_of(error) in _ABSENT | _REFUSED:\n                return False\n",
-        broken="            if code_of(error) in _REFUSED:\n                return True\n"
-        "            if code_of(error) in _ABSENT:\n                return False\n",
+        line="        found = answer_unless(_ABSENT | _REFUSED, self._client.get_object_tagging, **there)\n",
+        broken="        try:\n"
+        "            found = answer_unless(_ABSENT, self._client.get_object_tagging, **there)\n"
+        "        except ClientError:\n"
+        "            return True\n",
         why="a bundle is never uploaded, and the stack is told to take it",
         killers=(Killer.ARTIFACTS,),
     ),
     Mutant(
         name="the bundle in use is left to expire",
         file=_ARTIFACTS,
-        line='return bucket_of_ours.REPLACED not in found["TagSet"]',
-        broken="return True",
+        line='return found is not None and REPLACED not in found["TagSet"]',
+        broken="return found is not None",
         why="CloudFormation cannot roll the next change back",
         killers=(Killer.ARTIFACTS,),
     ),

@@ -32,10 +32,10 @@ class DeployFailed(InfraError):
 class EmbeddedStackFailed(InfraError):
     """The stack on this machine could not be started or stopped.
 
-    `field` names the argument that must be another one, such as `port`, where that is the way out.
+    Where another argument is the way out, `field` names it, such as `port`, and `reason` says why.
     """
 
     def __init__(self, reason: str, *, field: str = "") -> None:
-        super().__init__(f"{reason}: choose another {field.replace('_', ' ')}" if field else reason)
+        super().__init__(f"{reason}: choose another {field}" if field else reason)
         self.field = field
         self.reason = reason

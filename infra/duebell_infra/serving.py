@@ -1,11 +1,10 @@
-"""`duebell local`: the embedded stack, the HTTP editor before it, and what the worker does, on a terminal."""
+"""`duebell local`: the embedded stack, the HTTP editor before it, and the worker's log, on a terminal."""
 
 import os
 import signal
 import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,9 +18,9 @@ from .local import EmbeddedStack
 from .ministack import HOST, refuse_taken
 from .worker_log import WorkerLog
 
-__all__ = ["LocalService", "serve"]
+__all__ = ["serve"]
 
-#: The file of the state's folder that names the actions.
+#: The file of the state's folder that names the actions which were given last.
 _ACTIONS = "actions"
 
 #: Names the page's token, as for `duebell editor`. Without one, other users of this machine can use the page.
@@ -31,38 +30,48 @@ _TOKEN = "DUEBELL_EDITOR_TOKEN"  # noqa: S105
 _LOOK_EVERY = 0.5
 
 
-@dataclass(frozen=True, kw_only=True)
-class LocalService:
-    """What to serve, and where. The fields are the options of `duebell local`."""
+def serve(
+    state: Path,
+    *,
+    port: int,
+    editor_port: int,
+    actions: str | None,
+    requirements: Path | None,
+    precision: Precision,
+    say: Callable[[str], None],
+) -> None:
+    """Serve until Ctrl-C, SIGTERM or an error; then stop everything in order. Raises what stopped it.
 
-    state: Path
-    port: int
-    editor_port: int
-    actions: str | None
-    requirements: Path | None = None
-    precision: Precision = Precision.MINUTE
-
-
-def serve(service: LocalService, *, say: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C, SIGTERM or an error; then stop everything in order. Raises what stopped it."""
+    The arguments are the options of `duebell local`. Without `actions` those that were given for this folder
+    last are taken, for tasks of them may be kept there.
+    """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise EmbeddedStackFailed("the HTTP editor needs FastAPI and uvicorn: pip install 'duebell[local]'")
     from duebell_editor.http import serve as serve_editor  # noqa: PLC0415
 
-    if service.port == service.editor_port:
+    if port == editor_port:
         raise EmbeddedStackFailed(
-            f"the stack and the HTTP editor cannot both have port {service.port}: choose another with --port "
-            f"or --editor-port"
+            f"the stack and the HTTP editor cannot both have port {port}: choose another with --port or "
+            f"--editor-port"
         )
-    refuse_taken(service.editor_port, option="--editor-port")
-    service = _as_before(service)
+    refuse_taken(editor_port, field="editor_port")
+    kept = state / _ACTIONS
+    if actions is None and kept.is_file():
+        actions = kept.read_text(encoding="utf-8")
     stack = EmbeddedStack(
-        service.state,
-        port=service.port,
-        actions=service.actions,
-        requirements=service.requirements,
-        parameters={"Precision": service.precision},
+        state, port=port, actions=actions, requirements=requirements, parameters={"Precision": precision}
     )
+
+    def greet(url: str) -> None:
+        none = "none, so every task will fail: give your actions with --actions MODULE:ATTRIBUTE"
+        say(f"editor   {url}")
+        say(f"stack    {stack.endpoint_url}  (state and log in {state})")
+        say(f"worker   {actions or none}")
+        say("in another terminal, the command line and your services reach it with:")
+        say("  export " + " ".join(f"{name}={value}" for name, value in stack.environment.items()))
+        say("  duebell add ACTION --in 2m")
+        say("Ctrl-C stops it and keeps what is in the queue")
+
     watch = _Watch(stack, say)
     try:
         with ended_by_signal(), warnings.catch_warnings(), stack, watch:
@@ -71,35 +80,21 @@ def serve(service: LocalService, *, say: Callable[[str], None]) -> None:
                 "ignore", message="coroutine .* was never awaited", category=RuntimeWarning
             )
             editor = Editor(stack.settings, session=stack.session, changed_by=caller("http"))
-            if service.actions:
-                (service.state / _ACTIONS).write_text(service.actions, encoding="utf-8")
-            serve_editor(
-                editor,
-                HOST,
-                service.editor_port,
-                token=os.environ.get(_TOKEN),
-                started=lambda url: _greet(service, stack, url, say),
-            )
+            if actions:
+                kept.write_text(actions, encoding="utf-8")
+            serve_editor(editor, HOST, editor_port, token=os.environ.get(_TOKEN), started=greet)
     except Ended:
         pass
     if watch.stack_died:
         raise EmbeddedStackFailed(
             f"MiniStack has ended by itself, and what came since it was started is lost "
-            f"(see {service.state / 'ministack.log'})"
+            f"(see {state / 'ministack.log'})"
         )
-    say(f"stopped; what is in the queue is kept in {service.state}")
-
-
-def _as_before(service: LocalService) -> LocalService:
-    """With the actions that were given for this folder last, if none are: else what is kept would fail."""
-    kept = service.state / _ACTIONS
-    if service.actions is None and kept.is_file():
-        return replace(service, actions=kept.read_text(encoding="utf-8"))
-    return service
+    say(f"stopped; what is in the queue is kept in {state}")
 
 
 class _Watch:
-    """A thread that tells what the worker logs, and ends the process in order should the stack die."""
+    """A thread that says the worker's log, and ends the process in order should the stack die."""
 
     def __init__(self, stack: EmbeddedStack, say: Callable[[str], None]) -> None:
         self._stack = stack
@@ -124,17 +119,3 @@ class _Watch:
                 return
             for line in log.new_lines():
                 self._say(line)
-
-
-def _greet(service: LocalService, stack: EmbeddedStack, url: str, say: Callable[[str], None]) -> None:
-    say(f"editor   {url}")
-    say(f"stack    {stack.endpoint_url}  (state and log in {service.state})")
-    say(
-        f"worker   {service.actions}"
-        if service.actions
-        else "worker   none, so every task will fail: give your actions with --actions MODULE:ATTRIBUTE"
-    )
-    say("in another terminal, the command line and your services reach it with:")
-    say("  export " + " ".join(f"{name}={value}" for name, value in stack.environment.items()))
-    say("  duebell add ACTION --in 2m")
-    say("Ctrl-C stops it and keeps what is in the queue")

@@ -1,16 +1,20 @@
-"""What the checks work on: the scheduler, what AWS answers, the tasks of their own, and how to wait."""
+"""The scene of the checks: the scheduler, AWS's answers, the tasks of their own, and how to wait."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 import boto3
 from botocore.config import Config
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsRefused
 from duebell_shared.instants import NEVER
+from duebell_shared.settings import Settings
+from duebell_shared.store import Store
 
 from .answers import Answers
 from .own_tasks import OwnTasks
@@ -24,10 +28,10 @@ _CLIENT = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard"
 class Scene:
     """One verify.
 
-    function           the worker's name: as set, or else what the rule's target is
+    function           the worker's name: as set, or else that of the rule's target
     is_set             whether it is set, so that editors call it
     conditions_hold    whether a write under a condition that did not hold was seen to change nothing
-    progress           is told what is waited for
+    progress           is told what the verify waits for
     """
 
     session: boto3.Session
@@ -39,6 +43,41 @@ class Scene:
     function: str | None = None
     is_set: bool = True
     conditions_hold: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        session: boto3.Session,
+        settings: Settings,
+        *,
+        progress: Callable[[str], None],
+        clock: Callable[[], datetime],
+        sleep: Callable[[float], None],
+    ) -> Self:
+        """The scene of this scheduler. Raises NotDeployed, AwsUnavailable, InvalidSettings."""
+        answers = Answers(session)  # first: it hears of clients that are made after it
+        backend = Backend.connect(settings, session, clock=clock, sleep=sleep)
+        scene = cls(
+            session=session,
+            backend=backend,
+            editor=Editor(backend=backend),
+            answers=answers,
+            own=OwnTasks(backend, session.client("dynamodb")),
+            progress=progress,
+            function=settings.function,
+            is_set=settings.function is not None,
+        )
+        with suppress(AwsRefused):  # each check says by itself what it may not do
+            backend.store.read_record()
+        with suppress(AwsRefused):
+            backend.rule.read()
+            scene.function = scene.function or scene.target_function()
+        return scene
+
+    @property
+    def store(self) -> Store:
+        """The queue."""
+        return self.backend.store
 
     def now(self) -> datetime:
         """The time, by the backend's clock."""
@@ -63,7 +102,7 @@ class Scene:
         return min(rings) != NEVER and min(rings) < self.now() + moment
 
     def targets(self) -> list[dict[str, Any]]:
-        """What the rule wakes, as EventBridge has it. Raises NotDeployed, AwsError."""
+        """The rule's targets, as EventBridge has them. Raises NotDeployed, AwsError."""
         self.backend.rule.count_targets()
         targets: list[dict[str, Any]] = self.answers.of("ListTargetsByRule")[-1].parsed["Targets"]
         return targets

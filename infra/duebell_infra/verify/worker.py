@@ -13,8 +13,9 @@ from duebell_shared.reserved import VERIFY
 from duebell_shared.ring_times import LEAD
 from duebell_shared.task import Status, Task
 
-from .finding import Found, NotMade, Result, Wrong
-from .of_the_record import echo
+from .check import Found, NotMade, When, Wrong, check
+from .finding import Result
+from .record import echo
 from .scene import Scene
 
 __all__ = ["at_once", "call", "probe"]
@@ -35,7 +36,10 @@ _NOT_SET = "set DUEBELL_FUNCTION for the editors: without it, what is due at onc
 
 _LOOK = "look into the worker's log, and into the queue of failed runs"
 
+_LOG = "`duebell doctor`; look into the worker's log"
 
+
+@check(_LOG)
 def call(scene: Scene) -> Found:
     """The worker's function, called for no lanes: it sees to it that the rule is set, and no more."""
     if scene.function is None:
@@ -50,6 +54,7 @@ def call(scene: Scene) -> Found:
     return Found(str(scene.answers))
 
 
+@check(_LOG, when=When.PROBING)
 def at_once(scene: Scene) -> Found:
     """A task that is due at once: by a direct call within seconds, else by the rule within two minutes."""
     _is_enabled(scene)
@@ -68,6 +73,7 @@ def at_once(scene: Scene) -> Found:
     return Found(f"{said}; {how}", Result.SLOWER, _LOOK if is_called else _NOT_SET, figures)
 
 
+@check(_LOG, when=When.PROBING)
 def probe(scene: Scene) -> Found:
     """A task that the rule must ring for: how late, and by when a rule that was changed had taken effect."""
     _is_enabled(scene)

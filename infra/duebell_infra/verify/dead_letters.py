@@ -10,8 +10,8 @@ from botocore.exceptions import ClientError
 
 from duebell_shared.function import failing_event
 
-from ..aws import code_of
-from .finding import Found, NotMade, Wrong
+from ..aws import answer_unless, code_of
+from .check import Found, NotMade, When, Wrong, check, expect
 from .scene import Scene
 
 if TYPE_CHECKING:
@@ -29,28 +29,27 @@ _LOOKS = 20
 
 _DEPLOY = "`duebell deploy` sets it up"
 
+_LOG = "`duebell doctor`; look into the worker's log"
+
 _LOOK = "look into the messages, purge the queue when the cause is gone: docs/operations.md, The alarms"
 
 
+@check(_DEPLOY)
 def lost_rings(scene: Scene) -> Found:
     """The queue for rings that did not reach the worker: there, and open to EventBridge."""
     target = scene.target()
     if target is None:
-        raise Wrong("the rule has no Lambda as its target: it wakes nobody", _DEPLOY)
+        raise Wrong("the rule has no Lambda as its target: it wakes nobody")
     arn = target.get("DeadLetterConfig", {}).get("Arn")
-    if not arn:
-        raise Wrong(
-            "the rule's target has no dead-letter queue: a ring that is lost leaves no trace", _DEPLOY
-        )
+    expect(arn, "the rule's target has no dead-letter queue: a ring that is lost leaves no trace")
     attributes = _attributes(scene.client("sqs"), arn, "Policy")
     statements = json.loads(attributes.get("Policy") or "{}").get("Statement", [])
-    if not any(
-        _lets_events_send(one) for one in ([statements] if isinstance(statements, dict) else statements)
-    ):
-        raise Wrong("its policy does not let events.amazonaws.com send to it", _DEPLOY)
+    listed = [statements] if isinstance(statements, dict) else statements
+    expect(any(map(_lets_events_send, listed)), "its policy does not let events.amazonaws.com send to it")
     return _depth(arn, attributes)
 
 
+@check(_DEPLOY)
 def failed_runs(scene: Scene) -> Found:
     """The queue for runs that failed to the last of Lambda's tries: the function's destination, and there."""
     arn = _destination(scene)
@@ -59,6 +58,7 @@ def failed_runs(scene: Scene) -> Found:
     return _depth(arn, _attributes(scene.client("sqs"), arn))
 
 
+@check(_LOG, when=When.DEAD_LETTER)
 def dead_letter(scene: Scene) -> Found:
     """A run that is told to fail, to the last of Lambda's tries, and the message that comes of it.
 
@@ -92,13 +92,13 @@ def _destination(scene: Scene) -> str:
     if scene.function is None:
         raise NotMade("which function the worker is, is not known: the rule has no Lambda as its target")
     client: LambdaClient = scene.client("lambda")
-    config: Mapping[str, Any] = {}
-    try:
-        config = client.get_function_event_invoke_config(FunctionName=scene.function, Qualifier="$LATEST")
-    except ClientError as error:
-        if code_of(error) != "ResourceNotFoundException":
-            raise
-    arn: str | None = config.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
+    config: Any = answer_unless(
+        {"ResourceNotFoundException"},
+        client.get_function_event_invoke_config,
+        FunctionName=scene.function,
+        Qualifier="$LATEST",
+    )
+    arn: str | None = (config or {}).get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
     if not arn:
         raise Wrong("the function has no destination for runs that fail: they leave no trace", _DEPLOY)
     return arn

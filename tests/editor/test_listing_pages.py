@@ -48,6 +48,7 @@ class OrderOfItsOwn(MemoryStore):
         after: datetime | QueueKey | None = None,
         before: datetime | QueueKey = NEVER,
         latest_first: bool = False,
+        page_size: int = 200,
     ) -> Iterator[QueueKey]:
         def place(key: QueueKey) -> tuple[datetime, int, str]:
             return key.queued, zlib.crc32(key.id.encode()), key.id

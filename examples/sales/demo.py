@@ -13,10 +13,10 @@ from pathlib import Path
 
 from duebell_editor import DuebellError, Editor, Status, Task
 from duebell_editor.http import serve
-from duebell_infra.ending import Ended, ended_by_signal
 from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.local import EmbeddedStack
 from duebell_infra.ministack import refuse_taken
+from duebell_infra.signals import Ended, ended_by_signal
 from duebell_infra.worker_log import WorkerLog
 
 from .payloads import Item

@@ -111,7 +111,7 @@ class Artifacts:
             self._progress(f"the settings of the bucket {self._ours} were not looked at: {error}")
 
     def _exists(self) -> bool:
-        """Whether our own bucket is there. One that is refused to us is, and the upload says why."""
+        """Return True if our own bucket is there. It is if S3 refuses it to us; the upload says why."""
         try:
             return (
                 answer_unless(_ABSENT, self._client.head_bucket, Bucket=self._ours, **self._owner) is not None
@@ -122,7 +122,7 @@ class Artifacts:
         return True
 
     def _holds(self, there: Mapping[str, str]) -> bool:
-        """Whether the key is there to stay. One that was replaced is uploaded anew, and stays then."""
+        """Return True if the key is there to stay. One that was replaced is uploaded anew, and stays then."""
         if there["Bucket"] != self._ours:
             return answer_unless(_ABSENT | _REFUSED, self._client.head_object, **there) is not None
         found = answer_unless(_ABSENT | _REFUSED, self._client.get_object_tagging, **there)

@@ -26,10 +26,10 @@ from .deploy import deploy as deploy_stack
 from .destroy import Queue
 from .destroy import destroy as destroy_stack
 from .editors import environment_of
-from .ending import ended_by_signal
 from .errors import EmbeddedStackFailed
 from .naming import check_scheduler_name
 from .queue_table import Capacity
+from .signals import ended_by_signal
 from .stack import Stack
 from .target import Architecture, Target
 from .verify import When
@@ -84,7 +84,7 @@ def local(
 ) -> None:
     """Run the whole stack on this machine, with the HTTP editor; no AWS account is needed."""
     # Not at the top: it needs locks and signals that only Unix has, and the other commands run anywhere.
-    from .serving import serve  # noqa: PLC0415
+    from .local_service import serve  # noqa: PLC0415
 
     try:
         serve(

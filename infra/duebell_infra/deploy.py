@@ -1,4 +1,4 @@
-"""Bring a stack to AWS, or to the embedded stack: bundle, upload, template, and the rule armed at the end."""
+"""Deploys a stack to AWS, or to the embedded stack: bundle, upload, template, then the rule is armed."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -36,7 +36,7 @@ _ACTIVATE_THE_TAG = (
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """What to deploy. What is None stays as it was deployed last, or is the template's default.
+    """The stack to deploy. A field that is None stays as it was deployed last, or is the template's default.
 
     name          names the stack, the table, the rule and the worker; 3 to 30 letters, digits and hyphens
     actions       `module:attribute` of the Worker to bundle; None: a worker that knows no action
@@ -69,7 +69,7 @@ def deploy(
 ) -> Settings:
     """Create or update the stack and arm its rule; returns the settings that editors need.
 
-    `say` is given what is done, line by line, and `progress` what becomes of each resource meanwhile.
+    `say` is given a line for each step, and `progress` one for each change of a resource.
 
     Deploying what is deployed already changes nothing, and an armed rule stays as it is whatever else
     changes. Raises DeployFailed, BundleFailed and what `Editor.ensure_armed` raises.
@@ -125,7 +125,7 @@ def deploy(
 
 
 def _found_table(table: QueueTable, before: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
-    """The parameters that tell of a table that is there without being in the stack; it keeps its key."""
+    """The parameters about a table that is there, but in no stack; it keeps its key."""
     if before.get("ExistingTable") == "no":
         return {}
     if not table.exists():
@@ -142,7 +142,7 @@ def _code_of(parameters: Mapping[str, str]) -> tuple[str | None, str | None]:
 def _apply(
     stack: Stack, template: str, parameters: Mapping[str, str], progress: Callable[[str], None]
 ) -> Outcome:
-    """Apply the template, without what this AWS does not know: some regions have no budgets, say."""
+    """Apply the template without the types that this AWS does not know: some regions have no budgets."""
     tags = {"duebell": stack.name}
     try:
         return stack.apply(template, parameters, tags=tags)
@@ -155,7 +155,7 @@ def _apply(
 
 
 def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
-    """As asked for, else as before, else the newest: what was chosen once stays."""
+    """The target that is asked for, else that of the last deployment, else the default."""
     if deployment.place is Place.THIS_MACHINE:
         return Target.this_machine()
     default = Target()

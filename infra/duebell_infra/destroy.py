@@ -1,4 +1,4 @@
-"""Take a stack away again; the queue stays unless it is to go too."""
+"""Destroys a stack; the queue stays unless it is to be deleted, too."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -14,7 +14,7 @@ __all__ = ["Queue", "destroy"]
 
 
 class Queue(StrEnum):
-    """What becomes of the queue's table, and with it of all tasks, when its stack is destroyed."""
+    """The fate of the queue's table, and of all tasks in it, when its stack is destroyed."""
 
     KEEP = "keep"
     DELETE = "delete"

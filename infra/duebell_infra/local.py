@@ -22,7 +22,7 @@ from .target import Place
 
 __all__ = ["EmbeddedStack"]
 
-#: How long after its start MiniStack may overlook a rule's minute: it looks every ten seconds.
+#: The time after its start in which MiniStack may overlook a rule's minute: it looks every ten seconds.
 _BLIND = timedelta(seconds=30)
 
 
@@ -92,7 +92,7 @@ class EmbeddedStack:
 
     @property
     def is_running(self) -> bool:
-        """Whether MiniStack is there; it may have been killed from outside."""
+        """True while MiniStack is there; it may be killed from outside."""
         return self._ministack.is_running
 
     def __enter__(self) -> Self:

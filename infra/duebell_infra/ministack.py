@@ -19,7 +19,7 @@ from .state import StateFolder
 
 __all__ = ["HOST", "MiniStack", "free_port", "refuse_taken"]
 
-#: What runs in the child process.
+#: The script of the child process.
 _CHILD = Path(__file__).with_name("ministack_child.py")
 
 #: The guard's answer to a request without the key.
@@ -33,8 +33,8 @@ _START_LIMIT = 60.0
 #: Seconds that it has to write its state and end. Only then it is killed.
 _STOP_LIMIT = 60.0
 
-#: What the child has of our environment. Not more: MiniStack reads many variables, and a function on AWS
-#: would not have the user's either.
+#: The variables of our environment that the child has. Not more: MiniStack reads many variables, and a
+#: function on AWS would not have the user's either.
 _INHERITED = (
     "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "PYTHONDONTWRITEBYTECODE",
     "PYTHONPATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TZ", "USER", "VIRTUAL_ENV",
@@ -55,7 +55,7 @@ class MiniStack:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is there."""
+        """True while the process is there."""
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:

@@ -40,7 +40,7 @@ _ENCRYPTED = {"ENABLED", "ENABLING", "UPDATING"}
 
 
 class Capacity(StrEnum):
-    """How DynamoDB is paid for: by the request, or by the hour and the units that are provisioned."""
+    """The way to pay for DynamoDB: by the request, or by the hour and the units that are provisioned."""
 
     ON_DEMAND = "on-demand"
     PROVISIONED = "provisioned"
@@ -92,7 +92,7 @@ class QueueTable:
         self._client: DynamoDBClient = session.client("dynamodb")
 
     def exists(self) -> bool:
-        """Whether the queue is there. Raises DeployFailed when a table is that is no queue of duebell's."""
+        """Return True if the queue is there. Raises DeployFailed for a table that is no queue of ours."""
         with aws_calls(f"the table {self.name}"):
             table = answer_unless({"ResourceNotFoundException"}, self._describe)
         if table is None:

@@ -75,7 +75,7 @@ class Requirements:
 
     @property
     def are_hashed(self) -> bool:
-        """Whether each must have one of its hashes: they all have hashes, or none has."""
+        """True if each must have one of its hashes: they all have hashes, or none has."""
         return any(one.hashes for one in self.wanted)
 
 

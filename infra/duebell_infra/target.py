@@ -15,7 +15,7 @@ __all__ = ["Architecture", "Place", "Target"]
 _GLIBC_MINOR = {"3.11": 26}
 _GLIBC_MINOR_SINCE = 34
 
-#: What the template allows.
+#: The versions that the template allows.
 _PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 

@@ -15,7 +15,7 @@ __all__ = ["Answers", "Call", "permission_in"]
 
 _BEGAN, _PARAMS = "duebell_verify_began", "duebell_verify_params"
 
-#: How IAM says no. https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
+#: IAM's refusal. https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
 _DENIED = re.compile(r"not authorized to perform: ?([\w:]+)")
 
 #: Operations that are allowed by an action of another name.

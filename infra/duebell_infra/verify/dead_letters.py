@@ -1,4 +1,4 @@
-"""Checks of what is kept of rings that did not reach the worker, and of runs that failed to the last try."""
+"""Checks of the queues for rings that did not reach the worker, and for runs that failed to the last try."""
 
 import json
 import uuid
@@ -24,7 +24,7 @@ __all__ = ["dead_letter", "failed_runs", "lost_rings"]
 #: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
 _TRIES = timedelta(minutes=6)
 
-#: How often ten messages are taken for a look.
+#: Calls of a look; each takes ten messages.
 _LOOKS = 20
 
 _DEPLOY = "`duebell deploy` sets it up"
@@ -60,7 +60,7 @@ def failed_runs(scene: Scene) -> Found:
 
 @check(_LOG, when=When.DEAD_LETTER)
 def dead_letter(scene: Scene) -> Found:
-    """A run that is told to fail, to the last of Lambda's tries, and the message that comes of it.
+    """A run that fails on purpose, to the last of Lambda's tries, and its message in the queue.
 
     It fails before it touches the queue or calls an action. The message is deleted; others in the queue are
     seen by nobody else for the moment of a look.
@@ -142,7 +142,7 @@ def _listed(value: Any) -> list[str]:
 
 
 def _take(client: "SQSClient", url: str, token: str) -> bool:
-    """Delete the message about this token; whether it was there."""
+    """Delete the message about this token; False if it is not there."""
     for message in _looked_at(client, url):
         if token in message.get("Body", ""):
             client.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])

@@ -9,7 +9,7 @@ __all__ = ["Answer", "Finding", "Result"]
 
 
 class Result(StrEnum):
-    """How a check ended."""
+    """The result of a check."""
 
     OK = "ok"
     SLOWER = "slower path"

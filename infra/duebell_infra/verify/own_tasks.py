@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LANE", "PREFIX", "OwnTasks", "key_of", "left_overs", "nothing_left"]
 
-#: How their ids start.
+#: The beginning of their ids.
 PREFIX = "duebell-verify-"
 
 #: A lane that no queue has: theirs are numbers from 0.

@@ -18,7 +18,7 @@ __all__ = ["expiry", "history", "index", "read"]
 
 _YEAR = 365 * 86_400
 
-#: How long a global index may lag behind the table: a fraction of a second, as AWS has it.
+#: A global index lags behind the table by less than this; AWS says a fraction of a second.
 #: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
 _LAG = timedelta(seconds=10)
 

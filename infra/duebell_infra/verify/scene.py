@@ -96,7 +96,7 @@ class Scene:
         return True
 
     def rings_within(self, moment: timedelta) -> bool:
-        """Whether the rule is to ring so soon that it is left alone."""
+        """Return True if the rule rings so soon that it is left alone."""
         record = self.backend.armer.read()
         rings = [record.target] + ([record.rings_at] if record.rings_at else [])
         return min(rings) != NEVER and min(rings) < self.now() + moment

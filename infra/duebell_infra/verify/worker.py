@@ -20,13 +20,13 @@ from .scene import Scene
 
 __all__ = ["at_once", "call", "probe"]
 
-#: What is due at once starts within this when the worker is called directly: a cold start's time.
+#: A task that is due at once starts within this when the worker is called directly: a cold start.
 _AT_ONCE = timedelta(seconds=30)
 
-#: How long after its minute a ring may come that was lost at first, and is made up for.
+#: A ring that was lost at first, and is made up for, comes within this after its minute.
 _LATEST = timedelta(minutes=8)
 
-#: How long a run may take to end that has nothing to do.
+#: A run that has nothing to do ends within this.
 _ENDING = timedelta(seconds=30)
 
 #: Between the moment at which a due date is chosen and the one at which the rule is set to it.
@@ -41,7 +41,7 @@ _LOG = "`duebell doctor`; look into the worker's log"
 
 @check(_LOG)
 def call(scene: Scene) -> Found:
-    """The worker's function, called for no lanes: it sees to it that the rule is set, and no more."""
+    """A direct call of the worker for no lanes: it arms the rule, and does no more."""
     if scene.function is None:
         raise NotMade("which function the worker is, is not known: the rule has no Lambda as its target")
     function = scene.backend.function or Function(scene.function, lambda: scene.client("lambda"))
@@ -75,7 +75,7 @@ def at_once(scene: Scene) -> Found:
 
 @check(_LOG, when=When.PROBING)
 def probe(scene: Scene) -> Found:
-    """A task that the rule must ring for: how late, and by when a rule that was changed had taken effect."""
+    """A task that the rule must ring for: how late it starts, and how soon the rule's change took effect."""
     _is_enabled(scene)
     record = scene.backend.armer.read()
     id = scene.own.enter("probe", lanes=len(record.lanes))
@@ -112,7 +112,7 @@ def probe(scene: Scene) -> Found:
 
 
 def _set_by_this(scene: Scene, record: ArmingRecord) -> tuple[datetime | None, str]:
-    """When the rule was set for the probe, as far as this did it; else a note why not."""
+    """The time at which the rule was set for the probe; None if this did not do it, and a note why."""
     try:
         echo(scene, record)
     except NotMade:
@@ -149,7 +149,7 @@ def _ended(scene: Scene, added: Task, *, until: datetime) -> Task:
 
 
 def _let_the_run_end(scene: Scene) -> None:
-    """Wait until no run is at work, so that the rule stands where it will, but not for long."""
+    """Wait until no run is at work, for it may set the rule; but not for long."""
     armer = scene.backend.armer
     scene.wait(
         lambda: not any(lane.owner for lane in armer.read().lanes), until=scene.now() + _ENDING, every=0.5

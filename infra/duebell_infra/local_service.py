@@ -12,10 +12,10 @@ from duebell_editor import Editor
 from duebell_editor.caller import caller
 from duebell_shared.settings import Precision
 
-from .ending import Ended, ended_by_signal
 from .errors import EmbeddedStackFailed
 from .local import EmbeddedStack
 from .ministack import HOST, refuse_taken
+from .signals import Ended, ended_by_signal
 from .worker_log import WorkerLog
 
 __all__ = ["serve"]

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 
 import boto3
@@ -11,8 +10,7 @@ import boto3
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError
-from duebell_shared.keeping import History
-from duebell_shared.settings import Precision, Settings
+from duebell_shared.settings import Settings
 
 from .artifacts import Artifacts
 from .aws import aws_calls
@@ -32,6 +30,16 @@ _ACTIVATE_THE_TAG = (
     "account, Billing and Cost Management, Cost allocation tags. A new tag is listed there within a day, and "
     "counts within another"
 )
+
+#: The variables with the scheduler's name, and those with a parameter that editors and worker share.
+_NAMES = ("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION")
+_VARIABLES = {
+    "Lanes": "DUEBELL_LANES",
+    "RetentionDays": "DUEBELL_RETENTION_DAYS",
+    "History": "DUEBELL_HISTORY",
+    "KeptPayload": "DUEBELL_KEPT_PAYLOAD",
+    "Precision": "DUEBELL_PRECISION",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,19 +173,6 @@ def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
 
 
 def _settings(name: str, parameters: Mapping[str, str]) -> Settings:
-    """The settings of editors and worker. Raises InvalidSettings, InvalidDeployment."""
-    default = Settings()
-    days = parameters.get("RetentionDays")
-    try:
-        return Settings(
-            table=name,
-            rule=name,
-            lanes=int(parameters.get("Lanes", default.lanes)),
-            retention=timedelta(days=int(days)) if days else default.retention,
-            history=History(parameters.get("History", default.history)),
-            kept_payload=int(parameters.get("KeptPayload", default.kept_payload)),
-            precision=Precision(parameters.get("Precision", default.precision)),
-            function=name,
-        )
-    except ValueError as error:
-        raise InvalidDeployment("parameters", f"one of the stack's cannot be right: {error}") from error
+    """The settings of editors and worker. Raises InvalidSettings."""
+    variables = {_VARIABLES[one]: value for one, value in parameters.items() if one in _VARIABLES}
+    return Settings.from_env({**dict.fromkeys(_NAMES, name), **variables})

@@ -15,7 +15,9 @@ from .finding import Finding, Result
 if TYPE_CHECKING:
     from .scene import Scene
 
-__all__ = ["Check", "Found", "NotMade", "When", "Wrong", "check", "expect"]
+__all__ = ["LOOK_INTO_THE_LOG", "Check", "Found", "NotMade", "When", "Wrong", "check", "expect"]
+
+LOOK_INTO_THE_LOG = "`duebell doctor`; look into the worker's log"
 
 _REPORT = "duebell relies on this: report it, with the output of --json"
 

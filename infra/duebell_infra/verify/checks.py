@@ -8,13 +8,17 @@ from datetime import datetime
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.errors import DuebellError
+from duebell_editor import Editor
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsRefused, DuebellError
 from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
 
 from . import dead_letters, own_tasks, reads, record, worker, writes
+from .answers import Answers
 from .check import Check, When
 from .finding import Finding, Result
+from .own_tasks import OwnTasks
 from .scene import Scene
 
 __all__ = ["CHECKS", "verify"]
@@ -70,7 +74,23 @@ def verify(
     `when` says which checks are made; the others are told as skipped. Raises NotDeployed, AwsUnavailable,
     InvalidSettings when there is nothing to check.
     """
-    scene = Scene.of(session, settings, progress=progress, clock=clock, sleep=sleep)
+    answers = Answers(session)  # first: it hears of clients that are made after it
+    backend = Backend.connect(settings, session, clock=clock, sleep=sleep)
+    scene = Scene(
+        session=session,
+        backend=backend,
+        editor=Editor(backend=backend),
+        answers=answers,
+        own=OwnTasks(backend, session.client("dynamodb")),
+        progress=progress,
+        function=settings.function,
+        is_set=settings.function is not None,
+    )
+    with suppress(AwsRefused):  # each check says by itself what it may not do
+        backend.store.read_record()
+    with suppress(AwsRefused):
+        backend.rule.read()
+        scene.function = scene.function or scene.target_function()
     try:
         for check in CHECKS:
             if check.when in when:

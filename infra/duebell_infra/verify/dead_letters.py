@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from duebell_shared.function import failing_event
 
 from ..aws import answer_unless, code_of
-from .check import Found, NotMade, When, Wrong, check, expect
+from .check import LOOK_INTO_THE_LOG, Found, NotMade, When, Wrong, check, expect
 from .scene import Scene
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ _TRIES = timedelta(minutes=6)
 _LOOKS = 20
 
 _DEPLOY = "`duebell deploy` sets it up"
-
-_LOG = "`duebell doctor`; look into the worker's log"
 
 _LOOK = "look into the messages, purge the queue when the cause is gone: docs/operations.md, The alarms"
 
@@ -58,7 +56,7 @@ def failed_runs(scene: Scene) -> Found:
     return _depth(arn, _attributes(scene.client("sqs"), arn))
 
 
-@check(_LOG, when=When.DEAD_LETTER)
+@check(LOOK_INTO_THE_LOG, when=When.DEAD_LETTER)
 def dead_letter(scene: Scene) -> Found:
     """A run that fails on purpose, to the last of Lambda's tries, and its message in the queue.
 
@@ -142,18 +140,17 @@ def _listed(value: Any) -> list[str]:
 
 
 def _take(client: "SQSClient", url: str, token: str) -> bool:
-    """Delete the message about this token; False if it is not there."""
-    for message in _looked_at(client, url):
-        if token in message.get("Body", ""):
-            client.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-            return True
-    return False
+    """Delete the message about this token; False if it is not among those that are looked at.
 
-
-def _looked_at(client: "SQSClient", url: str) -> Iterator[Any]:
-    """The messages of the queue, each hidden from others for a moment; of a long one, some at random."""
+    Each is hidden from others for a moment; of a long queue, some are looked at, at random.
+    """
     for _ in range(_LOOKS):
         given = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=2)
-        if not (messages := given.get("Messages", [])):
-            return
-        yield from messages
+        messages = given.get("Messages", [])
+        for message in messages:
+            if token in message.get("Body", ""):
+                client.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+                return True
+        if not messages:
+            break
+    return False

@@ -1,19 +1,16 @@
 """The scene of the checks: the scheduler, AWS's answers, the tasks of their own, and how to wait."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Any
 
 import boto3
 from botocore.config import Config
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsRefused
 from duebell_shared.instants import NEVER
-from duebell_shared.settings import Settings
 from duebell_shared.store import Store
 
 from .answers import Answers
@@ -43,36 +40,6 @@ class Scene:
     function: str | None = None
     is_set: bool = True
     conditions_hold: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        session: boto3.Session,
-        settings: Settings,
-        *,
-        progress: Callable[[str], None],
-        clock: Callable[[], datetime],
-        sleep: Callable[[float], None],
-    ) -> Self:
-        """The scene of this scheduler. Raises NotDeployed, AwsUnavailable, InvalidSettings."""
-        answers = Answers(session)  # first: it hears of clients that are made after it
-        backend = Backend.connect(settings, session, clock=clock, sleep=sleep)
-        scene = cls(
-            session=session,
-            backend=backend,
-            editor=Editor(backend=backend),
-            answers=answers,
-            own=OwnTasks(backend, session.client("dynamodb")),
-            progress=progress,
-            function=settings.function,
-            is_set=settings.function is not None,
-        )
-        with suppress(AwsRefused):  # each check says by itself what it may not do
-            backend.store.read_record()
-        with suppress(AwsRefused):
-            backend.rule.read()
-            scene.function = scene.function or scene.target_function()
-        return scene
 
     @property
     def store(self) -> Store:

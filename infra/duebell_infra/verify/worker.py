@@ -13,7 +13,7 @@ from duebell_shared.reserved import VERIFY
 from duebell_shared.ring_times import LEAD
 from duebell_shared.task import Status, Task
 
-from .check import Found, NotMade, When, Wrong, check
+from .check import LOOK_INTO_THE_LOG, Found, NotMade, When, Wrong, check
 from .finding import Result
 from .record import echo
 from .scene import Scene
@@ -36,10 +36,10 @@ _NOT_SET = "set DUEBELL_FUNCTION for the editors: without it, what is due at onc
 
 _LOOK = "look into the worker's log, and into the queue of failed runs"
 
-_LOG = "`duebell doctor`; look into the worker's log"
+_RANG_LATER = "the ring of its minute did not come, and a later one did: verify again, and look into the log"
 
 
-@check(_LOG)
+@check(LOOK_INTO_THE_LOG)
 def call(scene: Scene) -> Found:
     """A direct call of the worker for no lanes: it arms the rule, and does no more."""
     if scene.function is None:
@@ -54,7 +54,7 @@ def call(scene: Scene) -> Found:
     return Found(str(scene.answers))
 
 
-@check(_LOG, when=When.PROBING)
+@check(LOOK_INTO_THE_LOG, when=When.PROBING)
 def at_once(scene: Scene) -> Found:
     """A task that is due at once: by a direct call within seconds, else by the rule within two minutes."""
     _is_enabled(scene)
@@ -65,7 +65,7 @@ def at_once(scene: Scene) -> Found:
     scene.progress("waiting for a task that is due at once")
     task = _ended(scene, added, until=added.due + 2 * LEAD + GRACE)
     figures = _figures(task)
-    said = f"done {_seconds(figures['started_after_seconds'])} after it was added"
+    said = f"done {figures['started_after_seconds']:.1f} s after it was added"
     _let_the_run_end(scene)
     if is_called and figures["started_after_seconds"] <= _AT_ONCE.total_seconds():
         return Found(f"{said}, by a direct call", figures=figures)
@@ -73,7 +73,7 @@ def at_once(scene: Scene) -> Found:
     return Found(f"{said}; {how}", Result.SLOWER, _LOOK if is_called else _NOT_SET, figures)
 
 
-@check(_LOG, when=When.PROBING)
+@check(LOOK_INTO_THE_LOG, when=When.PROBING)
 def probe(scene: Scene) -> Found:
     """A task that the rule must ring for: how late it starts, and how soon the rule's change took effect."""
     _is_enabled(scene)
@@ -95,19 +95,16 @@ def probe(scene: Scene) -> Found:
             "a run that was at work already started it, so the rule did not have to ring",
             "verify again when less is due",
         )
-    said = f"the rule rang, and the task started {_seconds(figures['lateness_seconds'])} after it was due"
+    said = f"the rule rang, and the task started {figures['lateness_seconds']:.1f} s after it was due"
     if set_at and ring:
         figures["set_before_its_minute_seconds"] = (ring - set_at).total_seconds()
         figures["started_after_the_change_seconds"] = _since(set_at, task)
         note = (
-            f"; the rule was changed {_seconds(figures['set_before_its_minute_seconds'])} before its minute, "
-            f"and the run came {_seconds(figures['started_after_the_change_seconds'])} after the change"
+            f"; the rule was changed {figures['set_before_its_minute_seconds']:.1f} s before its minute, "
+            f"and the run came {figures['started_after_the_change_seconds']:.1f} s after the change"
         )
     if figures["lateness_seconds"] > GRACE.total_seconds():
-        way_out = (
-            "the ring of its minute did not come, and a later one did: verify again, and look into the log"
-        )
-        return Found(f"{said}{note}", Result.SLOWER, way_out, figures)
+        return Found(f"{said}{note}", Result.SLOWER, _RANG_LATER, figures)
     return Found(f"{said}{note}", figures=figures)
 
 
@@ -151,9 +148,8 @@ def _ended(scene: Scene, added: Task, *, until: datetime) -> Task:
 def _let_the_run_end(scene: Scene) -> None:
     """Wait until no run is at work, for it may set the rule; but not for long."""
     armer = scene.backend.armer
-    scene.wait(
-        lambda: not any(lane.owner for lane in armer.read().lanes), until=scene.now() + _ENDING, every=0.5
-    )
+    until = scene.now() + _ENDING
+    scene.wait(lambda: not any(lane.owner for lane in armer.read().lanes), until=until, every=0.5)
 
 
 def _is_enabled(scene: Scene) -> None:
@@ -171,7 +167,3 @@ def _figures(task: Task) -> dict[str, float]:
 
 def _since(moment: datetime, task: Task) -> float:
     return round(((task.started_at or moment) - moment).total_seconds(), 3)
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.1f} s"

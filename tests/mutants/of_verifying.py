@@ -45,8 +45,8 @@ OF_VERIFYING = (
     Mutant(
         name="what another verify at work has stored is removed",
         file=_OWN,
-        line="if task.created_at < self._backend.clock() - _LONGEST:",
-        broken="if task:",
+        line=" if task.created_at < before]",
+        broken="]",
         why="the other one fails",
         killers=(Killer.VERIFYING,),
     ),

@@ -61,7 +61,7 @@ class OwnTasks:
         self._backend = backend
         self._store = backend.store
         self._client = client
-        self._keys: dict[tuple[int, str], None] = {}
+        self._keys: set[tuple[int, str]] = set()
 
     @property
     def now(self) -> datetime:
@@ -72,7 +72,7 @@ class OwnTasks:
         """A task in LANE that is not stored yet; it is removed in the end, in case somebody stores it."""
         now = self.now
         id = f"{self.run}-{name}"
-        self._keys[LANE, id] = None
+        self._keys.add((LANE, id))
         made = Task(
             id=id,
             lane=LANE,
@@ -101,7 +101,7 @@ class OwnTasks:
         entry = self.make(name)
         lane = lane_of(entry.id, lanes)
         self._insert(replace(entry, payload_json=msgspec.json.encode(_Entry(lane=lane)).decode()))
-        self._keys[lane, entry.id] = None
+        self._keys.add((lane, entry.id))
         return entry.id
 
     def remove(self) -> bool:
@@ -113,11 +113,9 @@ class OwnTasks:
 
     def remove_left_overs(self) -> int:
         """Remove what is left of earlier ones that were broken off; the count of those tasks."""
-        keys: dict[tuple[int, str], None] = {}
-        for task in self._in_own_lane().values():
-            if task.created_at < self._backend.clock() - _LONGEST:
-                lanes = [LANE, _lane_in(task)]
-                keys.update(dict.fromkeys((lane, task.id) for lane in lanes if lane is not None))
+        before = self._backend.clock() - _LONGEST
+        old = [task for task in self._in_own_lane().values() if task.created_at < before]
+        keys = {(lane, task.id) for task in old for lane in (LANE, _lane_in(task)) if lane is not None}
         self._remove_all(keys)
         return len(keys)
 

@@ -515,7 +515,7 @@ class Editor:
         try:
             self._arm(tasks)
         except NotArmed as error:
-            raise NotArmed(f"{conflict}; and {error.__cause__ or error}") from conflict
+            raise NotArmed(f"{conflict}; and {error.__cause__ or error.what}") from conflict
 
     def _arm(self, tasks: Collection[Task], *, lanes: int | None = None) -> None:
         """See to it that the rule rings for these tasks, as far as they wait in the queue.
@@ -535,5 +535,6 @@ class Editor:
             record = self._armer.ensure(lowered)
         except (AwsError, NotArmed, NotDeployed) as error:
             what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
-            raise NotArmed(f"{what} stored, but {error}") from error
+            why = error.what if isinstance(error, NotArmed) else error
+            raise NotArmed(f"{what} stored, but {why}") from error
         self._backend.hasten(record)

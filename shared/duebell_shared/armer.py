@@ -101,7 +101,7 @@ class Armer:
             if self._clock() > give_up:
                 break
             self._sleep(pause)
-        raise NotArmed("the arming record kept changing: call ensure_armed() to try again")
+        raise NotArmed("the arming record kept changing")
 
     def ensure(self, record: ArmingRecord | None = None) -> ArmingRecord:
         """See to it that the rule is confirmed to be where the record wants it.
@@ -132,10 +132,7 @@ class Armer:
                 break
             self._sleep(pause)
             record = None
-        raise NotArmed(
-            f"the rule could not be confirmed{f' ({failure})' if failure else ''}: "
-            f"call ensure_armed() to try again"
-        ) from failure
+        raise NotArmed(f"the rule could not be confirmed{f' ({failure})' if failure else ''}") from failure
 
     def call(self) -> bool:
         """Whether whoever asks shall start a run directly: one is needed, and nobody else was told to."""

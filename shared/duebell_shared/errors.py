@@ -56,13 +56,16 @@ class DuebellError(Exception):
 class InvalidInput(DuebellError):
     """Something given cannot be right. Nothing was written.
 
-    `field` names what is wrong and `reason` says why and what would be right.
+    `field` names what is wrong and `reason` says why and what would be right. A `way_out` that is worded for
+    Python comes with a `code`, by which other front ends give their own after `what`, the reason without it.
     """
 
-    def __init__(self, field: str, reason: str) -> None:
-        super().__init__(f"{field}: {reason}")
+    def __init__(self, field: str, what: str, *, way_out: str = "", code: str = "") -> None:
         self.field = field
-        self.reason = reason
+        self.what = what
+        self.reason = f"{what}: {way_out}" if way_out else what
+        self.code = code
+        super().__init__(f"{field}: {self.reason}")
 
 
 class InvalidTask(InvalidInput):
@@ -148,10 +151,17 @@ class NotArmed(DuebellError):
     """The change is stored, but it could not be confirmed that the rule rings for it.
 
     `ensure_armed()`, any later call that arms, or the same add with `if_exists="keep"` mends it. After
-    `add_many`, `report` says what was stored.
+    `add_many`, `report` says what was stored. `what` is the message without the way out.
     """
 
     report: object = None
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+    def __str__(self) -> str:
+        return f"{self.what}; call ensure_armed() to try again"
 
 
 class NotDeployed(DuebellError):

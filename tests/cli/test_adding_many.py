@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 from duebell_editor import Editor, Task
-from duebell_editor.cli import adding_many
+from duebell_editor.cli import add_file
 from duebell_shared import errors
 from tests.cli.program import Duebell, lines
 from tests.support import Clock
@@ -111,7 +111,7 @@ def test_chunks_are_written_before_the_next_is_read(
     duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given chunks of two, and someone who ends it at the second
-    monkeypatch.setattr(adding_many, "_CHUNK", 2)
+    monkeypatch.setattr(add_file, "_CHUNK", 2)
     add_many = editor.add_many
     calls = mock.Mock(side_effect=[mock.DEFAULT, KeyboardInterrupt], wraps=add_many)
     given = "\n".join(line(f"t{number}") for number in range(5))
@@ -160,7 +160,7 @@ def test_lines_without_an_id_are_warned_of_or_get_one(duebell: Duebell, editor: 
         ("--expires-after", "1h"),
         ("--max-runs", "3"),
         ("--missed", "skip"),
-        ("--start", "2027-01-01"),
+        ("--start", "2027-01-01T00:00Z"),
         ("--schedule", "rate(1 hour)"),
         ("--in", "1h"),
     ],
@@ -172,7 +172,7 @@ def test_what_means_nothing_beside_a_file_is_refused(duebell: Duebell, option: t
 
 def test_it_stops_when_aws_is_away(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given AWS that does not answer, and more lines than are written at once
-    monkeypatch.setattr(adding_many, "_CHUNK", 10)
+    monkeypatch.setattr(add_file, "_CHUNK", 10)
     insert = mock.Mock(side_effect=lambda tasks: [errors.AwsUnavailable("throttled")] * len(tasks))
     with mock.patch.object(editor._store, "insert_many", insert):
         status, out, err = duebell("add", "--from", "-", stdin="\n".join(line(f"t{n}") for n in range(60)))
@@ -185,7 +185,7 @@ def test_one_line_that_aws_does_not_take_stops_no_other(
     duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given lines that come one by one, and AWS that does not answer for the second
-    monkeypatch.setattr(adding_many, "_CHUNK", 1)
+    monkeypatch.setattr(add_file, "_CHUNK", 1)
     insert = editor._store.insert_many
 
     def but_one(tasks: Sequence[Task]) -> list[bool | errors.DuebellError]:

@@ -6,18 +6,11 @@ from pathlib import Path
 import pytest
 
 from duebell_editor import Editor
-from duebell_editor.cli import moving
+from duebell_editor.cli.context import Context
 from duebell_shared.instants import render
 from tests.cli.program import Duebell, lines
 
 
-@pytest.fixture
-def queue(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands about a whole queue, over the same queue as the others."""
-    monkeypatch.setattr(moving, "_backend", lambda: editor._backend)
-
-
-@pytest.mark.usefixtures("queue")
 def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -> None:
     duebell("add", "x", "--in", "1h", "--id", "ü", "--payload", '{"n": 12345678901234567890123}')
     duebell("add", "x", "--schedule", "rate(1 hour)", "--id", "r")
@@ -34,8 +27,8 @@ def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -
     assert "line 3: is no task that was exported" in err
 
 
-@pytest.mark.usefixtures("queue")
-def test_more_lanes(duebell: Duebell) -> None:
+def test_more_lanes(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Context, "backend", editor._backend)
     for number in range(20):
         duebell("add", "x", "--in", "1h", "--id", f"task-{number}")
     status, out, err = duebell("relane", "9")

@@ -12,7 +12,7 @@ from duebell_shared.payload import MAX_LEVELS
 from duebell_shared.quoting import quoted, shortened
 
 from ..many import task_from
-from .times import instant
+from .parsing import instant
 
 __all__ = ["Line", "Reader", "checked"]
 

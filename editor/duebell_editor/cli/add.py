@@ -1,17 +1,17 @@
 """`duebell add`: one task, or all of a file."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+from msgspec import UNSET
 
 from duebell_editor import IfExists
 
-from . import at
-from .adding_many import Given, add_many
-from .completing import actions
-from .given import due_unless, duration_from, instant_from, payload_from, zone_from
+from .add_file import add_file
+from .completion import actions
+from .context import Context
+from .errors import WrongUsage
 from .options import (
-    AsJson,
     Due,
     End,
     ExpiresAfter,
@@ -24,12 +24,15 @@ from .options import (
     Spread,
     Start,
     Timezone,
+    due_from,
 )
-from .output import print_change
+from .parsing import payload_from
+from .program import with_json
+from .tasks import print_change
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer()
 
 _EPILOG = """\b
 Examples:
@@ -45,7 +48,9 @@ times are text, and in, spread and expires_after are seconds.
 
 
 @app.command(epilog=_EPILOG)
+@with_json()
 def add(
+    context: Context,
     action: Annotated[
         str | None,
         typer.Argument(metavar="ACTION", help="Name of an action of the worker.", autocompletion=actions),
@@ -79,46 +84,36 @@ def add(
             "--id-prefix", metavar="TEXT", help="With --from: lines without an id get this and their number."
         ),
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Add a task: run ACTION with a payload at a time, or by a schedule. Or add many, from a file.
 
     A due date that has passed means at once.
     """
-    alone: dict[str, Any] = {
-        "ACTION": action, "--due": due, "--in": in_, "--schedule": schedule, "--start": start, "--end": end,
-        "--missed": missed, "--max-runs": max_runs, "--spread": spread, "--expires-after": expires_after,
-        "--payload": payload, "--payload-file": payload_file, "--id": id,
-    }  # fmt: skip
     if from_ is not None:
-        if given := [name for name, value in alone.items() if value is not None]:
-            raise typer.BadParameter(f"--from goes without {', '.join(given)}: that stands in its lines")
-        add_many(
-            at.editor(),
-            from_,
-            Given(zone_from(timezone), id_prefix, if_exists, at.now),
-            as_json=as_json,
-        )
+        add_file(context, from_, zone=timezone, id_prefix=id_prefix, if_exists=if_exists)
         return
     if action is None:
-        raise typer.BadParameter("give the ACTION to run, or --from FILE")
+        raise WrongUsage("give the ACTION to run, or --from FILE")
     if id_prefix is not None:
-        raise typer.BadParameter("--id-prefix goes with --from; give --id")
-    when = due_unless(schedule, due, in_, timezone)
-    zone = zone_from(timezone)
-    task = at.editor().add(
+        raise WrongUsage("--id-prefix goes with --from; give --id")
+    if schedule is None and due is None and in_ is None:
+        raise WrongUsage("give --due, a date and time, --in, a time from now, or --schedule")
+    if schedule is not None and (due is not None or in_ is not None):
+        raise WrongUsage("give --schedule, or --due or --in, not both")
+    value = payload_from(payload, payload_file)
+    task = context.editor().add(
         action,
-        due=when,
+        due=due_from(due, in_, timezone) if schedule is None else None,
         schedule=schedule,
-        timezone=None if schedule is None else timezone,
-        start=instant_from("--start", start, zone),
-        end=instant_from("--end", end, zone),
+        timezone=timezone.key if schedule is not None and timezone else None,
+        start=start,
+        end=end,
         missed=missed,
         max_runs=max_runs,
-        spread=duration_from("--spread", spread),
-        expires_after=duration_from("--expires-after", expires_after),
-        payload=payload_from(payload, payload_file),
+        spread=spread,
+        expires_after=expires_after,
+        payload=None if value is UNSET else value,
         id=id,
         if_exists=if_exists,
     )
-    print_change(task, at.now(), as_json=as_json, zone=zone)
+    print_change(context, task, timezone)

@@ -1,10 +1,10 @@
-"""What the shell offers on Tab. Bounded, and silent whatever happens: nobody asked for an error."""
+"""Completions that the shell offers on Tab: bounded in time, and silent about errors, as nobody asked."""
 
 import contextlib
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any
 
+import boto3
 import typer
 
 from duebell_shared.task import Status, Task
@@ -13,8 +13,7 @@ from duebell_shared.zones import zone_names
 from ..editor import Editor
 from ..filtering import make_filter
 from ..listing import Patience, list_tasks
-from . import at
-from .account import choose_account
+from .context import Context
 
 __all__ = ["actions", "ids", "profiles", "zones"]
 
@@ -28,19 +27,19 @@ _TASKS = 100
 _FOR = {"resume": {Status.PAUSED}, "retry": {Status.FAILED, Status.EXPIRED}}
 
 
-def ids(context: typer.Context, incomplete: str) -> list[str]:
+def ids(call: typer.Context, incomplete: str) -> list[str]:
     """Ids that begin so, of tasks that the command can be for."""
-    statuses = _FOR.get(context.info_name or "")
+    statuses = _FOR.get(call.info_name or "")
 
     def find(editor: Editor) -> Iterable[str]:
         return [task.id for task in _page(editor, incomplete, statuses)]
 
-    return _of_the_queue(context, incomplete, find)
+    return _of_the_queue(call, incomplete, find)
 
 
-def actions(context: typer.Context, incomplete: str) -> list[str]:
+def actions(call: typer.Context, incomplete: str) -> list[str]:
     """Actions of the tasks that come next."""
-    return _of_the_queue(context, incomplete, lambda editor: [task.action for task in _page(editor, "")])
+    return _of_the_queue(call, incomplete, lambda editor: [task.action for task in _page(editor, "")])
 
 
 def zones(incomplete: str) -> list[str]:
@@ -50,12 +49,9 @@ def zones(incomplete: str) -> list[str]:
 
 def profiles(incomplete: str) -> list[str]:
     """The profiles in the AWS SDK's files."""
-    import boto3  # noqa: PLC0415 (slow, and for this only)
-
-    found: list[str] = []
     with contextlib.suppress(Exception):
-        found = [name for name in boto3.Session().available_profiles if name.startswith(incomplete)]
-    return found
+        return [name for name in boto3.Session().available_profiles if name.startswith(incomplete)]
+    return []
 
 
 def _page(editor: Editor, prefix: str, statuses: Iterable[Status] | None = None) -> tuple[Task, ...]:
@@ -64,25 +60,16 @@ def _page(editor: Editor, prefix: str, statuses: Iterable[Status] | None = None)
     return list_tasks(editor.queue, which, patience=patience).tasks
 
 
-def _of_the_queue(
-    context: typer.Context, incomplete: str, find: Callable[[Editor], Iterable[str]]
-) -> list[str]:
-    """What is found in time. Who is slow is left behind: the process ends and takes the thread with it."""
+def _of_the_queue(call: typer.Context, incomplete: str, find: Callable[[Editor], Iterable[str]]) -> list[str]:
+    """What is found in time. A slow thread is left behind: the process ends and takes it along."""
     found: list[str] = []
 
     def look() -> None:
         with contextlib.suppress(Exception):
-            choose_account(**_account(context))
-            found.extend(sorted({one for one in find(at.editor()) if one.startswith(incomplete)}))
+            editor = Context.of(call).editor()
+            found.extend(sorted({one for one in find(editor) if one.startswith(incomplete)}))
 
     thread = threading.Thread(target=look, name="completion", daemon=True)
     thread.start()
     thread.join(_PATIENCE)
     return list(found)
-
-
-def _account(context: typer.Context) -> dict[str, Any]:
-    """Where AWS is, as the options say that stand before the command or after it."""
-    names = ("profile", "region", "endpoint_url")
-    before = context.parent.params if context.parent else {}
-    return {name: context.params.get(name) or before.get(name) for name in names}

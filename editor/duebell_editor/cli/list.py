@@ -1,6 +1,5 @@
 """`duebell list`: the tasks that a filter finds, a page or all of them."""
 
-import json
 import sys
 from collections.abc import Iterator
 from typing import Annotated
@@ -9,25 +8,22 @@ import typer
 from msgspec.structs import replace
 
 from ..editor import Editor
-from ..filtering import Filter
+from ..filtering import Filter, make_filter
 from ..listing import Page, list_tasks, search
 from ..places import place_from
-from . import at
-from .complaining import wants_json
-from .given import zone_from
-from .options import Action, After, Before, Prefix, StatusOption, Timezone
-from .output import print_json, show_tasks, task_json
-from .saying import is_watched
-from .terminal import console
-from .text import local
-from .which import filter_from
+from .context import Context
+from .errors import WrongUsage
+from .options import Action, After, Before, Prefix, StatusOption, Timezone, check_order
+from .output import console, local
+from .program import with_json
+from .tasks import print_tasks
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer()
 
-#: A page of --all. Every page of history reads all of it, so these are large.
-_PAGE, _PAGE_OF_HISTORY = 200, 10_000
+#: Tasks on a page of --all.
+_PAGE = 200
 
 _EPILOG = """\b
 Examples:
@@ -43,7 +39,9 @@ standard error says how to go on: with --json as {"cursor": "…"}. --all goes o
 
 
 @app.command("list", epilog=_EPILOG)
+@with_json("JSON for programs, one task to a line.")
 def list_(
+    context: Context,
     *,
     status: StatusOption = None,
     action: Action = None,
@@ -60,52 +58,36 @@ def list_(
         str | None, typer.Option(metavar="CURSOR", help="The last listing's, to go on.")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="All there are, page after page.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON for programs, one task to a line.")] = False,
 ) -> None:
     """List tasks by time: those in the queue by when they are due, others by when they ended.
 
     What is in the queue, scheduled and running, unless a status is asked for.
     """
     if every and limit is not None:
-        raise typer.BadParameter("give --all or --limit, not both")
-    which = filter_from(
-        status=status, action=action, prefix=prefix, after=after, before=before, zone=zone_from(timezone),
+        raise WrongUsage("give --all or --limit, not both")
+    check_order(after, before)
+    which = make_filter(
+        status=status, action=action, prefix=prefix, after=after, before=before,
         limit=100 if limit is None else limit, cursor=cursor, latest_first=latest_first,
     )  # fmt: skip
-    editor = at.editor()
+    editor, out = context.editor(), context.out
     shown = 0
     page = Page(tasks=())
-    for page in _all_pages(editor, which) if every else [_page(editor, which)]:
+    for page in _all_pages(editor, which) if every else [_page(context, editor, which)]:
         shown += len(page.tasks)
-        _show(page, as_json=as_json)
-    if not shown and not as_json and page.cursor is None:
-        print("no tasks", file=sys.stdout if console().is_terminal else sys.stderr)
+        print_tasks(context, page.tasks)
+        sys.stdout.flush()
     if page.cursor:
-        _tell(page.cursor)
+        out.note(f"there is more: repeat with --cursor {page.cursor}", {"cursor": page.cursor})
+    elif not shown and not out.as_json:
+        print("no tasks", file=sys.stdout if console().is_terminal else sys.stderr)
 
 
-def _show(page: Page, *, as_json: bool) -> None:
-    if as_json:
-        for task in page.tasks:
-            print_json(task_json(task))
-    elif page.tasks:
-        show_tasks(page.tasks, at.now())
-    sys.stdout.flush()
-
-
-def _tell(cursor: str) -> None:
-    """How to go on, as the last line on standard error."""
-    if wants_json(sys.argv[1:]):
-        print(json.dumps({"cursor": cursor}), file=sys.stderr)
-    else:
-        print(f"there is more: repeat with --cursor {cursor}", file=sys.stderr)
-
-
-def _page(editor: Editor, which: Filter) -> Page:
-    """As many as are asked for. What is rare is looked for as long as somebody can see how far it is."""
+def _page(context: Context, editor: Editor, which: Filter) -> Page:
+    """A page of as many as are asked for. Rare ones are looked for as long as somebody sees the progress."""
     page = search(editor.queue, which)
     tasks = page.tasks
-    while page.cursor and len(tasks) < which.limit and is_watched():
+    while page.cursor and len(tasks) < which.limit and context.out.is_watched:
         reached = local(place_from(page.cursor).at)
         print(f"looked as far as {reached} so far; {len(tasks)} found", file=sys.stderr)
         page = search(editor.queue, replace(which, limit=which.limit - len(tasks)).following(page.cursor))

@@ -1,7 +1,6 @@
-"""`duebell editor`: the HTTP editor, from the command line."""
+"""`duebell editor`: the HTTP editor and its page."""
 
 import logging
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -9,15 +8,16 @@ import typer
 from duebell_shared.errors import DuebellError
 from duebell_shared.log_lines import to_stdout
 
-from . import at
+from .context import Context
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer()
 
 
 @app.command()
 def editor(
+    context: Context,
     *,
     port: Annotated[int, typer.Option(help="Port to serve on; 0 is any.")] = 8125,
     host: Annotated[
@@ -54,28 +54,6 @@ def editor(
     ] = None,
 ) -> None:
     """Serve the HTTP editor and its page, until Ctrl-C; on this machine only, unless told otherwise."""
-    serve = _http_serve()
-    is_logged = token is not None if access_log is None else access_log
-    if is_logged:
-        to_stdout(*map(logging.getLogger, ("duebell.http", "duebell.editor")), with_time=True)
-
-    def started(url: str) -> None:
-        asking = "" if token is None else ", and asks for the token"
-        print(f"duebell is at {url}{asking} (Ctrl-C ends it)", flush=True)
-
-    serve(
-        at.editor(by="http" if token is None else None),  # without one only this machine's users come
-        host=host,
-        port=port,
-        token=token,
-        allowed_hosts=allowed_host or (),
-        read_only=read_only,
-        identity_header=identity_header,
-        started=started,
-    )
-
-
-def _http_serve() -> Callable[..., None]:
     try:
         from duebell_editor.http import serve  # noqa: PLC0415 - an extra, and slow to import
     except ModuleNotFoundError as error:
@@ -84,4 +62,20 @@ def _http_serve() -> Callable[..., None]:
         raise DuebellError(
             f"the HTTP editor needs {error.name}, which is not installed: pip install 'duebell[http]'"
         ) from error
-    return serve
+    if (token is not None) if access_log is None else access_log:
+        to_stdout(*map(logging.getLogger, ("duebell.http", "duebell.editor")), with_time=True)
+
+    def started(url: str) -> None:
+        asking = "" if token is None else ", and asks for the token"
+        print(f"duebell is at {url}{asking} (Ctrl-C ends it)", flush=True)
+
+    serve(
+        context.editor(by="http" if token is None else None),  # without one only this machine's users come
+        host=host,
+        port=port,
+        token=token,
+        allowed_hosts=allowed_host or (),
+        read_only=read_only,
+        identity_header=identity_header,
+        started=started,
+    )

@@ -7,25 +7,12 @@ from msgspec import UNSET
 
 from duebell_editor import IfExists
 
+from . import options
 from .add_file import add_file
 from .completion import actions
 from .context import Context
 from .errors import WrongUsage
-from .options import (
-    Due,
-    End,
-    ExpiresAfter,
-    In,
-    MaxRuns,
-    MissedOption,
-    Payload,
-    PayloadFile,
-    ScheduleOption,
-    Spread,
-    Start,
-    Timezone,
-    due_from,
-)
+from .options import option
 from .parsing import payload_from
 from .program import with_json
 from .tasks import print_change
@@ -47,6 +34,9 @@ times are text, and in, spread and expires_after are seconds.
 """
 
 
+_ID_PREFIX = "With --from: lines without an id get this and their number."
+
+
 @app.command(epilog=_EPILOG)
 @with_json()
 def add(
@@ -56,33 +46,28 @@ def add(
         typer.Argument(metavar="ACTION", help="Name of an action of the worker.", autocompletion=actions),
     ] = None,
     *,
-    due: Due = None,
-    in_: In = None,
-    timezone: Timezone = None,
-    schedule: ScheduleOption = None,
-    start: Start = None,
-    end: End = None,
-    missed: MissedOption = None,
-    max_runs: MaxRuns = None,
-    spread: Spread = None,
-    expires_after: ExpiresAfter = None,
-    payload: Payload = None,
-    payload_file: PayloadFile = None,
-    id: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="1 to 256 characters. [generated]")
-    ] = None,
+    due: options.Due = None,
+    in_: options.In = None,
+    timezone: options.Timezone = None,
+    schedule: options.ScheduleOption = None,
+    start: options.Start = None,
+    end: options.End = None,
+    missed: options.MissedOption = None,
+    max_runs: options.MaxRuns = None,
+    spread: options.Spread = None,
+    expires_after: options.ExpiresAfter = None,
+    payload: options.Payload = None,
+    payload_file: options.PayloadFile = None,
+    id: Annotated[str | None, option("--id", "ID", "1 to 256 characters. [generated]")] = None,
     if_exists: Annotated[
         IfExists, typer.Option("--if-exists", help="What to do when the id is taken.")
     ] = IfExists.FAIL,
     from_: Annotated[
-        str | None,
-        typer.Option("--from", metavar="FILE", help="Add many: a JSON object to a line; - is stdin."),
+        str | None, option("--from", "FILE", "Add many: a JSON object to a line; - is stdin.")
     ] = None,
     id_prefix: Annotated[
         str | None,
-        typer.Option(
-            "--id-prefix", metavar="TEXT", help="With --from: lines without an id get this and their number."
-        ),
+        option("--id-prefix", "TEXT", "With --from: lines without an id get this and their number."),
     ] = None,
 ) -> None:
     """Add a task: run ACTION with a payload at a time, or by a schedule. Or add many, from a file.
@@ -103,7 +88,7 @@ def add(
     value = payload_from(payload, payload_file)
     task = context.editor().add(
         action,
-        due=due_from(due, in_, timezone) if schedule is None else None,
+        due=options.due_from(due, in_, timezone) if schedule is None else None,
         schedule=schedule,
         timezone=timezone.key if schedule is not None and timezone else None,
         start=start,

@@ -14,31 +14,11 @@ from duebell_shared.quoting import quoted
 
 from ..bulk import BulkFailure, BulkReport, Verb, change_all, eligible, find_all, fitting
 from ..filtering import make_filter
+from . import options
 from .completion import ids as known_ids
 from .context import Context
 from .errors import Exit, WrongUsage, words_of
-from .options import (
-    Action,
-    After,
-    Before,
-    Due,
-    End,
-    ExpiresAfter,
-    Id,
-    In,
-    MaxRuns,
-    MissedOption,
-    Payload,
-    PayloadFile,
-    Prefix,
-    ScheduleOption,
-    Spread,
-    Start,
-    StatusOption,
-    Timezone,
-    check_order,
-    due_from,
-)
+from .options import flag, option
 from .output import Output, plain
 from .parsing import payload_from
 from .program import with_json
@@ -57,12 +37,19 @@ _CHUNK = 200
     "  duebell move sale-42 --due '2026-12-31 09:00' --timezone Europe/Berlin"
 )
 @with_json()
-def move(context: Context, id: Id, *, due: Due = None, in_: In = None, timezone: Timezone = None) -> None:
+def move(
+    context: Context,
+    id: options.Id,
+    *,
+    due: options.Due = None,
+    in_: options.In = None,
+    timezone: options.Timezone = None,
+) -> None:
     """Give a task another due date. It must be scheduled, paused or running.
 
     Of a recurring task, this moves the one occurrence that it stands at. A running attempt is not stopped.
     """
-    when = due_from(due, in_, timezone)
+    when = options.due_from(due, in_, timezone)
     print_change(context, context.editor().move(id, due=when), timezone)
 
 
@@ -73,25 +60,23 @@ def move(context: Context, id: Id, *, due: Due = None, in_: In = None, timezone:
 @with_json()
 def update(
     context: Context,
-    id: Id,
+    id: options.Id,
     *,
     action: Annotated[str | None, typer.Option(metavar="ACTION", help="Another action.")] = None,
-    payload: Payload = None,
-    payload_file: PayloadFile = None,
-    schedule: ScheduleOption = None,
-    timezone: Timezone = None,
-    start: Start = None,
-    end: End = None,
-    no_end: Annotated[bool, typer.Option("--no-end", help="It goes on without an end.")] = False,
-    missed: MissedOption = None,
-    max_runs: MaxRuns = None,
-    no_max_runs: Annotated[bool, typer.Option("--no-max-runs", help="As often as it comes.")] = False,
-    spread: Spread = None,
-    no_spread: Annotated[bool, typer.Option("--no-spread", help="Right when it is due.")] = False,
-    expires_after: ExpiresAfter = None,
-    no_expires_after: Annotated[
-        bool, typer.Option("--no-expires-after", help="Run it however late it is.")
-    ] = False,
+    payload: options.Payload = None,
+    payload_file: options.PayloadFile = None,
+    schedule: options.ScheduleOption = None,
+    timezone: options.Timezone = None,
+    start: options.Start = None,
+    end: options.End = None,
+    no_end: Annotated[bool, flag("--no-end", "It goes on without an end.")] = False,
+    missed: options.MissedOption = None,
+    max_runs: options.MaxRuns = None,
+    no_max_runs: Annotated[bool, flag("--no-max-runs", "As often as it comes.")] = False,
+    spread: options.Spread = None,
+    no_spread: Annotated[bool, flag("--no-spread", "Right when it is due.")] = False,
+    expires_after: options.ExpiresAfter = None,
+    no_expires_after: Annotated[bool, flag("--no-expires-after", "Run it however late it is.")] = False,
 ) -> None:
     """Change a task that is scheduled or paused; what is not given stays as it is.
 
@@ -221,28 +206,22 @@ def _add_command(verb: Verb, name: str, what: str, example: str) -> None:
             ),
         ] = None,
         *,
-        status: StatusOption = None,
-        action: Action = None,
-        prefix: Prefix = "",
-        after: After = None,
-        before: Before = None,
-        timezone: Timezone = None,
-        limit: Annotated[
-            int, typer.Option("--limit", metavar="N", min=1, help="Of those found, at most so many.")
-        ] = 1000,
-        dry_run: Annotated[
-            bool, typer.Option("--dry-run", help="Only count them; nothing is changed.")
-        ] = False,
-        yes: Annotated[
-            bool, typer.Option("--yes", "-y", help="Do not ask, when a filter chooses the tasks.")
-        ] = False,
+        status: options.StatusOption = None,
+        action: options.Action = None,
+        prefix: options.Prefix = "",
+        after: options.After = None,
+        before: options.Before = None,
+        timezone: options.Timezone = None,
+        limit: Annotated[int, option("--limit", "N", "Of those found, at most so many.", min=1)] = 1000,
+        dry_run: Annotated[bool, flag("--dry-run", "Only count them; nothing is changed.")] = False,
+        yes: Annotated[bool, flag("--yes", "Do not ask, when a filter chooses the tasks.", "-y")] = False,
     ) -> None:
         has_filter = any((status, action, prefix, after, before))
         if id and has_filter:
             raise WrongUsage("give ids or a filter, not both")
         if not id and not has_filter:
             raise WrongUsage("give an ID, several, - for ids from stdin, or a filter such as --action")
-        check_order(after, before)
+        options.check_order(after, before)
         editor, job = context.editor(), _Job(verb, dry_run=dry_run, yes=yes, out=context.out)
         if not id:
             which = make_filter(

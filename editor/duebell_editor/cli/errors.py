@@ -161,10 +161,17 @@ def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
     return str(error)
 
 
+#: pydantic begins its reasons so, for typer, and duebell otherwise.
+_BEGINNINGS = {"Input should be": "it must be", "Value error, ": ""}
+
+
 def _usage(error: Any) -> str:
     """typer's words in our form; those of a BadParameter without a parameter say the way out themselves."""
     if isinstance(error, typer.BadParameter) and error.param is None and error.param_hint is None:
         return str(error.message)
+    for beginning, ours in _BEGINNINGS.items():
+        if error.message.startswith(beginning):
+            error.message = ours + error.message.removeprefix(beginning)
     message = " ".join(error.format_message().split()).rstrip(".")
     path = error.ctx.command_path if error.ctx else "duebell"
     return f"{message[:1].lower()}{message[1:]}{' -' if message.endswith('?') else ';'} see `{path} --help`"

@@ -13,7 +13,7 @@ from ..listing import Page, list_tasks, search
 from ..places import place_from
 from .context import Context
 from .errors import WrongUsage
-from .options import Action, After, Before, Prefix, StatusOption, Timezone, check_order
+from .options import Action, After, Before, Prefix, StatusOption, Timezone, check_order, flag, option
 from .output import console, local
 from .program import with_json
 from .tasks import print_tasks
@@ -49,15 +49,10 @@ def list_(
     after: After = None,
     before: Before = None,
     timezone: Timezone = None,
-    latest_first: Annotated[
-        bool,
-        typer.Option("--latest-first", help="The latest first, not the earliest."),
-    ] = False,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="At most so many, 1 to 1000. [100]")] = None,
-    cursor: Annotated[
-        str | None, typer.Option(metavar="CURSOR", help="The last listing's, to go on.")
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All there are, page after page.")] = False,
+    latest_first: Annotated[bool, flag("--latest-first", "The latest first, not the earliest.")] = False,
+    limit: Annotated[int | None, option("--limit", "N", "At most so many, 1 to 1000. [100]")] = None,
+    cursor: Annotated[str | None, option("--cursor", "CURSOR", "The last listing's, to go on.")] = None,
+    every: Annotated[bool, flag("--all", "All there are, page after page.")] = False,
 ) -> None:
     """List tasks by time: those in the queue by when they are due, others by when they ended.
 

@@ -1,8 +1,8 @@
-"""Arguments and options that several commands have, and the values that their text means."""
+"""Arguments and options that several commands have. Those for times and durations give values, not text."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
@@ -18,24 +18,64 @@ from .errors import WrongUsage
 from .parsing import duration, instant
 
 __all__ = [
-    "Action", "After", "AsJson", "Before", "Due", "End", "EndpointUrl", "ExpiresAfter", "Id", "In",
-    "MaxRuns", "MissedOption", "Payload", "PayloadFile", "Prefix", "Profile", "Region", "ScheduleOption",
-    "Spread", "Start", "StatusOption", "Timezone", "Verbose", "check_order", "due_from", "json_option",
+    "Action", "After", "Before", "Due", "End", "EndpointUrl", "ExpiresAfter", "Id", "In", "MaxRuns",
+    "MissedOption", "Payload", "PayloadFile", "Prefix", "Profile", "Region", "ScheduleOption", "Spread",
+    "Start", "StatusOption", "Timezone", "Verbose", "check_order", "due_from", "flag", "json_option",
+    "option",
 ]  # fmt: skip
 
-_Value = TypeVar("_Value")
+
+def option(name: str, metavar: str, help: str, **more: Any) -> Any:
+    """An option with a value."""
+    return typer.Option(name, metavar=metavar, help=help, **more)
 
 
-def _set_account(call: typer.Context, parameter: typer.CallbackParam, value: str | None) -> str | None:
-    """Keep a part of the account; an option behind the command wins over the one before it."""
-    if value is not None and parameter.name:
-        setattr(Context.of(call), parameter.name, value)
-    return value
+def flag(name: str, help: str, *more: str) -> Any:
+    """An option without a value; `more` are its other names."""
+    return typer.Option(name, *more, help=help)
+
+
+def _read(read: Callable[[str, typer.Context, str], object]) -> Any:
+    """Have an option's text replaced by the value that `read` finds in it, which raises ValueError."""
+
+    def callback(call: typer.Context, parameter: typer.CallbackParam, text: str | None) -> object:
+        option = parameter.opts[0]
+        try:
+            return None if text is None else read(text, call, option)
+        except InvalidSchedule as error:
+            raise WrongUsage(f"{option}: {error.reason}") from error
+        except ValueError as error:
+            raise WrongUsage(f"{option} {error}") from error
+
+    return {"parser": str, "callback": callback}
+
+
+def _instant(text: str, call: typer.Context, option: str) -> datetime:
+    warn = Context.of(call).out.warn
+    return instant(text, call.params.get("timezone"), lambda why: warn(f"{option}: {why}"))
+
+
+def _time(name: str, help: str) -> Any:
+    return option(name, "TIME", help, **_read(_instant))
+
+
+def _duration(name: str, help: str) -> Any:
+    return option(name, "DURATION", help, **_read(lambda text, *_: duration(text)))
+
+
+def _account(name: str, metavar: str, what: str, **more: Any) -> Any:
+    """An option for a part of the context's account; behind the command it wins over one before it."""
+
+    def keep(call: typer.Context, parameter: typer.CallbackParam, value: str | None) -> str | None:
+        if value is not None:
+            setattr(Context.of(call), parameter.name or "", value)
+        return value
+
+    return option(name, metavar, f"{what}, whatever the environment says.", callback=keep, **more)
 
 
 def _set_json(call: typer.Context, *, is_asked: bool) -> bool:
-    if is_asked:
-        Context.of(call).out.as_json = True
+    Context.of(call).out.as_json |= is_asked
     return is_asked
 
 
@@ -45,69 +85,42 @@ def _set_verbose(call: typer.Context, *, is_asked: bool) -> bool:
     return is_asked
 
 
-def _meaning(read: Callable[[str, typer.Context, str], _Value]) -> Callable[..., _Value | None]:
-    """A callback of typer's that replaces an option's text by the value that `read` finds in it.
-
-    `read` is given the option, too. It raises ValueError with what would be right.
-    """
-
-    def callback(call: typer.Context, parameter: typer.CallbackParam, value: str | None) -> _Value | None:
-        if value is None:
-            return None
-        option = parameter.opts[0]
-        try:
-            return read(value, call, option)
-        except InvalidSchedule as error:
-            raise WrongUsage(f"{option}: {error.reason}") from error
-        except ValueError as error:
-            raise WrongUsage(f"{option} {error}") from error
-
-    return callback
+def json_option(help: str) -> Any:
+    """The option --json, which the context's output goes by."""
+    return typer.Option("--json", callback=_set_json, is_eager=True, help=help)
 
 
-def _instant(text: str, call: typer.Context, option: str) -> datetime:
-    warn = Context.of(call).out.warn
-    return instant(text, call.params.get("timezone"), lambda why: warn(f"{option}: {why}"))
-
-
-_TIME: Any = {"metavar": "TIME", "parser": str, "callback": _meaning(_instant)}
-_DURATION: Any = {
-    "metavar": "DURATION",
-    "parser": str,
-    "callback": _meaning(lambda text, _call, _option: duration(text)),
-}
-_ZONE: Any = {
-    "metavar": "ZONE",
-    "parser": str,
-    "callback": _meaning(lambda text, _call, _option: zone_of(text)),
-    "is_eager": True,  # times that are read after it are in this zone
-    "autocompletion": zones,
-}
+Profile = Annotated[str | None, _account("--profile", "NAME", "The AWS profile", autocompletion=profiles)]
+Region = Annotated[str | None, _account("--region", "REGION", "The AWS region")]
+EndpointUrl = Annotated[str | None, _account("--endpoint-url", "URL", "Where AWS is")]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", callback=_set_verbose, help="Say more about errors, and where they came from."
+    ),
+]
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The task's id.", autocompletion=ids)]
 Due = Annotated[
-    datetime | None,
-    typer.Option("--due", help="When: ISO-8601, such as 2026-12-31T09:00+01:00; up to 2199.", **_TIME),
+    datetime | None, _time("--due", "When: ISO-8601, such as 2026-12-31T09:00+01:00; up to 2199.")
 ]
-In = Annotated[
-    timedelta | None,
-    typer.Option("--in", help="How long from now, such as 90s, 1h30m, 2d10h, 1.5h.", **_DURATION),
-]
+In = Annotated[timedelta | None, _duration("--in", "How long from now, such as 90s, 1h30m, 2d10h, 1.5h.")]
 Timezone = Annotated[
     ZoneInfo | None,
-    typer.Option("--timezone", help="Zone of times without an offset, such as Europe/Berlin.", **_ZONE),
-]
-Start = Annotated[
-    datetime | None,
-    typer.Option("--start", help="No occurrence is before this; a rate counts from it.", **_TIME),
-]
-End = Annotated[datetime | None, typer.Option("--end", help="No occurrence is after this.", **_TIME)]
+    option(
+        "--timezone", "ZONE", "Zone of times without an offset, such as Europe/Berlin.",
+        is_eager=True,  # the times are read in it
+        autocompletion=zones, **_read(lambda text, *_: zone_of(text)),
+    ),
+]  # fmt: skip
+Start = Annotated[datetime | None, _time("--start", "No occurrence is before this; a rate counts from it.")]
+End = Annotated[datetime | None, _time("--end", "No occurrence is after this.")]
 ScheduleOption = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--schedule",
-        metavar="EXPRESSION",
-        help="Recurring: rate(2 hours), which first runs at --start, or two hours from now; cron(…) as AWS "
+        "EXPRESSION",
+        "Recurring: rate(2 hours), which first runs at --start, or two hours from now; cron(…) as AWS "
         "has it, or five cron fields, at the next time that matches; or at(…).",
     ),
 ]
@@ -117,86 +130,28 @@ MissedOption = Annotated[
         "--missed", help="Occurrences that were missed: made up for once, all of them, or skipped. [once]"
     ),
 ]
-MaxRuns = Annotated[int | None, typer.Option("--max-runs", metavar="N", help="End after so many, 1 or more.")]
+MaxRuns = Annotated[int | None, option("--max-runs", "N", "End after so many, 1 or more.")]
 Payload = Annotated[
     str | None,
-    typer.Option(
-        "--payload", metavar="JSON", help="The payload, up to 350 KB and 100 levels; - reads it from stdin."
-    ),
+    option("--payload", "JSON", "The payload, up to 350 KB and 100 levels; - reads it from stdin."),
 ]
 PayloadFile = Annotated[
-    str | None,
-    typer.Option("--payload-file", metavar="FILE", help="The payload, in a file of JSON; - is stdin."),
+    str | None, option("--payload-file", "FILE", "The payload, in a file of JSON; - is stdin.")
 ]
 Spread = Annotated[
-    timedelta | None,
-    typer.Option("--spread", help="Run it up to so long after it is due, at most a day.", **_DURATION),
+    timedelta | None, _duration("--spread", "Run it up to so long after it is due, at most a day.")
 ]
 ExpiresAfter = Annotated[
-    timedelta | None,
-    typer.Option("--expires-after", help="Do not run it when it is that late.", **_DURATION),
+    timedelta | None, _duration("--expires-after", "Do not run it when it is that late.")
 ]
 StatusOption = Annotated[
     list[Status] | None,
-    typer.Option(
-        "--status",
-        metavar="STATUS",
-        help=f"{', '.join(Status)}; may be repeated. [those in the queue]",
-    ),
+    option("--status", "STATUS", f"{', '.join(Status)}; may be repeated. [those in the queue]"),
 ]
-Action = Annotated[
-    str | None,
-    typer.Option("--action", metavar="ACTION", help="Of this action.", autocompletion=actions),
-]
-Prefix = Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Whose ids start with this.")]
-After = Annotated[datetime | None, typer.Option("--after", help="Due not earlier than this.", **_TIME)]
-Before = Annotated[datetime | None, typer.Option("--before", help="Due not later than this.", **_TIME)]
-
-
-def json_option(help: str = "JSON for programs.") -> Any:
-    """The option --json, which the context's output goes by."""
-    return typer.Option("--json", callback=_set_json, is_eager=True, help=help)
-
-
-AsJson = Annotated[bool, json_option()]
-Profile = Annotated[
-    str | None,
-    typer.Option(
-        "--profile",
-        metavar="NAME",
-        callback=_set_account,
-        help="The AWS profile, whatever the environment says.",
-        autocompletion=profiles,
-    ),
-]
-Region = Annotated[
-    str | None,
-    typer.Option(
-        "--region",
-        metavar="REGION",
-        callback=_set_account,
-        help="The AWS region, whatever the environment says.",
-    ),
-]
-EndpointUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--endpoint-url",
-        metavar="URL",
-        callback=_set_account,
-        help="Where AWS is, whatever the environment says.",
-    ),
-]
-Verbose = Annotated[
-    bool,
-    typer.Option(
-        "--verbose",
-        "-v",
-        callback=_set_verbose,
-        is_eager=True,
-        help="Say more about errors, and where they came from.",
-    ),
-]
+Action = Annotated[str | None, option("--action", "ACTION", "Of this action.", autocompletion=actions)]
+Prefix = Annotated[str, option("--prefix", "TEXT", "Whose ids start with this.")]
+After = Annotated[datetime | None, _time("--after", "Due not earlier than this.")]
+Before = Annotated[datetime | None, _time("--before", "Due not later than this.")]
 
 
 def due_from(due: datetime | None, in_: timedelta | None, timezone: ZoneInfo | None) -> datetime | timedelta:

@@ -9,10 +9,22 @@ from duebell_shared.errors import DuebellError
 from duebell_shared.log_lines import to_stdout
 
 from .context import Context
+from .options import flag, option
 
 __all__ = ["app"]
 
 app = typer.Typer()
+
+_HOST = "Address of this machine; one that others reach needs a token."
+_PROOF = (
+    "What requests must carry, 16 characters or more. Others on this machine see what stands on a command "
+    "line: better set the variable."
+)
+_ALLOWED_HOST = "Another name it answers to, such as a proxy's; may be repeated."
+_IDENTITY_HEADER = (
+    "Header in which the proxy before it names the visitor, such as X-Forwarded-User: kept on what they "
+    "change. Only where nobody gets past the proxy."
+)
 
 
 @app.command()
@@ -20,34 +32,13 @@ def editor(
     context: Context,
     *,
     port: Annotated[int, typer.Option(help="Port to serve on; 0 is any.")] = 8125,
-    host: Annotated[
-        str,
-        typer.Option(metavar="ADDRESS", help="Address of this machine; one that others reach needs a token."),
-    ] = "127.0.0.1",
-    token: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TOKEN",
-            envvar="DUEBELL_EDITOR_TOKEN",
-            help="What requests must carry, 16 characters or more. Others on this machine see what stands "
-            "on a command line: better set the variable.",
-        ),
-    ] = None,
-    allowed_host: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Another name it answers to, such as a proxy's; may be repeated."),
-    ] = None,
+    host: Annotated[str, option("--host", "ADDRESS", _HOST)] = "127.0.0.1",
+    token: Annotated[str | None, option("--token", "TOKEN", _PROOF, envvar="DUEBELL_EDITOR_TOKEN")] = None,
+    allowed_host: Annotated[list[str] | None, option("--allowed-host", "NAME", _ALLOWED_HOST)] = None,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Show the queue only: whoever comes can change nothing.")
+        bool, flag("--read-only", "Show the queue only: whoever comes can change nothing.")
     ] = False,
-    identity_header: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Header in which the proxy before it names the visitor, such as X-Forwarded-User: kept on "
-            "what they change. Only where nobody gets past the proxy.",
-        ),
-    ] = None,
+    identity_header: Annotated[str | None, option("--identity-header", "NAME", _IDENTITY_HEADER)] = None,
     access_log: Annotated[
         bool | None,
         typer.Option(help="A line of JSON for each request and each change. [on with a token]"),

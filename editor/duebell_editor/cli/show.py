@@ -23,7 +23,7 @@ from duebell_editor import (
 from ..status import MOST_COUNTED
 from .context import Context
 from .errors import Exit
-from .options import End, Id, Start, Timezone
+from .options import End, Id, Start, Timezone, flag, option
 from .output import console, plain, when
 from .program import with_json
 from .tables import attempts_table, occurrences_table, times_table
@@ -71,7 +71,7 @@ def preview(
     start: Start = None,
     end: End = None,
     count: Annotated[
-        int, typer.Option(min=1, max=1000, metavar="N", help="How many times to list, up to 1000.")
+        int, option("--count", "N", "How many times to list, up to 1000.", min=1, max=1000)
     ] = 10,
 ) -> None:
     """Say what a schedule means, in words, and the times that come next. Nothing is stored."""
@@ -107,7 +107,7 @@ def status(context: Context) -> None:
 def doctor(
     context: Context,
     *,
-    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended, and say what it was.")] = False,
+    fix: Annotated[bool, flag("--fix", "Mend what can be mended, and say what it was.")] = False,
 ) -> None:
     """Say what is wrong with the scheduler, and mend it.
 

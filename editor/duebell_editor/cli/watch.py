@@ -21,7 +21,7 @@ from duebell_shared.instants import render
 from ..filtering import Filter, make_filter
 from ..listing import Page, search
 from .context import Context
-from .options import Action, Prefix, StatusOption
+from .options import Action, Prefix, StatusOption, option
 from .output import console, local, plain
 from .show import status_facts
 from .tasks import tasks_table
@@ -38,7 +38,7 @@ _TASKS = 100
 def watch(
     context: Context,
     *,
-    every: Annotated[float, typer.Option(min=0.5, metavar="SECONDS", help="How often to look.")] = 2.0,
+    every: Annotated[float, option("--every", "SECONDS", "How often to look.", min=0.5)] = 2.0,
     status: StatusOption = None,
     action: Action = None,
     prefix: Prefix = "",

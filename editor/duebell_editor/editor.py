@@ -535,6 +535,7 @@ class Editor:
             record = self._armer.ensure(lowered)
         except (AwsError, NotArmed, NotDeployed) as error:
             what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
-            why = error.what if isinstance(error, NotArmed) else error
-            raise NotArmed(f"{what} stored, but {why}") from error
+            if isinstance(error, NotArmed):
+                raise NotArmed(f"{what} stored, but {error.what}", way_out=error.way_out) from error
+            raise NotArmed(f"{what} stored, but {error}") from error
         self._backend.hasten(record)

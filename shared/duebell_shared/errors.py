@@ -151,17 +151,16 @@ class NotArmed(DuebellError):
     """The change is stored, but it could not be confirmed that the rule rings for it.
 
     `ensure_armed()`, any later call that arms, or the same add with `if_exists="keep"` mends it. After
-    `add_many`, `report` says what was stored. `what` is the message without the way out.
+    `add_many`, `report` says what was stored. `what` is the message without the `way_out`, if that is worded
+    for Python.
     """
 
     report: object = None
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
+    def __init__(self, what: str, *, way_out: str = "") -> None:
+        super().__init__(f"{what}: {way_out}" if way_out else what)
         self.what = what
-
-    def __str__(self) -> str:
-        return f"{self.what}; call ensure_armed() to try again"
+        self.way_out = way_out
 
 
 class NotDeployed(DuebellError):

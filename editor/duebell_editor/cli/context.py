@@ -91,7 +91,7 @@ class Context:
         logging.getLogger("duebell").setLevel(logging.DEBUG)
         logging.getLogger("botocore.retries").setLevel(logging.DEBUG)
 
-    def fail(self, error: BaseException) -> None:
+    def print_error(self, error: BaseException) -> None:
         """Tell on standard error what went wrong."""
         line = describe(error, self.option_of, is_verbose=self.is_verbose)
         self.out.note(f"error: {line}", describe_as_json(error, line))

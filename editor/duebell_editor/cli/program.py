@@ -176,7 +176,7 @@ def run(app: typer.Typer) -> NoReturn:
         with contextlib.suppress(OSError):
             if context.is_verbose:
                 traceback.print_exc()
-            context.fail(error)
+            context.print_error(error)
         status = exit_of(error)
     _give_up_what_cannot_be_written()
     sys.exit(int(status) if isinstance(status, int) else Exit.DONE)

@@ -30,13 +30,13 @@ def test_all_bad_lines_of_a_file_are_told_and_nothing_is_added(
     duebell: Duebell, editor: Editor, file: Path
 ) -> None:
     # Given a file with a good line and thirty that cannot be right
-    file.write_text("\n".join([line("good"), *['{"action": 7}'] * 30]))
+    file.write_text("\n".join([line("good"), *['{"action": 7, "in": 1}'] * 30]))
     # When it is added
     status, out, err = duebell("add", "--from", str(file))
     # Then twenty are told with their numbers, the rest are counted, and nothing was added
     told = err.splitlines()
     assert (status, out) == (2, "0 added, 30 failed\n")
-    assert told[0] == "line 2: action: is missing, or is not text"
+    assert told[0] == "line 2: action: must be text, not int"
     assert told[19].startswith("line 21: ")
     assert told[20:] == ["and 10 more", "error: 30 of the lines cannot be right; nothing was added"]
     assert editor.list().tasks == ()

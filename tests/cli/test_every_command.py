@@ -11,8 +11,6 @@ from rich.console import Console
 
 from duebell_editor import Editor
 from duebell_editor.cli import watch
-from duebell_editor.filtering import make_filter
-from duebell_editor.listing import search
 from duebell_shared import errors
 from tests.cli.program import Duebell, lines
 from tests.support import NOON, Clock
@@ -87,7 +85,7 @@ def test_watch_draws_what_fits_and_counts_the_rest(
     # Given more tasks than a small terminal has lines
     for number in range(30):
         duebell("add", "x", "--in", f"{number + 1}h", "--id", f"t{number:02}")
-    view = watch._View(clock(), editor.status(), search(editor.queue, make_filter()))
+    view = watch._View(clock(), editor.status(), editor.list())
     away = replace(view, trouble="throttled")
 
     def drawn(shown: watch._View, width: int, height: int) -> list[str]:

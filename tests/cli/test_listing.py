@@ -1,14 +1,13 @@
 """`list`, page after page, and what it says of more."""
 
 import json
+from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from duebell_editor import Editor
+from duebell_editor import Editor, Page
 from duebell_editor.cli import list as listing
 from duebell_editor.cli.output import Output
-from duebell_editor.listing import Patience, list_tasks
 from tests.cli.program import Duebell, lines
 
 
@@ -21,12 +20,13 @@ def five(duebell: Duebell, editor: Editor) -> Editor:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that looks at two keys of the queue at a time."""
-    monkeypatch.setattr(
-        listing,
-        "search",
-        lambda queue, which: list_tasks(queue, replace(which, limit=1), patience=Patience(keys=2, tasks=2)),
-    )
+    """A list that looks at two keys of the queue at a time."""
+    find = Editor.list
+
+    def find_little(editor: Editor, **given: Any) -> Page:
+        return find(editor, **{**given, "limit": 1, "most_keys": 2})
+
+    monkeypatch.setattr(Editor, "list", find_little)
 
 
 @pytest.mark.usefixtures("five")

@@ -22,7 +22,7 @@ from duebell_shared.quoting import quoted
 
 from .context import Context
 from .errors import Exit, WrongUsage, words_of
-from .lines import Line, Reader, checked
+from .json_lines import Line, Reader
 from .output import Output, plain
 from .parsing import opened
 
@@ -144,7 +144,7 @@ def _write(
     try:
         report, trouble = _insert(editor, lines, if_exists)
     except InvalidTask:  # they were right when they were read: of one, the time has passed since
-        still = tally.tasks_of(line._replace(task=checked(line.task, context.now())) for line in lines)
+        still = tally.tasks_of(line.checked(context.now()) for line in lines)
         if len(still) == len(lines):
             raise
         _write(editor, still, if_exists, context, tally)

@@ -1,21 +1,27 @@
 """The commands that change tasks: `move` and `update` one; `cancel`, `pause`, … one, several, or many."""
 
-import itertools
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from msgspec import UNSET
-from msgspec.structs import replace
 
-from duebell_editor import DuebellError, Editor, Task
+from duebell_editor import (
+    ChangeFailure,
+    ChangeReport,
+    DuebellError,
+    Editor,
+    Selection,
+    Status,
+    Task,
+    Verb,
+)
 from duebell_shared.quoting import quoted
 
-from ..bulk import BulkFailure, BulkReport, Verb, change_all, eligible, find_all, fitting
-from ..filtering import make_filter
+from ..change_many import MAX_MANY
 from . import options
-from .completion import ids as known_ids
+from .completion import ids as ids_completed
 from .context import Context
 from .errors import Exit, WrongUsage, words_of
 from .options import flag, option
@@ -106,37 +112,14 @@ def update(
     print_change(context, changed)
 
 
-#: Each verb with its command's help, an example of a filter, and its result in words.
-_COMMANDS = {
-    Verb.CANCEL: (
-        "Never run a task; it is kept as history. It must be scheduled, running, paused, failed or expired.",
-        "--action remind --before 2027-01-01 --timezone Europe/Berlin --dry-run",
-        "cancelled",
-    ),
-    Verb.PAUSE: (
-        "Take a task out of the queue until it is resumed. It must be scheduled.",
-        "--prefix sale- --yes",
-        "paused",
-    ),
-    Verb.RESUME: (
-        "Put a paused task back in the queue; it runs at once if its due date has passed.",
-        "--status paused --prefix sale- --yes",
-        "resumed",
-    ),
-    Verb.RETRY: (
-        "Run a failed or expired task again, now, with all attempts to come.",
-        "--status failed --action put_on_sale --limit 50 --yes",
-        "set to be retried now",
-    ),
-    Verb.RUN: (
-        "Run a recurring task once more, now; or a task that runs once, now instead of when it is due. "
-        "It must be scheduled.",
-        "--prefix report- --yes",
-        "set to run now",
-    ),
+#: An example of a filter for each verb, where it has one of its own.
+_EXAMPLES = {
+    Verb.CANCEL: "--action remind --before 2027-01-01 --timezone Europe/Berlin --dry-run",
+    Verb.RESUME: "--status paused --prefix sale- --yes",
+    Verb.RETRY: "--status failed --action put_on_sale --limit 50 --yes",
 }
 
-_HELP = """{what}
+_HELP = """{means} It must be {statuses}.
 
 Name one or several, or give a filter: then it asks first, or --yes must be given. Of what a filter finds,
 those are taken whose status allows it."""
@@ -150,61 +133,25 @@ Examples:
 If some of several could not be changed, they are told and the exit status is 7.
 """
 
-
-class _Job(NamedTuple):
-    """A verb for several tasks, and how it is carried out."""
-
-    verb: Verb
-    dry_run: bool
-    yes: bool
-    out: Output
-
-    def tell(self, found: int, report: BulkReport, *, is_all: bool) -> None:
-        """Tell what was done; as JSON, what the HTTP editor's bulk answers."""
-        failures = [(one.id, plain(words_of(one.error))) for one in report.failures]
-        done = _COMMANDS[self.verb][2]
-        if self.out.as_json:
-            self.out.print_json(
-                {
-                    "found": found,
-                    "is_all": is_all,
-                    "dry_run": self.dry_run,
-                    "changed": [task.id for task in report.changed],
-                    "failures": [{"id": id, "detail": why} for id, why in failures],
-                }
-            )
-            return
-        if self.dry_run:
-            print(f"{_count(found)} would be {done}; nothing was changed")
-        else:
-            print(f"{_count(len(report.changed))} {done}, {len(failures):,} failed")
-        sys.stdout.flush()
-        if not is_all:
-            self.out.note("there are more than these: repeat it, or take more with --limit")
-        self.out.note_some([why if quoted(id) in why else f"{plain(id)}: {why}" for id, why in failures])
-
-    def ask(self, found: int, *, is_all: bool) -> None:
-        """Have someone agree to how many tasks a filter found."""
-        more = "" if is_all else ", and there are more,"
-        question = f"{_count(found)}{more} would be {_COMMANDS[self.verb][2]}"
-        if not self.out.can_ask:
-            raise WrongUsage(f"{question}: give --yes to do it, or --dry-run to count only")
-        typer.confirm(f"{question}. Do it?", abort=True, err=True)
+_Ids = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="ID", help="Their ids; - reads them from stdin, one to a line.", autocompletion=ids_completed
+    ),
+]
 
 
-def _add_command(verb: Verb, name: str, what: str, example: str) -> None:
-    @app.command(name, help=_HELP.format(what=what), epilog=_EPILOG.format(name=name, example=example))
+def _add_command(verb: Verb) -> None:
+    *most, last = (status for status in Status if status in verb.rule.statuses)
+    statuses = f"{', '.join(most)} or {last}" if most else last
+    name = verb.replace("_", "-")
+    epilog = _EPILOG.format(name=name, example=_EXAMPLES.get(verb, "--prefix sale- --yes"))
+
+    @app.command(name, help=_HELP.format(means=verb.rule.means, statuses=statuses), epilog=epilog)
     @with_json()
     def change(
         context: Context,
-        id: Annotated[
-            list[str] | None,
-            typer.Argument(
-                metavar="ID",
-                help="Their ids; - reads them from stdin, one to a line.",
-                autocompletion=known_ids,
-            ),
-        ] = None,
+        ids: _Ids = None,
         *,
         status: options.StatusOption = None,
         action: options.Action = None,
@@ -212,38 +159,42 @@ def _add_command(verb: Verb, name: str, what: str, example: str) -> None:
         after: options.After = None,
         before: options.Before = None,
         timezone: options.Timezone = None,
-        limit: Annotated[int, option("--limit", "N", "Of those found, at most so many.", min=1)] = 1000,
+        limit: Annotated[int, option("--limit", "N", "Of those found, at most so many.", min=1)] = MAX_MANY,
         dry_run: Annotated[bool, flag("--dry-run", "Only count them; nothing is changed.")] = False,
         yes: Annotated[bool, flag("--yes", "Do not ask, when a filter chooses the tasks.", "-y")] = False,
     ) -> None:
         has_filter = any((status, action, prefix, after, before))
-        if id and has_filter:
+        if ids and has_filter:
             raise WrongUsage("give ids or a filter, not both")
-        if not id and not has_filter:
+        if not ids and not has_filter:
             raise WrongUsage("give an ID, several, - for ids from stdin, or a filter such as --action")
         options.check_order(after, before)
-        editor, job = context.editor(), _Job(verb, dry_run=dry_run, yes=yes, out=context.out)
-        if not id:
-            which = make_filter(
-                status=eligible(verb, status or ()), action=action, prefix=prefix, after=after, before=before,
-            )  # fmt: skip
-            found, is_all = find_all(editor.queue, replace(which, limit=limit))
-            if found and not dry_run and not yes:
-                job.ask(len(found), is_all=is_all)
-            _change(editor, found, job, is_all=is_all)
-        elif id == ["-"] or id[1:] or dry_run:
-            named = tuple(dict.fromkeys(_read(id)))
-            _change(editor, fitting(editor.queue, verb, named) if dry_run else named, job, is_all=True)
+        editor, out = context.editor(), context.out
+        if ids and ids != ["-"] and not ids[1:] and not dry_run:
+            print_change(context, _change_one(editor, verb, ids[0]))
+            return
+        if ids:
+            named = tuple(dict.fromkeys(_read(ids)))
+            chosen = editor.select(verb, ids=named) if dry_run else Selection(ids=named)
         else:
-            print_change(context, _change_one(editor, verb, id[0]))
+            chosen = editor.select(
+                verb, status=status, action=action, prefix=prefix, after=after, before=before, limit=limit
+            )
+        if dry_run:
+            _tell(out, verb, chosen, ChangeReport(changed=()), is_dry_run=True)
+            return
+        if chosen.ids and not ids and not yes:
+            more = "" if chosen.is_all else ", and there are more,"
+            _ask(out, f"{_count(len(chosen.ids))}{more} would be {verb.rule.done}")
+        _change(editor, out, verb, chosen)
 
 
-for _verb, (_what, _example, _) in _COMMANDS.items():
-    _add_command(_verb, "run-now" if _verb is Verb.RUN else _verb, _what, _example)
+for _verb in (one for one in Verb if one.rule.for_many):
+    _add_command(_verb)
 
 
 def _change_one(editor: Editor, verb: Verb, id: str) -> Task:
-    report = change_all(editor, verb, [id])
+    report = editor.change_many(verb, [id])
     if report.failures:
         raise report.failures[0].error
     return report.changed[0]
@@ -261,28 +212,57 @@ def _read(ids: Sequence[str]) -> Iterator[str]:
                 yield text
 
 
-def _change(editor: Editor, ids: Sequence[str], job: _Job, *, is_all: bool) -> None:
+def _ask(out: Output, question: str) -> None:
+    if not out.can_ask:
+        raise WrongUsage(f"{question}: give --yes to do it, or --dry-run to count only")
+    typer.confirm(f"{question}. Do it?", abort=True, err=True)
+
+
+def _change(editor: Editor, out: Output, verb: Verb, chosen: Selection) -> None:
     """Change these tasks some at a time, and tell the result. Exits with 7 when some failed."""
     changed: list[Task] = []
-    failures: list[BulkFailure] = []
-    rest = iter(() if job.dry_run else ids)
-    if not ids and not job.dry_run:
-        change_all(editor, job.verb, ())
+    failures: list[ChangeFailure] = []
     try:
-        with job.out.progress(job.verb, len(ids)) as progress:
-            while chunk := list(itertools.islice(rest, _CHUNK)):
-                part = change_all(editor, job.verb, chunk)
-                changed += part.changed
-                failures += part.failures
+        with out.progress(verb.rule.words, len(chosen.ids)) as progress:
+            for start in range(0, len(chosen.ids) or 1, _CHUNK):  # once for none, which arms the rule
+                report = editor.change_many(verb, chosen.ids[start : start + _CHUNK])
+                changed += report.changed
+                failures += report.failures
                 progress(len(changed) + len(failures))
     except (KeyboardInterrupt, DuebellError):
-        job.out.warn("broken off: some that are not told here may be changed too")
+        out.warn("broken off: some that are not told here may be changed too")
         raise
     finally:
-        report = BulkReport(changed=tuple(changed), failures=tuple(failures))
-        job.tell(len(ids), report, is_all=is_all)
+        _tell(out, verb, chosen, ChangeReport(changed=tuple(changed), failures=tuple(failures)))
     if failures:
         raise typer.Exit(Exit.SOME_FAILED)
+
+
+def _tell(
+    out: Output, verb: Verb, chosen: Selection, report: ChangeReport, *, is_dry_run: bool = False
+) -> None:
+    """Tell what was done; as JSON, what the HTTP editor's bulk answers."""
+    found, done = len(chosen.ids), verb.rule.done
+    failures = [(one.id, plain(words_of(one.error))) for one in report.failures]
+    if out.as_json:
+        out.print_json(
+            {
+                "found": found,
+                "is_all": chosen.is_all,
+                "dry_run": is_dry_run,
+                "changed": [task.id for task in report.changed],
+                "failures": [{"id": id, "detail": why} for id, why in failures],
+            }
+        )
+        return
+    if is_dry_run:
+        print(f"{_count(found)} would be {done}; nothing was changed")
+    else:
+        print(f"{_count(len(report.changed))} {done}, {len(failures):,} failed")
+    sys.stdout.flush()
+    if not chosen.is_all:
+        out.note("there are more than these: repeat it, or take more with --limit")
+    out.note_some([why if quoted(id) in why else f"{plain(id)}: {why}" for id, why in failures])
 
 
 def _count(number: int) -> str:

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable
 import boto3
 import typer
 
-from duebell_shared.task import Status, Task
+from duebell_editor import Editor, Status, Task, Verb
 from duebell_shared.zones import zone_names
 
-from ..editor import Editor
-from ..filtering import make_filter
-from ..listing import Patience, list_tasks
+from ..filtering import QUEUED
 from .context import Context
 
 __all__ = ["actions", "ids", "profiles", "zones"]
@@ -23,16 +21,14 @@ _PATIENCE = 1.5
 #: Tasks that are looked at; one page.
 _TASKS = 100
 
-#: Statuses outside of the queue that a command is for.
-_FOR = {"resume": {Status.PAUSED}, "retry": {Status.FAILED, Status.EXPIRED}}
-
 
 def ids(call: typer.Context, incomplete: str) -> list[str]:
     """Ids that begin so, of tasks that the command can be for."""
-    statuses = _FOR.get(call.info_name or "")
+    names = {verb.replace("_", "-"): verb.rule.statuses for verb in Verb}
+    statuses = names.get(call.info_name or "", frozenset())
 
     def find(editor: Editor) -> Iterable[str]:
-        return [task.id for task in _page(editor, incomplete, statuses)]
+        return [task.id for task in _page(editor, incomplete, statuses & QUEUED or statuses)]
 
     return _of_the_queue(call, incomplete, find)
 
@@ -54,10 +50,8 @@ def profiles(incomplete: str) -> list[str]:
     return []
 
 
-def _page(editor: Editor, prefix: str, statuses: Iterable[Status] | None = None) -> tuple[Task, ...]:
-    patience = Patience(keys=_TASKS * 10, tasks=_TASKS)
-    which = make_filter(status=statuses, prefix=prefix, limit=_TASKS)
-    return list_tasks(editor.queue, which, patience=patience).tasks
+def _page(editor: Editor, prefix: str, statuses: frozenset[Status] | None = None) -> tuple[Task, ...]:
+    return editor.list(status=statuses or None, prefix=prefix, limit=_TASKS, most_keys=_TASKS * 10).tasks
 
 
 def _of_the_queue(call: typer.Context, incomplete: str, find: Callable[[Editor], Iterable[str]]) -> list[str]:

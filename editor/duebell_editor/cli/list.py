@@ -1,20 +1,20 @@
 """`duebell list`: the tasks that a filter finds, a page or all of them."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Annotated
 
 import typer
-from msgspec.structs import replace
 
-from ..editor import Editor
-from ..filtering import Filter, make_filter
-from ..listing import Page, list_tasks, search
+from duebell_editor import Page
+
+from ..listing import QUICKLY
 from ..places import place_from
 from .context import Context
 from .errors import WrongUsage
 from .options import Action, After, Before, Prefix, StatusOption, Timezone, check_order, flag, option
-from .output import console, local
+from .output import Output, console, local
 from .program import with_json
 from .tasks import print_tasks
 
@@ -61,14 +61,15 @@ def list_(
     if every and limit is not None:
         raise WrongUsage("give --all or --limit, not both")
     check_order(after, before)
-    which = make_filter(
-        status=status, action=action, prefix=prefix, after=after, before=before,
-        limit=100 if limit is None else limit, cursor=cursor, latest_first=latest_first,
+    find = partial(
+        context.editor().list, status=status, action=action, prefix=prefix, after=after, before=before,
+        latest_first=latest_first,
     )  # fmt: skip
-    editor, out = context.editor(), context.out
+    out = context.out
     shown = 0
     page = Page(tasks=())
-    for page in _all_pages(editor, which) if every else [_page(context, editor, which)]:
+    limit = 100 if limit is None else limit
+    for page in _all_pages(find, cursor) if every else [_page(out, find, limit, cursor)]:
         shown += len(page.tasks)
         print_tasks(context, page.tasks)
         sys.stdout.flush()
@@ -78,23 +79,20 @@ def list_(
         print("no tasks", file=sys.stdout if console().is_terminal else sys.stderr)
 
 
-def _page(context: Context, editor: Editor, which: Filter) -> Page:
+def _page(out: Output, find: Callable[..., Page], limit: int, cursor: str | None) -> Page:
     """A page of as many as are asked for. Rare ones are looked for as long as somebody sees the progress."""
-    page = search(editor.queue, which)
+    page = find(limit=limit, cursor=cursor, most_keys=QUICKLY)
     tasks = page.tasks
-    while page.cursor and len(tasks) < which.limit and context.out.is_watched:
-        reached = local(place_from(page.cursor).at)
-        print(f"looked as far as {reached} so far; {len(tasks)} found", file=sys.stderr)
-        page = search(editor.queue, replace(which, limit=which.limit - len(tasks)).following(page.cursor))
+    while page.cursor and len(tasks) < limit and out.is_watched:
+        out.note(f"looked as far as {local(place_from(page.cursor).at)} so far; {len(tasks)} found")
+        page = find(limit=limit - len(tasks), cursor=page.cursor, most_keys=QUICKLY)
         tasks += page.tasks
-    return replace(page, tasks=tasks)
+    return Page(tasks=tasks, cursor=page.cursor)
 
 
-def _all_pages(editor: Editor, which: Filter) -> Iterator[Page]:
-    which = replace(which, limit=_PAGE)
-    while True:
-        page = list_tasks(editor.queue, which)
+def _all_pages(find: Callable[..., Page], cursor: str | None) -> Iterator[Page]:
+    page = find(limit=_PAGE, cursor=cursor)
+    yield page
+    while page.cursor:
+        page = find(limit=_PAGE, cursor=page.cursor)
         yield page
-        if page.cursor is None:
-            return
-        which = which.following(page.cursor)

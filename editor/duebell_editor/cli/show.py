@@ -1,7 +1,7 @@
 """The commands that look: `show` and `preview`, `status` and `doctor`."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Annotated
 
@@ -13,7 +13,6 @@ from duebell_editor import (
     LastRun,
     LateRing,
     Missed,
-    Problem,
     Recurrence,
     SchedulerStatus,
     Task,
@@ -114,32 +113,21 @@ def doctor(
     Looks for failed tasks too, and for recurring ones that fail. The exit status is 6 if something is wrong
     (still).
     """
-    editor = context.editor()
-    before = editor.status().problems if fix else ()
-    if fix:
-        editor.ensure_armed()
-    found = editor.status(thorough=True)
-    still = {problem.kind for problem in found.problems}
-    mended = [problem for problem in before if problem.mendable and problem.kind not in still]
+    diagnosis, out = context.editor().doctor(fix=fix), console()
+    found, mended = diagnosis.status, diagnosis.mended
     if context.out.as_json:
         more = {"mended": [problem.what for problem in mended]} if fix else {}
         context.out.print_json({**status_json(found), **more})
     else:
-        _show_diagnosis(found, mended)
+        for problem in mended:
+            out.print(Text(f"mended: {plain(problem.what)}", style="green"))
+        if found.healthy:
+            out.print(Text("healthy: nothing is wrong", style="green"))
+        for problem in found.problems:
+            out.print(Text(plain(problem.what), style="red"))
+            out.print(Text(f"  {plain(problem.way_out)}{' (--fix does)' if problem.mendable else ''}"))
     if not found.healthy:
         raise typer.Exit(Exit.WRONG)
-
-
-def _show_diagnosis(status: SchedulerStatus, mended: Iterable[Problem]) -> None:
-    """What was mended, and what is wrong, each with the way out."""
-    out = console()
-    for problem in mended:
-        out.print(Text(f"mended: {plain(problem.what)}", style="green"))
-    if status.healthy:
-        out.print(Text("healthy: nothing is wrong", style="green"))
-    for problem in status.problems:
-        out.print(Text(plain(problem.what), style="red"))
-        out.print(Text(f"  {plain(problem.way_out)}{' (--fix does)' if problem.mendable else ''}"))
 
 
 def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:

@@ -3,9 +3,10 @@
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from time import sleep
 from types import FrameType
 from typing import Annotated
@@ -15,11 +16,10 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from duebell_editor import AwsUnavailable, Editor, SchedulerStatus
+from duebell_editor import AwsUnavailable, Editor, Page, SchedulerStatus
 from duebell_shared.instants import render
 
-from ..filtering import Filter, make_filter
-from ..listing import Page, search
+from ..listing import QUICKLY
 from .context import Context
 from .options import Action, Prefix, StatusOption, option
 from .output import console, local, plain
@@ -48,8 +48,9 @@ def watch(
     A look costs a dozen reads. In a pipe it is a line for every change, with a tab between the time, when
     the rule rings, the next task's id and when it is looked at, and whether all is well.
     """
-    which = make_filter(status=status, action=action, prefix=prefix, limit=_TASKS)
-    looks = _looks(context, context.editor(), which, every)
+    editor = context.editor()
+    find = partial(editor.list, status=status, action=action, prefix=prefix, limit=_TASKS, most_keys=QUICKLY)
+    looks = _looks(context, editor, find, every)
     out = console()
     with contextlib.suppress(KeyboardInterrupt), _ended_in_order():
         if out.is_terminal:
@@ -66,12 +67,14 @@ def watch(
                 before = line
 
 
-def _looks(context: Context, editor: Editor, which: Filter, every: float) -> Iterator["_View | Text"]:
+def _looks(
+    context: Context, editor: Editor, find: Callable[[], Page], every: float
+) -> Iterator["_View | Text"]:
     """Look again and again. When AWS does not answer, the last look stays, with the error below."""
     view: _View | None = None
     while True:
         try:
-            view = _View(context.now(), editor.status(), search(editor.queue, which))
+            view = _View(context.now(), editor.status(), find())
         except AwsUnavailable as error:
             if view is None:
                 yield Text(plain(f"AWS does not answer, trying again: {error}"))

@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from duebell_editor import Editor
-from duebell_editor.cli.past import attempts_table, occurrences_table, times_table
-from duebell_editor.cli.tables import tasks_table
+from duebell_editor.cli.tables import attempts_table, occurrences_table, times_table
+from duebell_editor.cli.tasks import tasks_table
 from tests.cli.program import Duebell, fail
 from tests.support import NOON
 

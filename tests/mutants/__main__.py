@@ -26,7 +26,7 @@ def main() -> int:
     )
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
     options = parser.parse_args()
-    mutants = [mutant for mutant in MUTANTS if options.name in f"{mutant.name} {mutant.file}"]
+    mutants = [mutant for mutant in MUTANTS if options.name in f"{mutant.name} {mutant.place().module.name}"]
     killers = list(dict.fromkeys(killer for mutant in mutants for killer in mutant.killers))
     started = time.monotonic()
     shares = [list(share) for share in _dealt(mutants, options.jobs)]

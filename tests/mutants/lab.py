@@ -11,14 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from .mutant import ROOT, Killer, Mutant
+from .mutant import Killer, Mutant
+from .source import PACKAGES, ROOT
 
 __all__ = ["Lab"]
 
-_PACKAGES = ("shared", "editor", "worker", "infra")
-
 #: What is copied: the packages, the tests, and what pytest and the tests read beside them.
-_COPIED = (*_PACKAGES, "tests", "examples", "pyproject.toml")
+_COPIED = (*PACKAGES, "tests", "examples", "bench", "docs", "pyproject.toml", "Makefile")
 
 #: Seconds. A mutant that makes its tests go on for ever is noticed, too.
 _LIMIT = 300.0
@@ -36,7 +35,7 @@ class Lab:
             source, copy = ROOT / name, self.root / name
             if source.is_dir():
                 shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
+            elif source.exists():
                 shutil.copy(source, copy)
         return self
 
@@ -45,7 +44,7 @@ class Lab:
 
     def passes(self, killer: Killer) -> str | None:
         """None if these tests pass here; else the last they said."""
-        path = os.pathsep.join(str(self.root / name) for name in (".", *_PACKAGES))
+        path = os.pathsep.join(str(self.root / name) for name in (".", *PACKAGES))
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         try:
             done = subprocess.run(
@@ -78,19 +77,18 @@ class Lab:
 
     @contextmanager
     def _broken(self, mutant: Mutant) -> Iterator[None]:
-        file = self.root / mutant.file
-        source = file.read_text()
-        file.write_text(mutant.of(source))
+        place = mutant.place()
+        file = self.root / place.module.name
+        file.write_text(place.replaced(mutant.broken))
         try:
             yield
         finally:
-            file.write_text(source)
+            file.write_text(place.module.source)
 
     @staticmethod
     def difference(mutant: Mutant) -> str:
         """The mutant as a diff."""
-        source = (ROOT / mutant.file).read_text()
-        lines = difflib.unified_diff(
-            source.splitlines(), mutant.of(source).splitlines(), mutant.file, mutant.file, lineterm="", n=2
-        )
-        return "\n".join(lines)
+        place = mutant.place()
+        before, after = place.module.source.splitlines(), place.replaced(mutant.broken).splitlines()
+        name = place.module.name
+        return "\n".join(difflib.unified_diff(before, after, name, name, lineterm="", n=2))

@@ -131,10 +131,11 @@ class Module:
         """The qualified name of the function or class around a position in its text."""
         line = self.source.count("\n", 0, position) + 1
         names: list[str] = []
-        around: ast.AST | None = ast.parse(self.source)
-        while around := next((node for node in ast.walk(around) if _is_scope_at(node, line, around)), None):
-            names.append(getattr(around, "name", ""))
-        return ".".join(names)
+        inner: ast.AST | None = ast.parse(self.source)
+        while (around := inner) is not None:
+            inner = next((node for node in ast.walk(around) if _is_scope_at(node, line, around)), None)
+            names.append(getattr(inner, "name", ""))
+        return ".".join(names[:-1])
 
 
 @lru_cache

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Self
 
 from .mutant import Killer, Mutant
-from .source import PACKAGES, ROOT
+from .source import PACKAGES, ROOT, Module
 
-__all__ = ["Lab"]
+__all__ = ["Lab", "difference"]
 
 #: What is copied: the packages, the tests, and what pytest and the tests read beside them.
 _COPIED = (*PACKAGES, "tests", "examples", "bench", "docs", "pyproject.toml", "Makefile")
@@ -42,20 +42,25 @@ class Lab:
     def __exit__(self, *_: object) -> None:
         self._folder.cleanup()
 
+    def run(
+        self, *arguments: str, limit: float = _LIMIT, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run Python here. Raises subprocess.TimeoutExpired after so many seconds."""
+        path = os.pathsep.join(str(self.root / name) for name in (".", *PACKAGES))
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.root,
+            env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **environment},
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            check=False,
+        )
+
     def passes(self, killer: Killer) -> str | None:
         """None if these tests pass here; else the last they said."""
-        path = os.pathsep.join(str(self.root / name) for name in (".", *PACKAGES))
-        environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         try:
-            done = subprocess.run(
-                [sys.executable, *killer.command],
-                cwd=self.root,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=_LIMIT,
-                check=False,
-            )
+            done = self.run(*killer.command)
         except subprocess.TimeoutExpired:
             return "went on for ever"
         if done.returncode == 0:
@@ -69,26 +74,25 @@ class Lab:
 
     def killed_by(self, mutant: Mutant) -> tuple[Killer, str] | None:
         """Which tests notice the mutant, and what they say; None if it survives them all."""
-        with self._broken(mutant):
+        place = mutant.place()
+        with self.broken(place.module, place.replaced(mutant.broken)):
             for killer in mutant.killers:
                 if said := self.passes(killer):
                     return killer, said
         return None
 
     @contextmanager
-    def _broken(self, mutant: Mutant) -> Iterator[None]:
-        place = mutant.place()
-        file = self.root / place.module.name
-        file.write_text(place.replaced(mutant.broken))
+    def broken(self, module: Module, source: str) -> Iterator[None]:
+        """Inside, this is the module's source here."""
+        file = self.root / module.name
+        file.write_text(source)
         try:
             yield
         finally:
-            file.write_text(place.module.source)
+            file.write_text(module.source)
 
-    @staticmethod
-    def difference(mutant: Mutant) -> str:
-        """The mutant as a diff."""
-        place = mutant.place()
-        before, after = place.module.source.splitlines(), place.replaced(mutant.broken).splitlines()
-        name = place.module.name
-        return "\n".join(difflib.unified_diff(before, after, name, name, lineterm="", n=2))
+
+def difference(module: Module, source: str) -> str:
+    """A mutant as a diff."""
+    before, after = module.source.splitlines(), source.splitlines()
+    return "\n".join(difflib.unified_diff(before, after, module.name, module.name, lineterm="", n=2))

@@ -3,7 +3,7 @@
 import pytest
 
 from .catalogue import MUTANTS
-from .lab import Lab
+from .lab import Lab, difference
 from .mutant import Mutant
 
 FAST = [mutant for mutant in MUTANTS if mutant.is_fast]
@@ -27,4 +27,6 @@ def test_no_two_mutants_are_the_same() -> None:
 def test_breaking_the_protocol_makes_a_test_fail(mutant: Mutant) -> None:
     with Lab() as lab:
         killed = lab.killed_by(mutant)
-    assert killed, f"{mutant.name} survived: {mutant.why}\n{Lab.difference(mutant)}"
+    place = mutant.place()
+    diff = difference(place.module, place.replaced(mutant.broken))
+    assert killed, f"{mutant.name} survived: {mutant.why}\n{diff}"

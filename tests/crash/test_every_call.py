@@ -14,6 +14,8 @@ from tests.crash.dying import Death, Lambda, Moment, Processes
 from tests.quick_aws import quick_aws
 from tests.support import Clock
 
+pytestmark = pytest.mark.slow
+
 SOON, LATER = timedelta(minutes=30), timedelta(hours=3)
 
 #: The scenarios' processes make fewer calls than this; the tests see to it.

@@ -22,6 +22,8 @@ from schemathesis.specs.openapi.checks import (
 from tests.page.scene import Scene
 from tests.serving import serving
 
+pytestmark = pytest.mark.slow
+
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

@@ -23,6 +23,7 @@ def test_no_two_mutants_are_the_same() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", FAST, ids=lambda mutant: mutant.name)
 def test_breaking_the_protocol_makes_a_test_fail(mutant: Mutant) -> None:
     with Lab() as lab:

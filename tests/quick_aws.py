@@ -17,18 +17,26 @@ from botocore.awsrequest import AWSPreparedRequest
 from moto import mock_aws
 from moto.core import botocore_stubber
 
+from tests.partiql import partiql_batches
 from tests.simulation.wire.clients import decoded
 from tests.simulation.wire.dynamodb import DynamoDb
 from tests.simulation.wire.network import Answer, refusal
 from tests.simulation.wire.refused import Refused
 
-__all__ = ["quick_aws"]
+__all__ = ["moto_aws", "quick_aws"]
 
 
 @contextmanager
 def quick_aws() -> Iterator[None]:
     """Inside, all calls of AWS are answered in this process."""
-    with mock_aws(), _Items().in_place_of_moto(), patch.object(botocore.session, "create_loader", _loader):
+    with moto_aws(), _Items().in_place_of_moto():
+        yield
+
+
+@contextmanager
+def moto_aws() -> Iterator[None]:
+    """The same, with DynamoDB's items kept by moto: for tests that make other requests than duebell does."""
+    with mock_aws(), partiql_batches(), patch.object(botocore.session, "create_loader", _loader):
         yield
 
 

@@ -107,7 +107,7 @@ class _Plugin:
     def pytest_runtest_setup(self) -> Iterator[None]:
         sys.settrace(self._trace)  # somebody may have set another
         result = yield
-        self._prepared = set(self._called)
+        self._prepared = self._called.copy()
         return result
 
     @pytest.hookimpl(wrapper=True)
@@ -126,7 +126,7 @@ class _Plugin:
         return result
 
     def _functions(self, called: set[int]) -> list[_Function]:
-        return sorted({name for number in called if (name := self._names[number])})
+        return sorted({name for number in called.copy() if (name := self._names[number])})
 
 
 def pytest_configure(config: pytest.Config) -> None:

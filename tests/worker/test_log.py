@@ -164,6 +164,7 @@ def test_a_lease_that_cannot_be_renewed_is_said_and_tried_again(
     assert [line["level"] for line in log.lines("not_renewed")] == ["WARNING"] * 3
 
 
+@pytest.mark.moto
 def test_an_item_that_is_no_task_is_said(editor: Editor, worker: Worker, backend: Backend, log: Log) -> None:
     # Given an item whose counter someone overwrote with text
     worker.action("act")(lambda: None)

@@ -252,6 +252,16 @@ def test_status_exits_with_0_when_all_is_well(duebell: Duebell) -> None:
     assert "cron(0,4,12,27 13-23" in out
 
 
+def test_status_says_that_the_rule_is_parked_while_nothing_is_due(duebell: Duebell) -> None:
+    def rings() -> str:
+        rows = [line.split(maxsplit=1) for line in duebell("status").out.splitlines()]
+        return next(row[1].strip() for row in rows if row[0] == "rings")
+
+    assert rings() == "parked"
+    duebell("add", "x", "--in", "1h")
+    assert rings() == "2026-11-21 13:00:00 UTC (in 1 h)"
+
+
 def test_status_exits_with_6_when_something_is_wrong(duebell: Duebell, events: Any) -> None:
     duebell("add", "x", "--in", "1h")
     events.disable_rule(Name="duebell")

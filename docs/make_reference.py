@@ -14,6 +14,9 @@ import duebell_worker
 
 PAGE = Path(__file__).with_name("reference.md")
 
+#: Classes that hold a part of a public one, so that no file is long.
+PARTS = {"QueueReader", "TaskState"}
+
 INTRODUCTION = """# Reference
 
 The public names, from their docstrings. Made by `make reference`; do not edit.
@@ -59,7 +62,7 @@ def _thing(name: str, thing: Any) -> Iterator[str]:
 
 
 def _members(name: str, thing: type) -> Iterator[str]:
-    for member, value in thing.__dict__.items():
+    for member, value in _members_of(thing).items():
         function = getattr(value, "__func__", value)
         if member.startswith("_") or not inspect.getdoc(function):
             continue
@@ -69,6 +72,12 @@ def _members(name: str, thing: type) -> Iterator[str]:
         elif isinstance(value, property):
             yield f"#### {name}.{member}\n"
             yield _prose(value)
+
+
+def _members_of(thing: type) -> dict[str, Any]:
+    """Its own members, with those of the bases that stand only for a part of it."""
+    parts = [base for base in thing.__mro__ if base is thing or base.__name__ in PARTS]
+    return {name: value for part in reversed(parts) for name, value in part.__dict__.items()}
 
 
 def _signature(thing: Any) -> str:

@@ -1,35 +1,27 @@
 """A task: what shall happen, when, and what has become of it. Values and pure functions only."""
 
-from collections.abc import Collection
 from datetime import datetime, timedelta
-from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from . import payload as payloads
-from .counts import Count, Milliseconds
-from .errors import InvalidTask, TaskConflict
+from .errors import InvalidTask
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
 from .given import check_due, check_expiry, check_name, check_spread
-from .instants import MILLISECOND, MOST_SKEW, Instant, to_utc
+from .instants import MILLISECOND, MOST_SKEW, to_utc
 from .keeping import History, Keeping
-from .quoting import quoted
 from .recurrence import (
-    PUNCTUAL,
-    Missed,
     Occurrence,
     Recurrence,
     Result,
     Seat,
     Turn,
     bounded_occurrences,
-    delay_of,
-    delayed,
 )
 from .status import Status
+from .task_state import QueueKey, TaskState
 from .verbs import Verb
 
 __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task"]
@@ -38,15 +30,7 @@ __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task"]
 _FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
 
 
-class QueueKey(NamedTuple):
-    """A task's place in the queue: when the worker shall look at it, and which one it is."""
-
-    queued: datetime
-    id: str
-    lane: int
-
-
-class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class Task(TaskState, frozen=True, kw_only=True, dict=True):
     """One task, as it was when it was read. All times are UTC, in whole milliseconds.
 
     id           the user's own, or generated; stable for the task's life
@@ -80,81 +64,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                    and the like are then those of the occurrence that it stands at
     occurrences    a recurring task's last twenty that are over, the latest at the end
     """
-
-    id: str
-    lane: int
-    action: str
-    due: Instant
-    payload_json: str = "{}"
-    status: Status = Status.SCHEDULED
-    queued: Instant | None = None
-    attempt: Count = 0
-    rev: int = 1
-    created_at: Instant
-    started_at: Instant | None = None
-    finished_at: Instant | None = None
-    run: str | None = None
-    lateness_ms: Milliseconds | None = None
-    begun: Count | None = None
-    failure: Failure | None = None
-    failures: tuple[FailedAttempt, ...] = ()
-    expires_at: Instant | None = None
-    unlisted: bool = False
-    payload_dropped: Count | None = None
-    spread: timedelta = timedelta(0)
-    expires_after: timedelta | None = None
-    recurrence: Recurrence | None = None
-    occurrences: tuple[Occurrence, ...] = ()
-    changed_by: str | None = None
-
-    @cached_property
-    def payload(self) -> Any:
-        """The payload as JSON's own types; its text, where an edit by hand has left no JSON."""
-        return payloads.decode_or_text(self.payload_json)
-
-    @property
-    def missed_runs(self) -> int:
-        """How many occurrences before this one were missed, for which it stands too."""
-        return self.recurrence.missed_runs if self.recurrence else 0
-
-    @property
-    def runs(self) -> int:
-        """How many occurrences of a recurring task are over, extra and skipped ones not counted."""
-        return self.recurrence.runs if self.recurrence else 0
-
-    @property
-    def consecutive_failures(self) -> int:
-        """How many of a recurring task's last occurrences failed in a row."""
-        return self.recurrence.consecutive_failures if self.recurrence else 0
-
-    @property
-    def last(self) -> Occurrence | None:
-        """The last occurrence of a recurring task that is over."""
-        return self.occurrences[-1] if self.occurrences else None
-
-    @property
-    def can(self) -> tuple[Verb, ...]:
-        """The verbs that its status allows."""
-        return tuple(verb for verb in Verb if self._allows(verb, self.status))
-
-    def is_kept(self, keep: Keeping) -> bool:
-        """Tell whether an ended task is kept; otherwise the write that ends it deletes it."""
-        return self.status is not Status.DONE or keep.history is not History.NONE
-
-    @property
-    def can_wait(self) -> bool:
-        """Whether the occurrence can be retried later: so many of a recurring task can wait, and no more."""
-        return self.recurrence is None or self.recurrence.has_room
-
-    @property
-    def is_too_late(self) -> bool:
-        """Whether the attempt was started too late to be made."""
-        if self.started_at is None or self.lateness_ms is None:
-            return False
-        if self.recurrence is None:
-            return self.expires_after is not None and self.lateness_ms > self.expires_after / MILLISECOND
-        skips = self.recurrence.missed is Missed.SKIP and self.recurrence.turn is Turn.IN_LINE
-        return skips and self.lateness_ms > PUNCTUAL / MILLISECOND
 
     # What an editor may do. Each returns the changed task, or raises TaskConflict.
 
@@ -376,95 +285,3 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return kept
         this = in_short(failure, self.due, self.attempt, self.started_at, to_utc(now))
         return latest((*kept, this))
-
-    # Where a recurring task stands. These are parts of a change, and do not count as one.
-
-    def _seated(self) -> Self | None:
-        """At the occurrence whose turn is next; None when none is left, or the task does not recur."""
-        if self.recurrence is None:
-            return None
-        seat, recurrence = self.recurrence.take_next(self._delay)
-        if seat is None:
-            return None
-        return replace(
-            self,
-            status=Status.SCHEDULED,
-            due=seat.due,
-            queued=seat.queued,
-            attempt=seat.attempt,
-            recurrence=recurrence,
-        )
-
-    def _seated_anew(self, queued: datetime) -> Self:
-        """With its occurrence waiting until `queued`, and at the one whose turn is first."""
-        if self.recurrence is None:
-            return self
-        if self.recurrence.turn is Turn.IN_LINE:
-            recurrence = replace(self.recurrence, next_due=self.due)
-        else:
-            recurrence = self.recurrence.put_aside(self._seat(queued))
-        return replace(self, recurrence=recurrence)._seated() or self
-
-    def _seat(self, queued: datetime) -> Seat:
-        turn = self.recurrence.turn if self.recurrence else Turn.ALONE
-        return Seat(due=self.due, queued=queued, attempt=self.attempt, turn=turn, missed=self.missed_runs)
-
-    def _turned(self, turn: Turn) -> Recurrence | None:
-        """The recurrence with the task's occurrence out of line; an extra one stays that."""
-        if self.recurrence is None or self.recurrence.turn is Turn.EXTRA:
-            return self.recurrence
-        return replace(self.recurrence, turn=turn)
-
-    @cached_property
-    def _delay(self) -> timedelta:
-        return delay_of(self.id, self.spread)
-
-    def _delayed(self, due: datetime) -> datetime:
-        return delayed(due, self._delay)
-
-    def _scheduled(self, queued: datetime, **changes: Any) -> Self:
-        return self._next(
-            status=Status.SCHEDULED,
-            queued=to_utc(queued),
-            attempt=0,
-            failure=None,
-            failures=(),
-            finished_at=None,
-            expires_at=None,
-            **changes,
-        )
-
-    def _finished(self, status: Status, *, now: datetime, keep: Keeping, **changes: Any) -> Self:
-        expires_at = (now + keep.retention).replace(microsecond=0)  # DynamoDB's time to live: whole seconds
-        finished = self._next(
-            status=status,
-            queued=None,
-            finished_at=to_utc(now),
-            expires_at=expires_at,
-            unlisted=keep.history is not History.ALL,
-            **changes,
-        )
-        size = len(self.payload_json.encode())
-        if status is not Status.DONE or size <= keep.payload:
-            return finished
-        return replace(finished, payload_json="null", payload_dropped=size)
-
-    def _next(self, *, begun: int | None = None, **changes: Any) -> Self:
-        return replace(self, rev=self.rev + 1, begun=begun, **changes)
-
-    def _must_allow(self, verb: Verb) -> None:
-        self._must_be(verb.rule.words, [one for one in Status if self._allows(verb, one)])
-
-    def _allows(self, verb: Verb, status: Status) -> bool:
-        return verb.applies_to(status, recurs=self.recurrence is not None)
-
-    def _must_be(self, words: str, statuses: Collection[Status]) -> None:
-        if self.status not in statuses:
-            raise TaskConflict(
-                f"cannot {words} task {quoted(self.id)}: it is {self.status}, and this needs it "
-                f"{' or '.join(statuses)}"
-            )
-
-    def _check_room(self, verb: str, recurrence: Recurrence) -> None:
-        if not recurrence.has_room:
-            raise TaskConflict(f"cannot {verb} {quoted(self.id)}: too many of its occurrences wait already")

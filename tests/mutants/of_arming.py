@@ -184,7 +184,7 @@ OF_ARMING = (
     Mutant(
         name="not armed after a move or a resume",
         file=_EDITOR,
-        line="                self._arm([changed])\n",
+        line="                self._rule.arm([changed])\n",
         broken="                self._arm([])\n",
         why="the rule stays at the later time",
         killers=(Killer.MEANWHILE, Killer.HISTORIES),
@@ -192,15 +192,15 @@ OF_ARMING = (
     Mutant(
         name="a repeated change arms nothing",
         file=_EDITOR,
-        line="                self._arm([changed])\n",
-        broken="                self._arm([changed] if changed.queued != task.queued else [])\n",
+        line="                self._rule.arm([changed])\n",
+        broken="                self._rule.arm([changed] if changed.queued != task.queued else [])\n",
         why="the call that wrote the change raised or died, and its repetition returns as if all were well",
         killers=(Killer.REPEATING, Killer.HISTORIES),
     ),
     Mutant(
         name="an add that finds its id taken arms nothing",
         file=_EDITOR,
-        line="            self._arm_after(taken, self.queue.get_many([new.id]).values())\n",
+        line="            self._rule.arm_after(taken, self._queue.get_many([new.id]).values())\n",
         broken="",
         why="what is there may be its own, of a call that raised",
         killers=(Killer.REPEATING,),
@@ -248,7 +248,7 @@ OF_ARMING = (
     Mutant(
         name="not armed for a change that was made and never answered",
         file=_EDITOR,
-        line="                self._arm_after(conflict, [task])",
+        line="                self._rule.arm_after(conflict, [task])",
         broken="                pass",
         why="the change is refused when it is repeated, and the rule stays at the later time",
         killers=(Killer.CHANGED,),
@@ -256,8 +256,8 @@ OF_ARMING = (
     Mutant(
         name="armed without lowering",
         file=_EDITOR,
-        line="            record = self._armer.ensure(lowered)\n",
-        broken="            record = self._armer.ensure()\n",
+        line="            record = self._backend.armer.ensure(lowered)\n",
+        broken="            record = self._backend.armer.ensure()\n",
         why="the record does not know of the task",
         killers=(Killer.SCENARIO, Killer.HISTORIES),
         is_fast=True,

@@ -14,7 +14,7 @@ _RUN = "worker/duebell_worker/run.py"
 OF_DIRECT_CALLS = (
     Mutant(
         name="an editor calls nobody",
-        within="Editor._arm",
+        within="RuleSetter.arm",
         file=_EDITOR,
         line="        self._backend.hasten(record)\n",
         broken="",

@@ -64,8 +64,8 @@ OF_THE_RELANE = (
     Mutant(
         name="an id that is taken where it was before is given away",
         file=_EDITOR,
-        line="if not is_elsewhere and self._store.insert(new):",
-        broken="if self._store.insert(new):",
+        line="if not is_elsewhere and self._queue.store.insert(new):",
+        broken="if self._queue.store.insert(new):",
         why="two tasks of one id wait at the same time",
         killers=(Killer.RELANE,),
     ),

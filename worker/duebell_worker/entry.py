@@ -12,7 +12,7 @@ import msgspec
 
 from duebell_shared.errors import InvalidSettings
 
-from .loading import load
+from .loader import load
 from .log import to_stdout
 from .worker import LambdaContext, Worker
 

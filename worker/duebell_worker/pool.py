@@ -14,7 +14,7 @@ class Pool(Protocol):
     def submit(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
         """Start the call; what it raises is in the future."""
 
-    def wait(self, futures: Collection[Future[None]], patience: timedelta) -> Collection[Future[None]]:
+    def wait(self, futures: Collection[Future[Any]], patience: timedelta) -> Collection[Future[Any]]:
         """Wait until one of these has ended, but no longer than this; those that have."""
 
     def close(self) -> None:
@@ -31,7 +31,7 @@ class ThreadPool:
         """Start the call in a thread."""
         return self._threads.submit(call, *arguments)
 
-    def wait(self, futures: Collection[Future[None]], patience: timedelta) -> Collection[Future[None]]:
+    def wait(self, futures: Collection[Future[Any]], patience: timedelta) -> Collection[Future[Any]]:
         """Wait in real time."""
         seconds = max(patience.total_seconds(), 0)
         return wait(futures, timeout=seconds, return_when=FIRST_COMPLETED).done

@@ -39,7 +39,7 @@ class Attempts:
         self._unrecorded: list[Attempt] = []
 
     def __len__(self) -> int:
-        """How many are under way."""
+        """Count the attempts that are under way."""
         return len(self._under_way)
 
     def under_way(self) -> list[QueueKey]:

@@ -48,12 +48,12 @@ class RunContext:
 
     @property
     def waits_for_due(self) -> bool:
-        """Whether the run stays for what is due soon: precision "second", within a time limit."""
+        """True if the run stays for tasks that are due soon: precision "second", within a time limit."""
         return bool(self.backend.settings.head_start) and self.stop_at is not None
 
     @property
     def is_out_of_time(self) -> bool:
-        """Whether no task may be started any more."""
+        """True if no task may be started any more."""
         return self.stop_at is not None and self.now() >= self.stop_at
 
     def log(self, event: str, *, level: int = logging.INFO, **fields: Any) -> None:

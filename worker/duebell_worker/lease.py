@@ -74,7 +74,7 @@ class Lease:
 
     @property
     def renew_at(self) -> datetime:
-        """When half of the lease is over."""
+        """The time when half of the lease is over."""
         return self.until - LEASE / 2
 
     def renew(self) -> None:
@@ -114,7 +114,7 @@ class Lease:
 
     @property
     def must_leave(self) -> bool:
-        """Whether the queue is given more lanes, by the record as it was seen last: runs leave then."""
+        """True if the queue is given more lanes, by the record as it was seen last: runs leave then."""
         return self.seen.is_relaned(self.clock())
 
     def has_taker(self) -> bool:

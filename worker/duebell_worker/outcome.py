@@ -61,7 +61,7 @@ def back_off(attempt: int, random: Random) -> timedelta:
 
 
 class Ended(NamedTuple):
-    """How an attempt ended: the task as it was started, the task as it is now, and the name of that."""
+    """The end of an attempt: the task as it was started, the task as it is now, and its outcome."""
 
     started: Task
     task: Task

@@ -32,7 +32,7 @@ class Attempt:
     stored   the task as it is stored, from its claim on. Two while its last attempt is being recorded as
              begun, and afterwards if nobody can tell whether it was: either of them
     started  the task as its action was called with it
-    ended    how the attempt ended
+    ended    the end of the attempt
     over     done when nothing more will come of it. Its result is `ended` as it was recorded; None if the
              task could not be claimed, or the attempt was not made
     """
@@ -46,7 +46,7 @@ class Attempt:
         self.over: Future[Ended | None] = Future()
 
     def set_over(self, result: Ended | BaseException | None) -> None:
-        """Nothing more will come of it."""
+        """End the attempt with this result or error."""
         if isinstance(result, BaseException):
             self.over.set_exception(result)
         else:
@@ -78,7 +78,7 @@ class Performer:
         """Claim these tasks, all of the same status, and have their attempts made."""
         found = self._writer.claim([attempt.key for attempt in attempts], attempts[0].status)
         for attempt, task in zip(attempts, found, strict=True):
-            # The process may have stood still for minutes meanwhile, so the lease is checked once more.
+            # Problem: the process may have stood still for minutes. Solution: check the lease once more.
             if isinstance(task, Task) and self._lease.is_held():
                 attempt.stored = (task,)
                 self._context.pool.submit(self._go_on, attempt)
@@ -160,7 +160,7 @@ class Performer:
         return after_attempt(started, error, action, now=now, keep=self._keep, random=random)
 
     def record(self, attempts: Sequence[Attempt]) -> None:
-        """Record how these attempts ended."""
+        """Record the outcomes of these attempts."""
         ended = [(attempt, attempt.ended) for attempt in attempts if attempt.ended]
         for attempt, recorded in self._save(ended):
             attempt.set_over(recorded)
@@ -168,7 +168,7 @@ class Performer:
     def _save(
         self, ended: Sequence[tuple[Attempt, Ended]]
     ) -> Iterator[tuple[Attempt, Ended | BaseException | None]]:
-        """Write how these attempts ended; one whose task was changed meanwhile is superseded."""
+        """Write the outcomes; one whose task was changed meanwhile is superseded."""
         kept = [one.task if one.task.is_kept(self._keep) else None for _, one in ended]
         stored = [attempt.stored[-1] for attempt, _ in ended]
         saved = self._writer.save(list(zip(stored, kept, strict=True)))
@@ -207,7 +207,7 @@ class Performer:
         yield from self._save(ended)
 
     def _ended_by_leaving(self, attempt: Attempt) -> Ended | None:
-        """How this attempt ended, or does by the run's leaving; None for one that was not begun."""
+        """Return the end of this attempt, by the run's leaving if it still runs; None if it was not begun."""
         if attempt.ended is None and attempt.started:
             return self._ended_with(attempt.started, Unfinished())
         return attempt.ended or self._ended_without(attempt)

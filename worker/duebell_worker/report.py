@@ -52,7 +52,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def attempts(self) -> int:
-        """How many attempts the run started, those that came too late to be made among them."""
+        """Number of attempts that the run started, including those that came too late to be made."""
         return self.done + self.retried + self.failed + self.expired + self.superseded
 
 
@@ -75,7 +75,7 @@ class Tally:
 
     @property
     def attempts(self) -> int:
-        """How many attempts have ended so far."""
+        """Number of attempts that have ended so far."""
         return self._outcomes.total()
 
     def results(self) -> dict[str, Any]:

@@ -231,7 +231,7 @@ class _Run:
 
     @property
     def _is_time_to_stop(self) -> bool:
-        """Whether no task is started any more in this run."""
+        """True if no task is started any more in this run."""
         must_stop = self._attempts.not_deployed is not None or self._context.is_out_of_time
         return must_stop or self._lease.must_leave
 

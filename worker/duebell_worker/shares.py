@@ -14,10 +14,10 @@ from .lease import Lease
 
 __all__ = ["Pace", "Shares", "dealt"]
 
-#: What is due is to be started in this time, or more runs are called for.
+#: If what is due cannot be started in this time, more runs are needed.
 _IN_TIME = timedelta(seconds=30)
 
-#: How long it takes until a run knows how fast it is.
+#: Time until a run knows its speed.
 _TELLING = timedelta(seconds=5)
 
 #: How long a share waits for tasks under way in its lanes, before the run gives up on sharing.
@@ -25,25 +25,25 @@ _PATIENCE = timedelta(seconds=30)
 
 
 class Pace(NamedTuple):
-    """How fast a run is: since when it is measured, and how many attempts had ended before."""
+    """The speed of a run: the start of its measurement, and the attempts that had ended before."""
 
     since: datetime
     ended_before: int
 
     def can_be_told(self, now: datetime) -> bool:
-        """Whether enough time has passed to tell."""
+        """Tell whether enough time has passed to know the speed."""
         return now >= self.since + _TELLING
 
     def runs_needed(self, backlog: int, now: datetime, ended: int) -> int:
-        """How many runs like this one do `backlog` tasks in time; `ended` is how many have by now."""
+        """Return how many runs like this one do `backlog` tasks in time; `ended` have ended by now."""
         return math.ceil(backlog / self._in_time(now, ended))
 
     def most_counted(self, now: datetime, ended: int, *, runs: int) -> int:
-        """A backlog that needs more than so many runs; to count further would tell nothing."""
+        """Return a backlog that needs more than so many runs: counting further would tell nothing more."""
         return math.ceil(self._in_time(now, ended) * max(runs, 1)) + 1
 
     def _in_time(self, now: datetime, ended: int) -> float:
-        """How many tasks one run does in time; at least it will do the next one."""
+        """Return the number of tasks that one run does in time, at least one."""
         return max(ended - self.ended_before, 1) * (_IN_TIME / (now - self.since))
 
 

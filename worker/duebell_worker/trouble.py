@@ -81,7 +81,7 @@ class Trouble:
     # Results of calls.
 
     def failed(self, lane: int, call: Call, error: AwsError) -> None:
-        """Note a failed call for this lane. While the lane pauses it does not count: it was under way before."""
+        """Note a failed call for this lane, unless the lane pauses: the call was under way before."""
         now = self._clock()
         with self._lock:
             self._errors[call] = error

@@ -1,99 +1,24 @@
 """Adding many tasks at once: all checked first, then written in batches side by side, then armed once."""
 
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Any
 
-import msgspec
-
+from duebell_shared.add_report import AddFailure, AddReport
 from duebell_shared.errors import DuebellError, InvalidTask
-from duebell_shared.item_size import check_size
-from duebell_shared.new_task import new_task
-from duebell_shared.quoting import quoted, shortened
-from duebell_shared.recurrence import Missed
-from duebell_shared.store import AT_ONCE
+from duebell_shared.quoting import quoted
+from duebell_shared.store import AT_ONCE, Failed, Inserted, Taken
 from duebell_shared.task import Task
 
-from .recurring import Recurring, new_recurrence
+from .values import NewTask
 
-__all__ = ["AddFailure", "AddReport", "NewTask", "check_all", "task_from", "write_all"]
+__all__ = ["check_all", "write_all"]
 
 #: Batches under way at a time; the connection pool holds more.
 _THREADS = 16
 
 #: As many bytes of payloads go into a batch, so that it is sent well within the time that a call may take.
 _BATCH_BYTES = 1_000_000
-
-
-class NewTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A task to add, for `Editor.add_many`; the fields are the arguments of `Editor.add`."""
-
-    action: str
-    due: datetime | timedelta | None = None
-    schedule: str | None = None
-    timezone: str | None = None
-    start: datetime | None = None
-    end: datetime | None = None
-    missed: Missed | str | None = None
-    max_runs: int | None = None
-    spread: timedelta | None = None
-    expires_after: timedelta | None = None
-    payload: object = None
-    id: str | None = None
-
-    @property
-    def recurring(self) -> Recurring:
-        """What it says of when and how it recurs."""
-        return Recurring(**{field: getattr(self, field) for field in Recurring.__struct_fields__})
-
-
-class AddFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """One task of many that was not added: its place in the input, its id, and why."""
-
-    index: int
-    id: str
-    error: DuebellError
-
-
-class AddReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What `Editor.add_many` did.
-
-    added          the ids of the tasks that are stored, in the order given
-    there_already  those of them whose ids were taken: kept as they were, or replaced
-    failures       those that are not stored, and why
-    """
-
-    added: tuple[str, ...]
-    failures: tuple[AddFailure, ...] = ()
-    there_already: tuple[str, ...] = ()
-
-    def corrected(self, failures: Iterable[AddFailure]) -> Self:
-        """The report, with these tasks among those that are not stored."""
-        every = sorted((*self.failures, *failures), key=lambda failure: failure.index)
-        failed = {failure.id for failure in every}
-        return msgspec.structs.replace(
-            self,
-            added=tuple(id for id in self.added if id not in failed),
-            there_already=tuple(id for id in self.there_already if id not in failed),
-            failures=tuple(every),
-        )
-
-
-def task_from(given: NewTask, now: datetime) -> Task:
-    """The task that is asked for, in lane 0 until it is placed. Raises InvalidTask."""
-    task = new_task(
-        id=str(uuid.uuid4()) if given.id is None else given.id,
-        action=given.action,
-        due=given.due,
-        payload=given.payload,
-        now=now,
-        recurrence=new_recurrence(given.recurring, now),
-        spread=given.spread,
-        expires_after=given.expires_after,
-    )
-    return check_size(task)
 
 
 def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task]) -> list[Task]:
@@ -105,7 +30,7 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
         raise InvalidTask("tasks", f"must be tasks, in a list for example, not {type(tasks).__name__}")
     for index, given in enumerate(tasks):
         try:
-            task = make(given if isinstance(given, NewTask) else _from_mapping(given))
+            task = make(given if isinstance(given, NewTask) else NewTask.from_mapping(given))
         except InvalidTask as error:
             bad.append(type(error)(f"tasks[{index}].{error.field}", error.reason))
             continue
@@ -122,8 +47,8 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
 
 def write_all(
     tasks: list[Task],
-    insert: Callable[[Sequence[Task]], list[bool | DuebellError]],
-    settle: Callable[[Sequence[Task]], list[Task | DuebellError]],
+    insert: Callable[[Sequence[Task]], list[Inserted | Taken | Failed]],
+    settle: Callable[[Sequence[Task]], Sequence[Task | DuebellError]],
     progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[list[Task], AddReport]:
     """Write each task, in batches side by side; the tasks stored, in order, and the report.
@@ -133,12 +58,13 @@ def write_all(
 
     def write(batch: list[Task]) -> list[tuple[Task | DuebellError, bool]]:
         """What is stored of each, or the error; and whether its id was taken."""
-        made = insert(batch)
-        left = [task for task, is_made in zip(batch, made, strict=True) if is_made is False]
-        settled = iter(settle(left))
+        results = list(zip(batch, insert(batch), strict=True))
+        settled = iter(settle([task for task, result in results if isinstance(result, Taken)]))
         return [
-            (next(settled), True) if is_made is False else (task if is_made is True else is_made, False)
-            for task, is_made in zip(batch, made, strict=True)
+            (next(settled), True)
+            if isinstance(result, Taken)
+            else (result.error if isinstance(result, Failed) else task, False)
+            for task, result in results
         ]
 
     stored: list[Task] = []
@@ -171,14 +97,3 @@ def _batches(tasks: Iterable[Task]) -> Iterator[list[Task]]:
         ids.add(task.id)
     if batch:
         yield batch
-
-
-def _from_mapping(given: object) -> NewTask:
-    if not isinstance(given, Mapping):
-        raise InvalidTask("task", f"must be a NewTask or a mapping, not {type(given).__name__}")
-    if unknown := [name for name in given if name not in NewTask.__struct_fields__]:
-        known = ", ".join(NewTask.__struct_fields__)
-        raise InvalidTask(shortened(unknown[0]), f"is not a field of a task; the fields are {known}")
-    if "action" not in given:
-        raise InvalidTask("action", "is missing")
-    return NewTask(**given)

@@ -11,7 +11,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.expression import next_ring
 from duebell_shared.instants import NEVER
-from duebell_shared.past import Past
+from duebell_shared.past_index import Past
 from duebell_shared.rule import RuleState
 from duebell_shared.run_notes import LastRun, LateRing
 from duebell_shared.settings import MAX_LANES, Precision
@@ -30,7 +30,7 @@ from .health import (
     tzdata_problem,
 )
 
-__all__ = ["MOST_COUNTED", "SchedulerStatus", "read_status"]
+__all__ = ["MOST_COUNTED", "Diagnosis", "SchedulerStatus", "read_status"]
 
 #: Failed and overdue tasks are counted up to so many.
 MOST_COUNTED = 1_000
@@ -80,6 +80,13 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     def healthy(self) -> bool:
         """Whether nothing is wrong."""
         return not self.problems
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """The thorough status, and the problems that were mended just before."""
+
+    status: SchedulerStatus
+    mended: tuple[Problem, ...] = ()
 
 
 def read_status(backend: Backend, *, thorough: bool) -> SchedulerStatus:

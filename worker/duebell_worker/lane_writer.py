@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from duebell_shared.store import AT_ONCE
+from duebell_shared.errors import DuebellError
+from duebell_shared.store import AT_ONCE, Claimed, Failed, Saved
 from duebell_shared.task import QueueKey, Status, Task
 
 from .context import RunContext
@@ -32,7 +33,9 @@ class LaneWriter:
         """
 
         def claim(keys: Sequence[QueueKey]) -> Sequence[Task | BaseException | None]:
-            return self._store.claim_many(keys, run=self._context.id, now=self._context.now(), status=status)
+            id, now = self._context.id, self._context.now()
+            results = self._store.claim_many(keys, run=id, now=now, status=status)
+            return [one.task if isinstance(one, Claimed) else _error_of(one) for one in results]
 
         return self._each(Call.CLAIM, claim, keys, [key.lane for key in keys])
 
@@ -41,7 +44,12 @@ class LaneWriter:
 
         False means that someone else changed the task meanwhile, None that the lease is lost.
         """
-        return self._each(Call.OUTCOME, self._store.save_many, changes, [old.lane for old, _ in changes])
+
+        def save(changes: Sequence[tuple[Task, Task | None]]) -> Sequence[bool | BaseException | None]:
+            results = self._store.save_many(changes)
+            return [_error_of(one) or isinstance(one, Saved) for one in results]
+
+        return self._each(Call.OUTCOME, save, changes, [old.lane for old, _ in changes])
 
     def _each(
         self,
@@ -70,3 +78,7 @@ class LaneWriter:
                 return results
         parts = [slice(first, first + size) for first in range(0, len(batch), size)]
         return [one for part in parts for one in self._each(call, write, batch[part], lanes[part])]
+
+
+def _error_of(result: object) -> DuebellError | None:
+    return result.error if isinstance(result, Failed) else None

@@ -100,6 +100,7 @@ OF_A_RUN = (
     ),
     Mutant(
         name="holds what it has released",
+        within="Lease.release",
         file=_LEASE,
         line="        self.until = self.clock()\n",
         broken="",

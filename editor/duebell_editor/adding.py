@@ -50,9 +50,8 @@ class Adder:
             lanes = self._queue.lanes  # only now that all is checked: the first look makes the record
             new = placed(checked, lanes)
             if is_again and (there := self._queue.get(new.id)) and is_same_add(there, new):
-                self._rule.arm(
-                    [there]
-                )  # the other is the very same: an earlier try to write it took effect late
+                # The other is the very same: an earlier try to write it took effect late.
+                self._rule.arm([there])
                 return there
             is_elsewhere = not is_generated and self._queue.placed_before([new.id])
             if not is_elsewhere and self._queue.store.insert(new):

@@ -155,26 +155,26 @@ OF_ARMING = (
         name="armed before written",
         file=_EDITOR,
         line=(
-            "            if not is_elsewhere and self._store.insert(new):\n"
+            "            if not is_elsewhere and self._queue.store.insert(new):\n"
             '                log_change("add", None, new)\n'
             "                task = new\n"
             "            else:\n"
             "                task = self._settle(new, if_exists, rev)\n"
             "            if task is not new:\n"
-            "                self._arm([task])\n"
+            "                self._rule.arm([task])\n"
             "                return task\n"
-            "            if not self._arm_added([new], lanes):\n"
-            "                return new if self.queue.lanes == lanes else self.queue.get(new.id) or new\n"
+            "            if not self._rule.arm_added([new], lanes):\n"
+            "                return new if self._queue.lanes == lanes else self._queue.get(new.id) or new\n"
         ),
         broken=(
-            "            self._arm([new])\n"
-            "            if not is_elsewhere and self._store.insert(new):\n"
+            "            self._rule.arm([new])\n"
+            "            if not is_elsewhere and self._queue.store.insert(new):\n"
             '                log_change("add", None, new)\n'
             "                task = new\n"
             "            else:\n"
             "                task = self._settle(new, if_exists, rev)\n"
             "            if task is not new:\n"
-            "                self._arm([task])\n"
+            "                self._rule.arm([task])\n"
             "                return task\n"
             "            return new\n"
         ),

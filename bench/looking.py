@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 import boto3
 import msgspec
 from msgspec.structs import replace
-from tests.support import create_rule, create_table
 
 from duebell_editor import Editor, Settings
 from duebell_editor.changes import Watched, look
@@ -22,6 +21,7 @@ from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
 from duebell_shared.store import AT_ONCE
 from duebell_shared.task import Task
+from tests.support import create_rule, create_table
 
 __all__ = ["LIMIT", "TASKS", "Looking", "Looks", "measure"]
 

@@ -4,6 +4,7 @@ from collections import Counter
 from datetime import timedelta
 
 import msgspec
+
 from tests.simulation.trickle import Trickle
 
 __all__ = ["EVERY", "Waiting", "measure"]

@@ -9,14 +9,14 @@ from typing import Any
 import boto3
 import msgspec
 from moto import mock_aws
-from tests.partiql import partiql_batches
-from tests.support import REGION, Clock, create_rule, create_table
 
 from bench.queues import PAYLOAD
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from duebell_worker import Abort, Retry, Worker
+from tests.partiql import partiql_batches
+from tests.support import REGION, Clock, create_rule, create_table
 
 from .meter import Meter
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
@@ -43,7 +44,7 @@ class Attempts:
         self,
         run: str,
         backend: Backend,
-        actions: Mapping[str, Action],
+        actions: Mapping[str, Action[..., Any]],
         lease: Lease,
         trouble: Trouble,
         *,
@@ -293,7 +294,7 @@ class Attempts:
         action = self._actions.get(task.action)
         if action and not action.is_used_up(task) and not task.is_too_late:
             try:
-                action(task)
+                action.handle(task)
             except BaseException as raised:  # noqa: BLE001 (whatever an action raises, it fails alone)
                 return raised
         return None

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 from types import TracebackType
+from typing import Any
 
 from duebell_shared.failure import Failure
 from duebell_shared.instants import LATEST
@@ -14,13 +15,11 @@ from duebell_shared.quoting import quoted
 from duebell_shared.reserved import is_reserved
 from duebell_shared.task import Task
 
-from .action import Action, InvalidPayload
+from .action import Action
+from .payload_type import InvalidPayload
 from .report import Outcome
 
-__all__ = ["Abort", "Retry", "Unfinished", "after_attempt", "back_off"]
-
-#: The first retry comes about this much later, and each further one twice as much later, up to the most.
-_FIRST, _MOST = timedelta(seconds=30), timedelta(hours=1)
+__all__ = ["Abort", "Retry", "Unfinished", "after_attempt"]
 
 _MESSAGE, _TRACEBACK = 1_000, 4_000
 
@@ -50,19 +49,10 @@ class Unfinished(Exception):
         )
 
 
-def back_off(attempt: int, random: Random) -> timedelta:
-    """How long to wait after this attempt failed: doubling, between half and all of it by chance.
-
-    The chance keeps tasks that failed together from coming back together.
-    """
-    doublings: int = 2 ** min(attempt - 1, 20)
-    return min(_FIRST * doublings, _MOST) * random.uniform(0.5, 1.0)
-
-
 def after_attempt(
     task: Task,
     error: BaseException | None,
-    actions: Mapping[str, Action],
+    actions: Mapping[str, Action[..., Any]],
     *,
     now: datetime,
     keep: Keeping,
@@ -88,12 +78,12 @@ def after_attempt(
     failure = _describe(error)
     if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts or not task.can_wait:
         return failed(failure)
-    pause = error.after if isinstance(error, Retry) else back_off(task.attempt, random)
+    pause = error.after if isinstance(error, Retry) else action.backoff.wait(task.attempt, random)
     pause = max(min(pause, LATEST - now), timedelta(0))
     return task.to_retry(now + pause, failure, now=now), Outcome.RETRIED
 
 
-def _unknown(name: str, actions: Mapping[str, Action]) -> Failure:
+def _unknown(name: str, actions: Mapping[str, Action[..., Any]]) -> Failure:
     known = ", ".join(sorted(known for known in actions if not is_reserved(known))) or "none at all"
     return Failure(
         type="UnknownAction",

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, NotArmed, NotDeployed, UnreadableTask
@@ -52,7 +53,7 @@ class Run:
         self,
         id: str,
         backend: Backend,
-        actions: Mapping[str, Action],
+        actions: Mapping[str, Action[..., Any]],
         *,
         pool: Pool,
         places: int,

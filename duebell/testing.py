@@ -6,6 +6,6 @@ rehearsal.editor.add("remind", due=timedelta(days=2))
 rehearsal.let_time_pass(timedelta(days=3))
 """
 
-from duebell_infra.testing import InlinePool, MemoryStore, Rehearsal
+from duebell_infra.testing import FrozenClock, InlinePool, MemoryStore, Rehearsal
 
-__all__ = ["InlinePool", "MemoryStore", "Rehearsal"]
+__all__ = ["FrozenClock", "InlinePool", "MemoryStore", "Rehearsal"]

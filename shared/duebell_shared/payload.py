@@ -2,6 +2,7 @@
 
 import json
 import math
+from datetime import date, time
 from typing import Any
 
 import msgspec
@@ -62,7 +63,7 @@ def _encode(payload: object) -> str:
     dump = getattr(payload, "model_dump", None)  # a pydantic model, without importing pydantic
     plain = payload
     try:
-        plain = msgspec.to_builtins(dump(mode="json") if callable(dump) else payload)
+        plain = msgspec.to_builtins(dump(mode="json") if callable(dump) else payload, enc_hook=_plain)
         if _is_too_deep(plain):
             raise InvalidTask("payload", _TOO_DEEP)
         text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -74,6 +75,18 @@ def _encode(payload: object) -> str:
     if reason := _odd_key(plain):
         raise InvalidTask("payload", reason)
     return _check_size(text)
+
+
+def _plain(value: object) -> object:
+    """A value in a payload that msgspec does not know, as one that it does.
+
+    It takes no subclasses of datetime, such as pendulum's and freezegun's, and knows no pydantic models.
+    """
+    if isinstance(value, date | time):
+        return value.isoformat().replace("+00:00", "Z")
+    if callable(dump := getattr(value, "model_dump", None)):
+        return dump(mode="json")
+    raise NotImplementedError
 
 
 def _check_size(text: str) -> str:

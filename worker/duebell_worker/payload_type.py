@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from datetime import date, time
 from typing import Any
 
 import msgspec
@@ -57,7 +58,12 @@ def _msgspec_decoder(name: str, payload_type: Any) -> Decode:
 
 
 def _decode_inner(inner_type: Any, value: Any) -> Any:
-    """A pydantic value within a payload of another kind. Raises ValueError: msgspec adds the place."""
+    """A value of a type that msgspec does not know. Raises ValueError: msgspec adds the place.
+
+    It knows no pydantic models, and no subclasses of datetime, such as pendulum's and freezegun's.
+    """
+    if isinstance(inner_type, type) and issubclass(inner_type, date | time):
+        return inner_type.fromisoformat(str(value))
     validate = getattr(inner_type, "model_validate", None)
     if validate is None:
         raise ValueError(f"no JSON can be read as {inner_type}")

@@ -94,9 +94,8 @@ class Worker:
 
     @property
     def editor(self) -> "Editor":
-        """The editor that the actions' `add` uses: over this worker's queue, unless you set another.
+        """The editor that the actions' `add` uses: over this worker's queue, unless another was set.
 
-        Set one that says who adds (`changed_by`), or one over another queue. `Rehearsal` sets its own.
         Raises InvalidSettings.
         """
         if self._editor is None:
@@ -105,9 +104,13 @@ class Worker:
             self._editor = Editor(backend=self.backend)
         return self._editor
 
-    @editor.setter
-    def editor(self, editor: "Editor | None") -> None:
-        self._editor = editor
+    def set_editor(self, editor: "Editor | None") -> "Editor | None":
+        """Have the actions' `add` use another editor: one that says who adds, or one over another queue.
+
+        Returns the one that was set before, or None; None stands for the worker's own.
+        """
+        before, self._editor = self._editor, editor
+        return before
 
     def action(
         self,

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from duebell_editor import Editor, Settings
-from duebell_editor.changes import Watched, look
+from duebell_editor.look import Watched, look
 from duebell_editor.timeline import Step, timeline
 from duebell_shared.backend import Backend
 from duebell_shared.failure import Failure

@@ -30,7 +30,7 @@ from .health import (
     tzdata_problem,
 )
 
-__all__ = ["MOST_COUNTED", "SchedulerStatus", "read_status"]
+__all__ = ["MOST_COUNTED", "Diagnosis", "SchedulerStatus", "read_status"]
 
 #: Failed and overdue tasks are counted up to so many.
 MOST_COUNTED = 1_000
@@ -80,6 +80,13 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     def healthy(self) -> bool:
         """Whether nothing is wrong."""
         return not self.problems
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """The thorough status, and the problems that were mended just before."""
+
+    status: SchedulerStatus
+    mended: tuple[Problem, ...] = ()
 
 
 def read_status(backend: Backend, *, thorough: bool) -> SchedulerStatus:

@@ -5,11 +5,12 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from duebell_editor import IfExists
-from duebell_editor.bulk import MAX_BULK, Verb
+from duebell_editor.change_many import MAX_MANY
 from duebell_editor.filtering import MAX_LIMIT
 from duebell_editor.timeline import MAX_BUCKETS, Step
 from duebell_shared.recurrence import Missed
 from duebell_shared.task import Status
+from duebell_shared.verbs import Verb
 
 from .fields import (
     Given,
@@ -164,10 +165,10 @@ class BulkBody(Given):
     do: Verb
     where: Where | None = Field(default=None, description="Which; without a status, those in the queue")
     ids: list[KnownName] | None = Field(
-        default=None, max_length=MAX_BULK, description="Or which, by name; give one of `where` and `ids`"
+        default=None, max_length=MAX_MANY, description="Or which, by name; give one of `where` and `ids`"
     )
     limit: int = Field(
-        default=MAX_BULK, strict=True, ge=1, le=MAX_BULK, description="At most so many of those found"
+        default=MAX_MANY, strict=True, ge=1, le=MAX_MANY, description="At most so many of those found"
     )
     dry_run: bool = Field(
         default=False, strict=True, description="Only count those that are there and that it applies to"

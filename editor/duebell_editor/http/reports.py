@@ -6,8 +6,8 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
 from duebell_editor import Precision, ProblemKind, SchedulerStatus
-from duebell_editor.bulk import BulkReport
-from duebell_editor.history import History
+from duebell_editor.change_many import ChangeReport
+from duebell_editor.history import TaskHistory
 from duebell_editor.timeline import Bucket
 
 from .fields import Instant
@@ -243,7 +243,7 @@ class HistoryView(BaseModel):
     is_all: bool = Field(description="False: there is more history than was looked at")
 
     @classmethod
-    def of(cls, history: History) -> Self:
+    def of(cls, history: TaskHistory) -> Self:
         """The history as it was read."""
         buckets = [EndedView(**msgspec.structs.asdict(bucket)) for bucket in history.buckets]
         return cls(buckets=buckets, is_all=history.is_all)
@@ -289,7 +289,7 @@ class BulkView(BaseModel):
     failures: list[BulkFailureView] = Field(description="Those that could not be changed")
 
     @classmethod
-    def of(cls, found: int, report: BulkReport, *, is_all: bool) -> Self:
+    def of(cls, found: int, report: ChangeReport, *, is_all: bool) -> Self:
         """What was done."""
         failures = [
             BulkFailureView(id=one.id, type=kind_of(one.error), detail=str(one.error))

@@ -2,8 +2,7 @@
 
 from fastapi import APIRouter
 
-from duebell_editor.bulk import change_all, eligible, find_all, fitting
-from duebell_editor.filtering import make_filter
+from duebell_editor import Selection
 from duebell_shared.errors import InvalidQuery
 
 from ..answers import AWS, problems
@@ -23,26 +22,23 @@ def change_many(body: BulkBody, editor: ItsEditor) -> BulkView:
 
     With `dry_run` it only counts them. A task that does not allow it is a failure, and stops no other.
     """
-    ids, is_all = _which(body, editor)
-    if body.dry_run:
-        ids = ids if body.ids is None else fitting(editor.queue, body.do, ids)
-        return BulkView(found=len(ids), is_all=is_all, dry_run=True, changed=[], failures=[])
-    return BulkView.of(len(ids), change_all(editor, body.do, ids), is_all=is_all)
-
-
-def _which(body: BulkBody, editor: ItsEditor) -> tuple[tuple[str, ...], bool]:
     if (body.ids is None) == (body.where is None):
         raise InvalidQuery("where", "or `ids` says which tasks: give one of them, and not both")
-    if body.ids is not None:
-        return tuple(dict.fromkeys(body.ids)), True
-    where = body.where
-    assert where is not None  # noqa: S101 - for the type checker
-    which = make_filter(
-        status=eligible(body.do, where.status),
-        action=where.action,
-        prefix=where.prefix,
-        after=where.after,
-        before=where.before,
-        limit=body.limit,
-    )
-    return find_all(editor.queue, which)
+    if body.where is not None:
+        chosen = editor.select(
+            body.do,
+            status=body.where.status,
+            action=body.where.action,
+            prefix=body.where.prefix,
+            after=body.where.after,
+            before=body.where.before,
+            limit=body.limit,
+        )
+    elif body.dry_run:
+        chosen = editor.select(body.do, ids=body.ids)
+    else:
+        chosen = Selection(ids=tuple(dict.fromkeys(body.ids or ())))
+    if body.dry_run:
+        return BulkView(found=len(chosen.ids), is_all=chosen.is_all, dry_run=True, changed=[], failures=[])
+    report = editor.change_many(body.do, chosen.ids)
+    return BulkView.of(len(chosen.ids), report, is_all=chosen.is_all)

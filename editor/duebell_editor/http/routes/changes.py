@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
 from duebell_editor import Editor, SchedulerStatus
-from duebell_editor.changes import Look, Watched, look
+from duebell_editor.look import Look, Watched, look
 from duebell_editor.reading import Queue
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER, utc_now

@@ -19,13 +19,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from duebell_editor import AddFailure as AddFailure
     from duebell_editor import AddReport as AddReport
+    from duebell_editor import Bucket as Bucket
+    from duebell_editor import ChangeFailure as ChangeFailure
+    from duebell_editor import ChangeReport as ChangeReport
+    from duebell_editor import Diagnosis as Diagnosis
     from duebell_editor import Editor as Editor
+    from duebell_editor import Ended as Ended
     from duebell_editor import IfExists as IfExists
+    from duebell_editor import Look as Look
     from duebell_editor import NewTask as NewTask
     from duebell_editor import Page as Page
     from duebell_editor import Problem as Problem
     from duebell_editor import ProblemKind as ProblemKind
     from duebell_editor import SchedulerStatus as SchedulerStatus
+    from duebell_editor import Selection as Selection
+    from duebell_editor import Step as Step
+    from duebell_editor import TaskChange as TaskChange
+    from duebell_editor import TaskHistory as TaskHistory
     from duebell_shared.errors import AwsError as AwsError
     from duebell_shared.errors import AwsRefused as AwsRefused
     from duebell_shared.errors import AwsUnavailable as AwsUnavailable
@@ -59,6 +69,7 @@ if TYPE_CHECKING:
     from duebell_shared.settings import Settings as Settings
     from duebell_shared.status import Status as Status
     from duebell_shared.task import Task as Task
+    from duebell_shared.verbs import Verb as Verb
     from duebell_worker import Abort as Abort
     from duebell_worker import Action as Action
     from duebell_worker import ArgumentsAction as ArgumentsAction
@@ -78,8 +89,13 @@ __all__ = [
     "AwsRefused",
     "AwsUnavailable",
     "Backoff",
+    "Bucket",
+    "ChangeFailure",
+    "ChangeReport",
+    "Diagnosis",
     "DuebellError",
     "Editor",
+    "Ended",
     "FailedAttempt",
     "Failure",
     "History",
@@ -91,6 +107,7 @@ __all__ = [
     "InvalidTask",
     "LastRun",
     "LateRing",
+    "Look",
     "Missed",
     "NewTask",
     "NotArmed",
@@ -109,14 +126,19 @@ __all__ = [
     "RunReport",
     "Schedule",
     "SchedulerStatus",
+    "Selection",
     "Settings",
     "Status",
+    "Step",
     "Task",
+    "TaskChange",
     "TaskChanged",
     "TaskConflict",
     "TaskExists",
+    "TaskHistory",
     "TaskNotFound",
     "UnreadableTask",
+    "Verb",
     "Worker",
     "make_schedule",
 ]
@@ -125,12 +147,13 @@ __all__ = [
 #: test holds the lists in step.
 _NAMES = {
     "duebell_editor": (
-        "AddFailure AddReport Editor IfExists NewTask Page Problem ProblemKind SchedulerStatus"
+        "AddFailure AddReport Bucket ChangeFailure ChangeReport Diagnosis Editor Ended IfExists Look "
+        "NewTask Page Problem ProblemKind SchedulerStatus Selection Step TaskChange TaskHistory"
     ),
     "duebell_shared.errors": (
-        "AwsError AwsRefused AwsUnavailable DuebellError InvalidInput InvalidQuery "
-        "InvalidSchedule InvalidSettings InvalidTask NotArmed NotDeployed QueueFull "
-        "TaskChanged TaskConflict TaskExists TaskNotFound UnreadableTask"
+        "AwsError AwsRefused AwsUnavailable DuebellError InvalidInput InvalidQuery InvalidSchedule "
+        "InvalidSettings InvalidTask NotArmed NotDeployed QueueFull TaskChanged TaskConflict TaskExists "
+        "TaskNotFound UnreadableTask"
     ),
     "duebell_shared.failure": "FailedAttempt Failure",
     "duebell_shared.keeping": "History",
@@ -141,6 +164,7 @@ _NAMES = {
     "duebell_shared.settings": "Precision Settings",
     "duebell_shared.status": "Status",
     "duebell_shared.task": "Task",
+    "duebell_shared.verbs": "Verb",
     "duebell_worker": "Abort Action ArgumentsAction Backoff PayloadAction Retry RunReport Worker",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

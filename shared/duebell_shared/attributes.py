@@ -11,7 +11,7 @@ from pynamodb.constants import BINARY, BOOLEAN, NUMBER, STRING
 from .counts import LARGEST
 from .failure import FailedAttempt, Failure, bounded
 from .given import fit_changed_by
-from .instants import MILLISECOND, in_utc, parse, render
+from .instants import MILLISECOND, in_utc, parse, render, to_json
 from .packed_occurrences import bounded_occurrences, pack_occurrences, unpack_occurrences
 from .quoting import shortened
 from .recurrence import Occurrence, Recurrence
@@ -75,7 +75,7 @@ class FailureAttribute(Attribute[Failure]):
     attr_type = STRING
 
     def serialize(self, value: Failure) -> str:
-        return msgspec.json.encode(value).decode()
+        return to_json(value)
 
     def deserialize(self, value: str) -> Failure:
         try:
@@ -132,7 +132,7 @@ class RecurrenceAttribute(Attribute[Recurrence]):
     attr_type = STRING
 
     def serialize(self, value: Recurrence) -> str:
-        return msgspec.json.encode(value).decode()
+        return to_json(value)
 
     def deserialize(self, value: str) -> Recurrence:
         recurrence = msgspec.json.decode(value, type=Recurrence)
@@ -147,7 +147,7 @@ class FailuresAttribute(Attribute[tuple[FailedAttempt, ...]]):
     attr_type = STRING
 
     def serialize(self, value: tuple[FailedAttempt, ...]) -> str:
-        return msgspec.json.encode(value).decode()
+        return to_json(value)
 
     def deserialize(self, value: str) -> tuple[FailedAttempt, ...]:
         try:

@@ -70,7 +70,7 @@ _RESERVED = frozenset({"action", "payload", "task", *AddOptions.__annotations__}
 class Action(Generic[_P, _R]):
     """A function that handles tasks. It stays callable as it is.
 
-    name      the name by which tasks say that it is theirs
+    name      its name, which a task gives as its `action`
     attempts  how often it is tried
     backoff   the wait between a failed attempt and the next
     function  the function itself
@@ -189,7 +189,7 @@ class ArgumentsAction(Action[_P, _R], Generic[_A, _P, _R]):
     else:
 
         def add(self, **given: Any) -> Task:
-            """Add a task with these arguments of the function; the others are those of `Editor.add`.
+            """Add a task with these arguments of the function, beside the arguments of `Editor.add`.
 
             Adds with the worker's editor, `Worker.editor`. Raises TypeError and InvalidTask before anything
             is stored if the function cannot take the arguments, and what `Editor.add` raises.

@@ -21,8 +21,8 @@ __all__ = [
     "floor",
     "in_utc",
     "parse",
-    "plain",
     "render",
+    "time_text",
     "to_json",
     "to_utc",
     "utc_now",
@@ -78,7 +78,7 @@ def in_utc(value: Any) -> Any:
     return value
 
 
-def plain(value: object) -> str:
+def time_text(value: object) -> str:
     """The JSON text of a time that msgspec does not know: it takes no subclasses of datetime.
 
     freezegun and pendulum have some. For msgspec's `enc_hook`.
@@ -93,7 +93,7 @@ def to_json(value: object) -> str:
     return _encoder.encode(value).decode()
 
 
-_encoder = msgspec.json.Encoder(enc_hook=plain)
+_encoder = msgspec.json.Encoder(enc_hook=time_text)
 
 
 def floor(instant: datetime) -> datetime:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from .errors import InvalidTask
-from .instants import plain
+from .instants import time_text
 from .quoting import in_brief, quoted, shortened
 
 __all__ = ["MAX_BYTES", "MAX_LEVELS", "check_text", "decode", "decode_or_text", "encode", "of_task"]
@@ -61,18 +61,18 @@ def check_text(text: str) -> str:
 
 def _encode(payload: object) -> str:
     dump = getattr(payload, "model_dump", None)  # a pydantic model, without importing pydantic
-    builtins = payload
+    plain = payload
     try:
-        builtins = msgspec.to_builtins(dump(mode="json") if callable(dump) else payload, enc_hook=_plain)
-        if _is_too_deep(builtins):
+        plain = msgspec.to_builtins(dump(mode="json") if callable(dump) else payload, enc_hook=_plain)
+        if _is_too_deep(plain):
             raise InvalidTask("payload", _TOO_DEEP)
-        text = json.dumps(builtins, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         text.encode()
     except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
         is_deep = any(words in str(error) for words in _PYDANTICS)
-        why = _TOO_DEEP if is_deep else _why_not(builtins) or f"has no JSON form: {in_brief(error)}"
+        why = _TOO_DEEP if is_deep else _why_not(plain) or f"has no JSON form: {in_brief(error)}"
         raise InvalidTask("payload", why) from error
-    if reason := _odd_key(builtins):
+    if reason := _odd_key(plain):
         raise InvalidTask("payload", reason)
     return _check_size(text)
 
@@ -80,7 +80,7 @@ def _encode(payload: object) -> str:
 def _plain(value: object) -> object:
     """A value in a payload that msgspec does not know, as one that it does; such as a pydantic model."""
     dump = getattr(value, "model_dump", None)
-    return dump(mode="json") if callable(dump) else plain(value)
+    return dump(mode="json") if callable(dump) else time_text(value)
 
 
 def _check_size(text: str) -> str:

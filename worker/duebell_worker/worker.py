@@ -14,7 +14,7 @@ import msgspec
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, NotArmed
 from duebell_shared.function import lanes_in, token_in
-from duebell_shared.instants import plain
+from duebell_shared.instants import time_text
 from duebell_shared.reserved import RESERVED, is_reserved
 from duebell_shared.settings import Settings
 
@@ -178,7 +178,7 @@ class Worker:
                 self.backend.sleep(pause)
             else:
                 break
-        answer: dict[str, Any] = msgspec.to_builtins(report, enc_hook=plain)
+        answer: dict[str, Any] = msgspec.to_builtins(report, enc_hook=time_text)
         return answer
 
     def _run(

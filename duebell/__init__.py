@@ -17,8 +17,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from duebell_editor import AddFailure as AddFailure
-    from duebell_editor import AddReport as AddReport
     from duebell_editor import Bucket as Bucket
     from duebell_editor import ChangeFailure as ChangeFailure
     from duebell_editor import ChangeReport as ChangeReport
@@ -36,6 +34,8 @@ if TYPE_CHECKING:
     from duebell_editor import Step as Step
     from duebell_editor import TaskChange as TaskChange
     from duebell_editor import TaskHistory as TaskHistory
+    from duebell_shared.add_report import AddFailure as AddFailure
+    from duebell_shared.add_report import AddReport as AddReport
     from duebell_shared.errors import AwsError as AwsError
     from duebell_shared.errors import AwsRefused as AwsRefused
     from duebell_shared.errors import AwsUnavailable as AwsUnavailable
@@ -147,9 +147,10 @@ __all__ = [
 #: test holds the lists in step.
 _NAMES = {
     "duebell_editor": (
-        "AddFailure AddReport Bucket ChangeFailure ChangeReport Diagnosis Editor Ended IfExists Look "
-        "NewTask Page Problem ProblemKind SchedulerStatus Selection Step TaskChange TaskHistory"
+        "Bucket ChangeFailure ChangeReport Diagnosis Editor Ended IfExists Look NewTask Page Problem "
+        "ProblemKind SchedulerStatus Selection Step TaskChange TaskHistory"
     ),
+    "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (
         "AwsError AwsRefused AwsUnavailable DuebellError InvalidInput InvalidQuery InvalidSchedule "
         "InvalidSettings InvalidTask NotArmed NotDeployed QueueFull TaskChanged TaskConflict TaskExists "

@@ -43,7 +43,7 @@ class Rehearsal:
         self._frozen: FrozenClock | None = None
         self._bell = Bell()
         rule = Rule("duebell", self._bell.client, clock=self._clock, sleep=self._sleep)
-        backend = Backend.over(Settings(), MemoryStore(), rule, clock=self._clock, sleep=self._sleep)
+        backend = Backend(Settings(), MemoryStore(), rule, clock=self._clock, sleep=self._sleep)
         self.editor = Editor(backend=backend)
         self._worker = worker.over(backend, pool=lambda _: InlinePool())
         self._users = worker

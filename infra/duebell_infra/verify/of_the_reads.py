@@ -6,7 +6,7 @@ from random import randrange
 
 from duebell_shared.endpoint import is_here
 from duebell_shared.errors import NotDeployed
-from duebell_shared.past import Past, PastKey
+from duebell_shared.past_index import Past, PastKey
 from duebell_shared.task import QueueKey, Status, Task
 
 from .finding import Found, NotMade, Wrong

@@ -6,8 +6,8 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from duebell_shared.errors import DuebellError
 from duebell_shared.failure import Failure
+from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
 
 from .finding import Found, Result, Wrong
@@ -40,7 +40,7 @@ def insert_many(scene: Scene) -> Found:
     new = [own.make(f"insert-many-{number}") for number in range(2)]
     scene.answers.clear()
     came = store.insert_many([*new, _other(taken), replace(_other(expired), expires_at=taken.expires_at)])
-    _as_expected(came, [True, True, False, True])
+    _as_expected(came, [Inserted(), Inserted(), Taken(), Inserted()])
     for task in (*new, taken):
         _unchanged(scene, task)
     return _by_batch(scene, first=2)
@@ -70,8 +70,10 @@ def claim_many(scene: Scene) -> Found:
     scene.answers.clear()
     came = store.claim_many(keys, run=own.run, now=scene.now(), status=Status.SCHEDULED)
     for task, claimed in zip(tasks[:2], came[:2], strict=True):
-        _claimed(task, claimed)
-    _as_expected(came[2:], [None, None])
+        if isinstance(claimed, Failed):
+            raise claimed.error
+        _claimed(task, claimed.task if isinstance(claimed, Claimed) else None)
+    _as_expected(came[2:], [NotEligible(), NotEligible()])
     _unchanged(scene, tasks[2])
     _not_there(scene, missing)
     found = _by_batch(scene, first=2)
@@ -105,7 +107,7 @@ def change_many(scene: Scene) -> Found:
     stale = replace(tasks[2], rev=tasks[2].rev + 1)
     scene.answers.clear()
     came = store.save_many([(task, _changed(task)) for task in (*tasks[:2], stale, missing)])
-    _as_expected(came, [True, True, False, False])
+    _as_expected(came, [Saved(), Saved(), NotEligible(), NotEligible()])
     for task in (_changed(tasks[0]), _changed(tasks[1]), tasks[2]):
         _unchanged(scene, task)
     _not_there(scene, missing)
@@ -132,7 +134,7 @@ def delete_many(scene: Scene) -> Found:
     stale, taken = replace(tasks[2], rev=tasks[2].rev + 1), _earlier(tasks[3])
     scene.answers.clear()
     came = store.save_many([(task, None) for task in (*tasks[:2], stale, taken)])
-    _as_expected(came, [True, True, False, False])
+    _as_expected(came, [Saved(), Saved(), NotEligible(), NotEligible()])
     for task in tasks[:2]:
         _not_there(scene, task)
     for task in tasks[2:]:
@@ -186,16 +188,14 @@ def _refused(made: object, otherwise: str) -> None:
 
 
 def _as_expected(came: Sequence[object], expected: Sequence[object]) -> None:
-    for error in came:
-        if isinstance(error, DuebellError):
-            raise error
+    for result in came:
+        if isinstance(result, Failed):
+            raise result.error
     if list(came) != list(expected):
         raise Wrong(f"of many writes came {list(came)}, and {list(expected)} is right")
 
 
-def _claimed(task: Task, claimed: Task | DuebellError | None) -> None:
-    if isinstance(claimed, DuebellError):
-        raise claimed
+def _claimed(task: Task, claimed: Task | None) -> None:
     if claimed is None:
         raise Wrong("a task that waits could not be claimed")
     expected = (Status.RUNNING, task.attempt + 1, task.rev + 1, task.payload_json)

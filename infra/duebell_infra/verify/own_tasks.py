@@ -20,7 +20,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import NotDeployed
 from duebell_shared.keeping import Keeping
 from duebell_shared.lanes import lane_of
-from duebell_shared.past import Past
+from duebell_shared.past_index import Past
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import VERIFY
 from duebell_shared.task import QueueKey, Task

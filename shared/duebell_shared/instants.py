@@ -85,7 +85,7 @@ def time_text(value: object) -> str:
     """
     if isinstance(value, date | time):
         return value.isoformat().replace("+00:00", "Z")
-    raise NotImplementedError
+    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
 
 
 def to_json(value: object) -> str:

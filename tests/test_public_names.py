@@ -1,4 +1,4 @@
-"""What users import, what that loads, and which part of the code may know of which."""
+"""The names that users import, the modules that this loads, and who may import whom in our packages."""
 
 import ast
 import subprocess

@@ -107,11 +107,11 @@ class Action(Generic[_P, _R]):
             asyncio.run(result)
 
     def is_last_attempt(self, claimed: Task) -> bool:
-        """Whether this claim is for the last attempt, or beyond it because that was never begun."""
+        """Tell whether this claim is for the last attempt, or beyond it because that was never begun."""
         return claimed.attempt >= self.attempts and (claimed.begun or 0) < self.attempts
 
     def is_used_up(self, task: Task) -> bool:
-        """Whether the last attempt was begun before this claim: the process died during it."""
+        """Tell whether the last attempt was begun before this claim: the process died during it."""
         return task.attempt > self.attempts and (task.begun or 0) >= self.attempts
 
     def _add(self, payload: object, options: Mapping[str, Any]) -> Task:

@@ -14,7 +14,7 @@ _MOST_FACTOR = 100.0
 
 
 class Backoff(msgspec.Struct, frozen=True, kw_only=True):
-    """How long a task waits after a failed attempt: `first` after the first one, then `factor` times as long.
+    """The wait after a failed attempt: `first` after the first one, `factor` times as long after each other.
 
     first    the wait after the first failure
     longest  no wait is longer

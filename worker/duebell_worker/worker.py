@@ -34,19 +34,19 @@ __all__ = ["FailedOnPurpose", "LambdaContext", "Worker"]
 #: Seconds until a run that failed is tried again; the last failure is Lambda's to deal with.
 _PAUSES = (1.0, 4.0, 16.0, 32.0, 0.0)
 
-#: Of a run's time, what is kept for giving the lanes back and re-arming; a fifth of it if that is less.
+#: The part of a run that is kept for giving the lanes back and re-arming; a fifth of the run if that is less.
 _RESERVE = timedelta(seconds=20)
 
 
 class FailedOnPurpose(Exception):
-    """What an invocation ends with that `duebell verify --dead-letter` told to fail."""
+    """The error of an invocation that `duebell verify --dead-letter` told to fail."""
 
 
 class LambdaContext(Protocol):
-    """What the worker uses of the context that Lambda gives a handler."""
+    """The context that Lambda gives a handler, as far as the worker uses it."""
 
     def get_remaining_time_in_millis(self) -> int:
-        """How long until this invocation is ended, in milliseconds."""
+        """The time until Lambda ends this invocation, in milliseconds."""
 
 
 class Worker:
@@ -65,7 +65,7 @@ class Worker:
 
         concurrency  how many actions run at a time
         backend      stands in for settings and session, for tests with a clock of their own
-        pool         makes what they run in, likewise
+        pool         makes the pool of threads that they run in, for tests likewise
         """
         if concurrency < 1:
             raise ValueError(f"concurrency must be 1 or more, not {concurrency}")

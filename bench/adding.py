@@ -6,13 +6,13 @@ from typing import Any
 
 import boto3
 import msgspec
+from tests.support import create_rule, create_table
 
 from bench.article import Article
 from bench.queues import PAYLOAD, bare_client, fill, item_of
 from bench.timing import Ratio, Rounds, side_by_side
 from duebell_editor import Editor, Settings
 from duebell_shared.models import ARMING
-from tests.support import create_rule, create_table
 
 __all__ = ["GROWTH_LIMIT", "LIMIT", "Adding", "growth", "measure"]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import boto3
 import msgspec
+from tests.support import create_rule, create_table
 
 from bench.article import Article
 from bench.queues import LANES, bare_client, fill, item_of
@@ -15,7 +16,6 @@ from bench.timing import Ratio
 from duebell_editor import Editor, Settings
 from duebell_shared.instants import render
 from duebell_worker import Worker
-from tests.support import create_rule, create_table
 
 __all__ = [
     "ARTICLE_ACTION",

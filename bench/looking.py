@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import boto3
 import msgspec
 from msgspec.structs import replace
+from tests.support import create_rule, create_table
 
 from duebell_editor import Editor, Settings
 from duebell_editor.look import Watched, look
@@ -21,7 +22,6 @@ from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
 from duebell_shared.store import AT_ONCE, Inserted
 from duebell_shared.task import Task
-from tests.support import create_rule, create_table
 
 __all__ = ["LIMIT", "TASKS", "Looking", "Looks", "measure"]
 

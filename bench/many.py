@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import boto3
 import msgspec
+from tests.support import create_rule, create_table
 
 from bench.queues import PAYLOAD, bare_client, item_of
 from bench.timing import Ratio, Rounds, side_by_side
 from duebell_editor import Editor, Settings
-from tests.support import create_rule, create_table
 
 __all__ = ["LIMIT", "TASKS", "Many", "measure"]
 

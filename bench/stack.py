@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import boto3
+from tests.support import create_rule, create_table
 
 from duebell_infra.ministack import MiniStack, free_port
 from duebell_infra.session import embedded_session
 from duebell_infra.state import StateFolder
-from tests.support import create_rule, create_table
 
 __all__ = ["emulated_aws"]
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from io import StringIO
 
 import msgspec
+from tests.support import Clock
 
 from bench.queues import PAYLOAD
 from duebell_editor import Editor
@@ -16,7 +17,6 @@ from duebell_shared.log_lines import _JsonLines
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
-from tests.support import Clock
 
 __all__ = ["Telemetry", "measure"]
 

@@ -4,7 +4,6 @@ from collections import Counter
 from datetime import timedelta
 
 import msgspec
-
 from tests.simulation.trickle import Trickle
 
 __all__ = ["EVERY", "Waiting", "measure"]

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
-
 from tests.page.scene import Scene
 from tests.serving import serving
 

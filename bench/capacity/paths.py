@@ -1,4 +1,4 @@
-"""The paths of a task through its life, each walked on moto with a meter running."""
+"""The paths of a task through its life, each walked on AWS in memory with a meter running."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,15 +8,14 @@ from typing import Any
 
 import boto3
 import msgspec
-from moto import mock_aws
+from tests.quick_aws import quick_aws
+from tests.support import REGION, Clock, create_rule, create_table
 
 from bench.queues import PAYLOAD
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from duebell_worker import Abort, Retry, Worker
-from tests.partiql import partiql_batches
-from tests.support import REGION, Clock, create_rule, create_table
 
 from .meter import Meter
 
@@ -82,7 +81,7 @@ def _give_up() -> None:
 
 @contextmanager
 def _scene() -> Iterator[_Scene]:
-    with mock_aws(), partiql_batches():  # brings credentials of its own
+    with quick_aws():  # brings credentials of its own
         session = boto3.Session(region_name=REGION)
         create_table(session)
         create_rule(session)

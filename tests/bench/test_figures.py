@@ -9,6 +9,7 @@ from bench.limits import beyond
 from bench.many import Many
 from bench.simulated import measure
 from bench.timing import Ratio, Rounds, side_by_side
+
 from duebell_shared.ring_times import LEAD
 
 

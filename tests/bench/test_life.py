@@ -5,9 +5,9 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from bench.capacity.units import size_of, write_units
 from msgspec.structs import replace
 
-from bench.capacity.units import size_of, write_units
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.items import item_of
 from duebell_shared.keeping import History, Keeping

@@ -2,7 +2,7 @@
 
 import copy
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal, Self
 
@@ -10,73 +10,46 @@ import boto3
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from duebell_shared.add_report import AddFailure, AddReport
-from duebell_shared.armer import LanesChanged
+from duebell_shared.add_report import AddReport
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
-    AwsError,
-    DuebellError,
     InvalidTask,
-    NotArmed,
-    NotDeployed,
     TaskChanged,
     TaskConflict,
-    TaskExists,
-    TaskNotFound,
-    UnreadableTask,
 )
-from duebell_shared.given import check_changed_by, check_name, check_progress, check_rev
-from duebell_shared.instants import NEVER
-from duebell_shared.lanes import lane_of
-from duebell_shared.quoting import quoted
+from duebell_shared.given import check_changed_by, check_progress, check_rev
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
-from duebell_shared.task import QueueKey, Status, Task
-from duebell_shared.twins import drop_twin
+from duebell_shared.task import Task
 from duebell_shared.verbs import Verb
-from duebell_shared.zones import zone_of
 
-from .change_log import log_change, logged
+from .adding import Adder
+from .change_log import log_change
 from .change_many import (
-    MAX_MANY,
     ChangeReport,
-    Selection,
     change_all,
     check_verb,
-    select_found,
-    select_named,
-    statuses_for,
 )
-from .filtering import MAX_LIMIT, check_flag, check_ids, check_instant, check_limit, make_filter
-from .history import TaskHistory, history
-from .listing import Page, list_tasks
-from .look import Look, Watched, look
-from .many import check_all, write_all
-from .reading import Queue
-from .status import Diagnosis, SchedulerStatus, read_status
+from .filtering import check_flag, check_ids
+from .many import check_all
+from .queue_reader import QueueReader
+from .rule_setting import RuleSetter
+from .status import Diagnosis, SchedulerStatus
 from .taken import (
     TRIES,
     IfExists,
     check_if_exists,
-    insert_many,
-    is_same_add,
     kept_changing,
-    settle,
-    settle_all,
 )
-from .timeline import Bucket, Step, check_step, timeline
-from .transfer import ImportReport, export_tasks, read_chunks, write_chunk
+from .transfer import ImportReport
 from .values import NewTask, TaskChange
 
 __all__ = ["Editor", "IfExists"]
 
 _LOG = logging.getLogger("duebell.editor")
 
-#: What an add raises whose id is taken, perhaps by its own earlier call.
-_TAKEN = (TaskExists, TaskConflict)
 
-
-class Editor:
+class Editor(QueueReader):
     """Adds tasks and changes them. Thread-safe; make one and keep it.
 
     Every method may raise AwsRefused, AwsUnavailable and NotDeployed. Those that set a time return only when
@@ -102,11 +75,11 @@ class Editor:
 
         Raises InvalidTask.
         """
-        self._backend = backend or Backend.connect(settings or Settings.from_env(), session)
-        self.queue = Queue(self._backend)
+        super().__init__(backend or Backend.connect(settings or Settings.from_env(), session))
         self._store = self._backend.store
-        self._armer = self._backend.armer
         self._clock = self._backend.clock
+        self._rule = RuleSetter(self._backend, self.queue)
+        self._adder = Adder(self._backend, self.queue, self._rule)
         self.changed_by = check_changed_by(changed_by) or self._backend.settings.changed_by
 
     @classmethod
@@ -182,7 +155,7 @@ class Editor:
             payload=payload,
             id=id,
         )
-        return self._add(self._check(given), if_exists, rev=rev, is_generated=id is None)
+        return self._adder.add(self._check(given), if_exists, rev=rev, is_generated=id is None)
 
     def add_many(
         self,
@@ -207,113 +180,7 @@ class Editor:
             chosen.update([] if given.id is None else [task.id])
             return task
 
-        checked = check_all(tasks, check)
-        lanes = self.queue.lanes if checked else 0
-        new = [self._placed(task, lanes) for task in checked]
-        stored, report = write_all(
-            new,
-            logged("add", lambda tasks: insert_many(self.queue, tasks, chosen)),
-            lambda taken: settle_all(self.queue, taken, if_exists),
-            progress,
-        )
-        index = {task.id: index for index, task in enumerate(new)}
-        refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
-        try:
-            twins = self._arm_added([task for task in stored if task is new[index[task.id]]], lanes)
-            failures = self._add_again(twins, if_exists)
-            report = report.corrected(
-                AddFailure(index=index[id], id=id, error=error) for id, error in failures.items()
-            )
-            self._arm([task for task in stored if task is not new[index[task.id]]])
-            self._arm_ids(refused)
-        except NotArmed as error:
-            error.report = report
-            raise
-        return report
-
-    def get(self, id: str) -> Task:
-        """The task with this id: one read, strongly consistent. Raises TaskNotFound."""
-        task = self.queue.get(check_name("id", id))
-        if task is None:
-            raise TaskNotFound(id)
-        return task
-
-    def list(
-        self,
-        *,
-        status: Status | str | Iterable[Status | str] | None = None,
-        action: str | None = None,
-        prefix: str = "",
-        after: datetime | None = None,
-        before: datetime | None = None,
-        latest_first: bool = False,
-        limit: int = 100,
-        cursor: str | None = None,
-        most_keys: int | None = None,
-    ) -> Page:
-        """Tasks by time: when they are next looked at, or when they ended; the paused by their due date.
-
-        status         one or several; what is in the queue (scheduled and running) if not given
-        action         of this action only
-        prefix         whose ids start with this only
-        after, before  within these, both included
-        latest_first   the latest first, not the earliest
-        limit          at most this many, 1 to 1,000
-        cursor         the last page's, for the next
-        most_keys      look at so many entries of the indexes at most, and read a fifth as many tasks: what is
-                       rare among many is not looked for to the end. The page may be short then, or empty,
-                       and its cursor goes on from there
-
-        What ended within the last second may be missing: the index of the past follows the tasks.
-        Raises InvalidQuery.
-        """
-        which = make_filter(
-            status=status,
-            action=action,
-            prefix=prefix,
-            after=after,
-            before=before,
-            latest_first=latest_first,
-            limit=limit,
-            cursor=cursor,
-        )
-        if most_keys is not None:
-            check_limit(most_keys, field="most_keys", most=None)
-        return list_tasks(self.queue, which, most_keys=most_keys)
-
-    def select(
-        self,
-        verb: Verb | str,
-        *,
-        ids: Iterable[str] | None = None,
-        status: Status | str | Iterable[Status | str] | None = None,
-        action: str | None = None,
-        prefix: str = "",
-        after: datetime | None = None,
-        before: datetime | None = None,
-        limit: int = MAX_MANY,
-    ) -> Selection:
-        """The tasks that `change_many` can do something to, by its verb; the filter is that of `list`.
-
-        ids    of these tasks only, and no filter
-        limit  at most so many of those found
-
-        Raises InvalidQuery.
-        """
-        verb = check_verb(verb)
-        if ids is not None:
-            return select_named(self.queue, verb, check_ids(ids))
-        which = make_filter(
-            status=status,
-            action=action,
-            prefix=prefix,
-            after=after,
-            before=before,
-            limit=min(check_limit(limit, most=None), MAX_LIMIT),
-        )
-        statuses = statuses_for(verb, which.statuses if status else None)
-        found = msgspec.structs.replace(which, statuses=statuses, limit=limit)
-        return select_found(self.queue, found)
+        return self._adder.add_many(check_all(tasks, check), chosen, if_exists, progress)
 
     def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
         """Cancel, pause, resume, retry or run_now each of these tasks, side by side.
@@ -410,15 +277,6 @@ class Editor:
         """
         return self._change(Verb.RETRY, id, lambda task: task.retried(now=self._clock()), rev)
 
-    def status(self, *, thorough: bool = False) -> SchedulerStatus:
-        """How the scheduler stands, and what is wrong with it, if anything.
-
-        thorough  also look for recurring tasks that fail, and for lanes that nobody looks into
-
-        What AWS refuses, or has not got, is among the problems. Raises AwsUnavailable.
-        """
-        return read_status(self._backend, thorough=thorough)
-
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """The thorough status; with `fix`, after `ensure_armed`, and with the problems that are gone by that.
 
@@ -426,53 +284,16 @@ class Editor:
         """
         before = self.status().problems if check_flag("fix", fix) else ()
         if fix:
-            self._armer.verify()
+            self._backend.armer.verify()
         status = self.status(thorough=True)
         still = {problem.kind for problem in status.problems}
         mended = tuple(one for one in before if one.mendable and one.kind not in still)
         return Diagnosis(status=status, mended=mended)
 
-    def timeline(
-        self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"
-    ) -> tuple[Bucket, ...]:
-        """How many tasks are to come, in so many buckets from the step that `start` is in.
-
-        step      minute, hour, day or month; days and months are those of the time zone, an IANA name
-        count     of the buckets, 1 to 100
-
-        What is overdue counts where it was due. Where there are very many, one lane stands for all, and the
-        counts are estimates. Raises InvalidQuery, InvalidSchedule for an unknown time zone.
-        """
-        return timeline(self.queue, start, check_step(step), count, zone=zone_of(timezone))
-
-    def history(
-        self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"
-    ) -> TaskHistory:
-        """How many tasks ended, how, and how late they were started; the arguments are those of `timeline`.
-
-        Cancelled tasks did not run and are left out. Raises InvalidQuery, InvalidSchedule.
-        """
-        return history(self.queue, start, check_step(step), count, zone=zone_of(timezone))
-
-    def look(
-        self, *, after: datetime | None = None, before: datetime = NEVER, ids: Iterable[str] = ()
-    ) -> Look:
-        """A cheap look at the queue between two times, and at these tasks: whatever has changed, it differs.
-
-        One read for the scheduler's record, one for each lane and task.
-        """
-        begin = None if after is None else check_instant("after", after)
-        watched = Watched(after=begin, before=check_instant("before", before), ids=check_ids(ids))
-        return look(self.queue, watched)
-
     def ensure_armed(self) -> SchedulerStatus:
         """See to it that the rule rings for the earliest task, whatever happened to it. Raises NotArmed."""
-        self._armer.verify()
+        self._backend.armer.verify()
         return self.status()
-
-    def export_tasks(self) -> Iterator[bytes]:
-        """Every task as a line of JSON, history included, read as it is consumed: for `import_tasks`."""
-        return export_tasks(self.queue)
 
     def import_tasks(
         self, lines: Iterable[bytes | str], *, progress: Callable[[int], None] = lambda _: None
@@ -485,82 +306,10 @@ class Editor:
         the field; those before it are stored, and the rule rings for them. Raises NotArmed.
         """
         check_progress(progress)
-        done = 0
-        report = ImportReport(written=0, there=0)
-        for chunk in read_chunks(lines):
-            lanes = self.queue.lanes
-            part, written, there = write_chunk(
-                [self._placed(task, lanes) for task in chunk],
-                logged("import", lambda tasks: insert_many(self.queue, tasks, {task.id for task in tasks})),
-            )
-            failures = self._add_again(self._arm_added(written, lanes), IfExists.KEEP)
-            self._arm(there)
-            report = report + part.corrected(
-                AddFailure(index=index, id=task.id, error=failures[task.id])
-                for index, task in enumerate(chunk)
-                if task.id in failures
-            )
-            done += len(chunk)
-            progress(done)
-        return report
-
-    def _placed(self, task: Task, lanes: int) -> Task:
-        """The task in its lane, of so many."""
-        return msgspec.structs.replace(task, lane=lane_of(task.id, lanes))
+        return self._adder.import_lines(lines, progress)
 
     def _check(self, given: NewTask) -> Task:
         return msgspec.structs.replace(given.task(self._clock()), changed_by=self.changed_by)
-
-    def _add(
-        self,
-        checked: Task,
-        if_exists: IfExists,
-        *,
-        rev: int | None = None,
-        is_generated: bool = False,
-        is_again: bool = False,
-    ) -> Task:
-        """Write a new task in its lane, and arm. `is_again`: it was written before, as a twin of another."""
-        while True:
-            lanes = self.queue.lanes  # only now that all is checked: the first look makes the record
-            new = self._placed(checked, lanes)
-            if is_again and (there := self.queue.get(new.id)) and is_same_add(there, new):
-                self._arm([there])  # the other is the very same: an earlier try to write it took effect late
-                return there
-            is_elsewhere = not is_generated and self.queue.placed_before([new.id])
-            if not is_elsewhere and self._store.insert(new):
-                log_change("add", None, new)
-                task = new
-            else:
-                task = self._settle(new, if_exists, rev)
-            if task is not new:
-                self._arm([task])
-                return task
-            if not self._arm_added([new], lanes):
-                return new if self.queue.lanes == lanes else self.queue.get(new.id) or new
-            is_again = True
-
-    def _settle(self, new: Task, if_exists: IfExists, rev: int | None) -> Task:
-        """Keep, replace or refuse: settle a new task whose id is taken."""
-        try:
-            return settle(self.queue, new, if_exists, rev=rev)
-        except _TAKEN as taken:
-            # It may be the very task of an earlier call that was not answered, and the rule not set for it.
-            self._arm_after(taken, self.queue.get_many([new.id]).values())
-            raise
-
-    def _add_again(self, tasks: Sequence[Task], if_exists: IfExists) -> dict[str, DuebellError]:
-        """Settle what becomes of tasks that were twins; the errors there are. Raises NotArmed."""
-        added = self._backend.parallel(lambda task: self._add(task, if_exists, is_again=True), tasks)
-        failed = {
-            task.id: error
-            for task, error in zip(tasks, added, strict=True)
-            if isinstance(error, DuebellError)
-        }
-        for error in failed.values():
-            if isinstance(error, NotArmed):
-                raise error
-        return failed
 
     def _change(self, verb: Verb, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read, change and write on condition of the rev that was read: `rev`, if one is expected."""
@@ -572,80 +321,17 @@ class Editor:
                     raise TaskChanged(id, expected=rev, rev=task.rev)
                 wanted = change(task)
             except TaskConflict as conflict:
-                self._arm_after(conflict, [task])  # an earlier call may have made it, and not been answered
+                self._rule.arm_after(
+                    conflict, [task]
+                )  # an earlier call may have made it, and not been answered
                 raise
             if wanted is task:
-                self._arm([task])
+                self._rule.arm([task])
                 return task
             changed = msgspec.structs.replace(wanted, changed_by=self.changed_by)
             if self._store.save(task, changed):
                 log_change(verb, task, changed)
                 # Whether or not this call changed the time: an earlier one may have, and not armed.
-                self._arm([changed])
+                self._rule.arm([changed])
                 return changed
         raise kept_changing(id)
-
-    def _arm_added(self, tasks: Sequence[Task], lanes: int) -> Sequence[Task]:
-        """`_arm` for tasks that were just inserted, each in its lane of so many.
-
-        When the queue was given more lanes meanwhile, they run where they are, and are found there. Returns
-        those that are twins of tasks with the same ids where these belong now; they are deleted.
-        """
-        try:
-            self._arm(tasks, lanes=lanes)
-        except LanesChanged:
-            self._arm(tasks)
-            return self._twins(tasks, self.queue.lanes_now())
-        return ()
-
-    def _twins(self, tasks: Iterable[Task], lanes: int) -> Sequence[Task]:
-        """Those of these tasks that were deleted as twins of tasks in their lanes of so many."""
-        misplaced = [task for task in tasks if lane_of(task.id, lanes) != task.lane]
-        twins = []
-        try:
-            others = self.queue.in_lanes(lanes, [task.id for task in misplaced])
-            for task in misplaced:
-                key = QueueKey(queued=task.queued or NEVER, id=task.id, lane=task.lane)
-                if task.id in others and drop_twin(self._store, key, lanes, self._clock()):
-                    twins.append(task)
-        except (AwsError, UnreadableTask) as error:  # runs look again, before they start one
-            _LOG.warning("tasks may be stored in two lanes, as could not be looked at: %s", error)
-        return twins
-
-    def _arm_ids(self, ids: Collection[str]) -> None:
-        """`_arm` for the tasks with these ids, as far as they are there."""
-        try:
-            there = self.queue.get_many(ids).values()
-        except AwsError as error:
-            raise NotArmed(f"{len(ids):,} tasks were there before and could not be read: {error}") from error
-        self._arm(there)
-
-    def _arm_after(self, conflict: DuebellError, tasks: Collection[Task]) -> None:
-        """`_arm` for what is there, when the call itself changed nothing."""
-        try:
-            self._arm(tasks)
-        except NotArmed as error:
-            raise NotArmed(f"{conflict}; and {error.__cause__ or error.what}") from conflict
-
-    def _arm(self, tasks: Collection[Task], *, lanes: int | None = None) -> None:
-        """See to it that the rule rings for these tasks, as far as they wait in the queue.
-
-        `lanes` is the number of lanes that they were just placed by. Raises LanesChanged if there are others.
-        """
-        dues: dict[int, datetime] = {}
-        waiting = [(task.lane, task.queued, task.id) for task in tasks if task.queued]
-        for lane, queued, _ in waiting:
-            dues[lane] = min(queued, dues.get(lane, queued))
-        if not dues:
-            if lanes and tasks and self.queue.lanes_now() != lanes:
-                raise LanesChanged
-            return
-        try:
-            lowered = self._armer.lower(dues, lanes=lanes)
-            record = self._armer.ensure(lowered)
-        except (AwsError, NotArmed, NotDeployed) as error:
-            what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
-            task = next(iter(tasks)) if len(tasks) == 1 else None
-            reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
-            raise NotArmed(f"{what} stored, but {reason}", way_out=way_out, task=task) from error
-        self._backend.hasten(record)

@@ -168,11 +168,12 @@ def test_what_is_stored_is_no_failure_when_the_rule_can_be_set_after_all(
 ) -> None:
     ids = fill(scheduler.editor, 3)
     bulk(client, do="pause", ids=ids)
-    arm = scheduler.editor._arm
-    monkeypatch.setattr(scheduler.editor, "_arm", mock.Mock(side_effect=NotArmed("not now")))
+    rule = scheduler.editor._rule
+    arm = rule.arm
+    monkeypatch.setattr(rule, "arm", mock.Mock(side_effect=NotArmed("not now")))
     done = bulk(client, do="resume", ids=ids)
     assert (sorted(done["changed"]), done["failures"]) == (ids, [])
-    monkeypatch.setattr(scheduler.editor, "_arm", arm)
+    monkeypatch.setattr(rule, "arm", arm)
     assert scheduler.editor.status().healthy
 
 

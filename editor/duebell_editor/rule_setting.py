@@ -1,0 +1,93 @@
+"""Setting the rule for tasks that were just written."""
+
+import logging
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+
+from duebell_shared.armer import LanesChanged
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsError, DuebellError, NotArmed, NotDeployed, UnreadableTask
+from duebell_shared.instants import NEVER
+from duebell_shared.lanes import lane_of
+from duebell_shared.quoting import quoted
+from duebell_shared.task import QueueKey, Task
+from duebell_shared.twins import drop_twin
+
+from .reading import Queue
+
+__all__ = ["RuleSetter"]
+
+_LOG = logging.getLogger("duebell.editor")
+
+
+class RuleSetter:
+    """Sees to it that the rule rings for tasks. Raises NotArmed when they are stored and it may not."""
+
+    def __init__(self, backend: Backend, queue: Queue) -> None:
+        self._backend = backend
+        self._queue = queue
+
+    def arm(self, tasks: Collection[Task], *, lanes: int | None = None) -> None:
+        """See to it that the rule rings for these tasks, as far as they wait in the queue.
+
+        `lanes` is the number of lanes that they were just placed by. Raises LanesChanged if there are others.
+        """
+        dues: dict[int, datetime] = {}
+        waiting = [(task.lane, task.queued, task.id) for task in tasks if task.queued]
+        for lane, queued, _ in waiting:
+            dues[lane] = min(queued, dues.get(lane, queued))
+        if not dues:
+            if lanes and tasks and self._queue.lanes_now() != lanes:
+                raise LanesChanged
+            return
+        try:
+            lowered = self._backend.armer.lower(dues, lanes=lanes)
+            record = self._backend.armer.ensure(lowered)
+        except (AwsError, NotArmed, NotDeployed) as error:
+            what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
+            task = next(iter(tasks)) if len(tasks) == 1 else None
+            reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
+            raise NotArmed(f"{what} stored, but {reason}", way_out=way_out, task=task) from error
+        self._backend.hasten(record)
+
+    def arm_added(self, tasks: Sequence[Task], lanes: int) -> Sequence[Task]:
+        """`arm` for tasks that were just inserted, each in its lane of so many.
+
+        When the queue was given more lanes meanwhile, they run where they are, and are found there. Returns
+        those that are twins of tasks with the same ids where these belong now; they are deleted.
+        """
+        try:
+            self.arm(tasks, lanes=lanes)
+        except LanesChanged:
+            self.arm(tasks)
+            return self._twins(tasks, self._queue.lanes_now())
+        return ()
+
+    def arm_ids(self, ids: Collection[str]) -> None:
+        """`arm` for the tasks with these ids, as far as they are there."""
+        try:
+            there = self._queue.get_many(ids).values()
+        except AwsError as error:
+            raise NotArmed(f"{len(ids):,} tasks were there before and could not be read: {error}") from error
+        self.arm(there)
+
+    def arm_after(self, conflict: DuebellError, tasks: Collection[Task]) -> None:
+        """`arm` for what is there, when the call itself changed nothing."""
+        try:
+            self.arm(tasks)
+        except NotArmed as error:
+            raise NotArmed(f"{conflict}; and {error.__cause__ or error.what}") from conflict
+
+    def _twins(self, tasks: Iterable[Task], lanes: int) -> Sequence[Task]:
+        """Those of these tasks that were deleted as twins of tasks in their lanes of so many."""
+        misplaced = [task for task in tasks if lane_of(task.id, lanes) != task.lane]
+        twins = []
+        try:
+            others = self._queue.in_lanes(lanes, [task.id for task in misplaced])
+            for task in misplaced:
+                key = QueueKey(queued=task.queued or NEVER, id=task.id, lane=task.lane)
+                if task.id in others and drop_twin(self._backend.store, key, lanes, self._backend.clock()):
+                    twins.append(task)
+        except (AwsError, UnreadableTask) as error:  # runs look again, before they start one
+            _LOG.warning("tasks may be stored in two lanes, as could not be looked at: %s", error)
+        return twins

@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def duebell_worker(pytestconfig: pytest.Config) -> "Worker":
     """Your worker: that of the setting `duebell_worker`, or of DUEBELL_WORKER. To be overridden at will."""
     from duebell_shared.errors import InvalidSettings  # noqa: PLC0415
-    from duebell_worker.loading import load  # noqa: PLC0415
+    from duebell_worker.loader import load  # noqa: PLC0415
 
     name = pytestconfig.getini("duebell_worker") or os.environ.get("DUEBELL_WORKER", "")
     if not name:

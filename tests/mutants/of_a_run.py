@@ -5,11 +5,13 @@ from .mutant import Killer, Mutant
 __all__ = ["OF_A_RUN"]
 
 _RUN = "worker/duebell_worker/run.py"
+_WAITS = "worker/duebell_worker/waits.py"
+_LANE_WRITER = "worker/duebell_worker/lane_writer.py"
+_PERFORMER = "worker/duebell_worker/performer.py"
 _LEASE = "worker/duebell_worker/lease.py"
 _TROUBLE = "worker/duebell_worker/trouble.py"
 _LANE_READER = "worker/duebell_worker/lane_reader.py"
 _ATTEMPTS = "worker/duebell_worker/attempts.py"
-_WRITES = "worker/duebell_worker/writes.py"
 _WORKER = "worker/duebell_worker/worker.py"
 _OUTCOME = "worker/duebell_worker/outcome.py"
 _ACTION = "worker/duebell_worker/action.py"
@@ -50,7 +52,7 @@ OF_A_RUN = (
     ),
     Mutant(
         name="never renewed",
-        file=_RUN,
+        file=_WAITS,
         line="if now >= self._renew_at:",
         broken="if False:",
         why="a run that takes longer than a lease loses its lanes, and its tasks run twice",
@@ -66,15 +68,15 @@ OF_A_RUN = (
     ),
     Mutant(
         name="claimed and written without the lease",
-        file=_WRITES,
-        line="        if not self._lease.is_held():\n            return [None]",
-        broken="        if False:\n            return [None]",
+        file=_LANE_WRITER,
+        line="            if not self._lease.is_held():\n                return [None]",
+        broken="            if False:\n                return [None]",
         why="a run that lost its lease writes nothing more, and takes no task from the one that holds it",
         killers=(Killer.LEASE,),
     ),
     Mutant(
         name="a batch that raises takes all its tasks with it",
-        file=_WRITES,
+        file=_LANE_WRITER,
         line="if not batch[1:] or not isinstance(error, Exception):",
         broken="if True:",
         why="tasks beside one that nobody foresaw never run",
@@ -83,16 +85,16 @@ OF_A_RUN = (
     Mutant(
         name="a twin is run like any task",
         file=_RUN,
-        line=" and not self._was_twin(key):",
-        broken=":",
+        line="return is_ready and not (status is Status.SCHEDULED and self._is_twin(key))",
+        broken="return is_ready",
         why="a task whose add took effect late, after a relane, runs twice",
         killers=(Killer.TWINS,),
     ),
     Mutant(
         name="called without the lease",
-        file=_ATTEMPTS,
-        line="elif task is None or not self._lease.is_held():",
-        broken="elif task is None:",
+        file=_PERFORMER,
+        line="if isinstance(task, Task) and self._lease.is_held():",
+        broken="if isinstance(task, Task):",
         why="a process that stood still while it claimed calls the action beside another run's",
         killers=(Killer.LEASE, Killer.RUN),
     ),
@@ -100,7 +102,7 @@ OF_A_RUN = (
         name="holds what it has released",
         within="Lease.release",
         file=_LEASE,
-        line="        self._until = self._clock()\n",
+        line="        self.until = self.clock()\n",
         broken="",
         why="what still hangs in its threads writes its outcome when another run holds the lane",
         killers=(Killer.LEASE,),
@@ -112,14 +114,6 @@ OF_A_RUN = (
         broken="known = {*self._attempts",
         why="while an action takes long, its task is claimed again at each look, for nothing",
         killers=(Killer.RUN, Killer.LEASE),
-    ),
-    Mutant(
-        name="an attempt beyond the limit is made",
-        file=_ATTEMPTS,
-        line="if action and not action.is_used_up(task) and not",
-        broken="if action and not",
-        why="a task that ends its process ends it once more than it may",
-        killers=(Killer.RUN, Killer.HISTORIES),
     ),
     Mutant(
         name="released although due",
@@ -163,9 +157,9 @@ OF_A_RUN = (
     ),
     Mutant(
         name="an unanswered beginning is not made",
-        file=_ATTEMPTS,
-        line="                    is_begun = self._may_be_stored(begun)\n",
-        broken="",
+        file=_PERFORMER,
+        line="if result is True or (isinstance(result, AwsUnavailable) and self._may_have_begun(attempt)):",
+        broken="if result is True:",
         why="the task fails as if its process had died, and was never started",
         killers=(Killer.ABANDONED,),
     ),
@@ -191,7 +185,7 @@ OF_A_RUN = (
     Mutant(
         name="trouble of all lanes is forgotten",
         file=_RUN,
-        line="        if error := self._trouble.of_all(len(self._lease.lanes)):\n            raise error\n",
+        line="        if error := self._trouble.of_all(len(lanes)):\n            raise error\n",
         broken="",
         why="Lambda does not try again, and no alarm says that the worker may do nothing",
         killers=(Killer.ONE_LANE,),
@@ -199,15 +193,15 @@ OF_A_RUN = (
     Mutant(
         name="a lane in trouble is claimed from all the same",
         file=_RUN,
-        line="            if not self._trouble.again_at(key.lane) and",
-        broken="            if",
+        line="is_ready = is_held and not self._trouble.again_at(key.lane)",
+        broken="is_ready = is_held",
         why="actions are called whose outcomes cannot be written, one after the other",
         killers=(Killer.ONE_LANE, Killer.GIVING_BACK_ALL),
     ),
     Mutant(
         name="an outcome that could not be written is forgotten",
         file=_ATTEMPTS,
-        line="                self._unwritten.append(attempt.ending)\n",
+        line="                self._unrecorded.append(attempt)\n",
         broken="                pass\n",
         why="the action is called again, though the lease was held all along",
         killers=(Killer.ONE_LANE,),
@@ -255,15 +249,21 @@ OF_A_RUN = (
     Mutant(
         name="what is due waits for a task left running",
         file=_RUN,
-        line="            self._wait(0, until=self._clock() + _LOOK_AGAIN)\n            self._run_due()\n",
-        broken="            self._wait(0)\n",
+        line=(
+            "            self._waits.wait_until_idle(by=self._context.now() + _LOOK_AGAIN)\n"
+            "            self._run_due()\n"
+        ),
+        broken="            self._waits.wait_until_idle()\n",
         why="one that hangs keeps all lanes of its run from going on until the time is up",
         killers=(Killer.RUN,),
     ),
     Mutant(
         name="a task left running is not alone",
         file=_RUN,
-        line="            self._wait(0, until=self._clock() + _LOOK_AGAIN)\n            self._run_due()\n",
+        line=(
+            "            self._waits.wait_until_idle(by=self._context.now() + _LOOK_AGAIN)\n"
+            "            self._run_due()\n"
+        ),
         broken="            self._run_due()\n",
         why="one that kills its process takes along whatever has come due meanwhile",
         killers=(Killer.RUN,),
@@ -271,7 +271,7 @@ OF_A_RUN = (
     Mutant(
         name="a run for no lane believes the record",
         file=_RUN,
-        line="record = armer.verify() if self._only_arms else armer.ensure()",
+        line="record = armer.verify()",
         broken="record = armer.ensure()",
         why="after an apply of Terraform's the rule stays where the plan had it",
         killers=(Killer.HANDLER,),

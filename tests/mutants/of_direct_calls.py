@@ -155,8 +155,8 @@ OF_DIRECT_CALLS = (
     Mutant(
         name="who is called by a clock that is ahead leaves at once",
         file=_RUN,
-        line="stays_for = self._head_start + LEAD if self._waits else _MOMENT",
-        broken="stays_for = self._head_start + LEAD if self._waits else timedelta(0)",
+        line="stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT",
+        broken="stays_for = self._backend.settings.head_start + LEAD if waits else timedelta(0)",
         why="by its own clock nothing is due yet, and the task waits for the rule",
         killers=(Killer.CALLING,),
     ),

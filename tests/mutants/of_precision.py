@@ -8,8 +8,9 @@ _LANE = "shared/duebell_shared/lane.py"
 _RECORD = "shared/duebell_shared/arming.py"
 _ARMER = "shared/duebell_shared/armer.py"
 _RUN = "worker/duebell_worker/run.py"
+_WAITS = "worker/duebell_worker/waits.py"
+_CONTEXT = "worker/duebell_worker/context.py"
 _LEASE = "worker/duebell_worker/lease.py"
-_WATCH = "worker/duebell_worker/watch.py"
 
 OF_PRECISION = (
     Mutant(
@@ -64,38 +65,38 @@ OF_PRECISION = (
     Mutant(
         name="stays too short",
         file=_RUN,
-        line="self._head_start + LEAD if self._waits",
-        broken="self._head_start if self._waits",
+        line="self._backend.settings.head_start + LEAD if waits",
+        broken="self._backend.settings.head_start if waits",
         why="what is due a little later than it stays for is nearer than the rule can ring ahead of",
         killers=(Killer.PRECISION,),
     ),
     Mutant(
         name="waits though it is run by hand",
-        file=_RUN,
-        line="self._waits = bool(self._head_start) and stop_at is not None",
-        broken="self._waits = bool(self._head_start)",
+        file=_CONTEXT,
+        line="return bool(self.backend.settings.head_start) and self.stop_at is not None",
+        broken="return bool(self.backend.settings.head_start)",
         why="who runs it by hand sits there for minutes",
         killers=(Killer.PRECISION,),
     ),
     Mutant(
         name="waits beyond its time",
-        file=_RUN,
-        line="until = min(until, self._stop_at) if",
-        broken="until = min(until, self._stop_at + timedelta(seconds=4)) if",
+        file=_WAITS,
+        line="min(due, self._context.stop_at or NEVER)",
+        broken="min(due, (self._context.stop_at or NEVER - timedelta(days=1)) + timedelta(seconds=4))",
         why="the time that is kept for giving the lanes back is waited away, and Lambda ends the process",
         killers=(Killer.PRECISION,),
     ),
     Mutant(
         name="does not watch the record while it waits",
-        file=_RUN,
-        line="watches = self._waits and until != NEVER",
+        file=_WAITS,
+        line="watches = self._context.waits_for_due and by != NEVER",
         broken="watches = False",
         why="what is added meanwhile, and due before what it waits for, is late",
         killers=(Killer.PRECISION,),
     ),
     Mutant(
         name="seldom watches the record",
-        file=_WATCH,
+        file=_WAITS,
         line="_WATCH = timedelta(seconds=0.25)",
         broken="_WATCH = timedelta(seconds=5)",
         why="what is added meanwhile is late by that",
@@ -103,7 +104,7 @@ OF_PRECISION = (
     ),
     Mutant(
         name="not cleared when something was added",
-        file=_WATCH,
+        file=_WAITS,
         line="                return False\n            self._lease.clear()\n",
         broken="                return False\n",
         why="the due that was added looks new at each look, and the lanes are queried four times a second",
@@ -111,7 +112,7 @@ OF_PRECISION = (
     ),
     Mutant(
         name="cannot wait without the record",
-        file=_WATCH,
+        file=_WAITS,
         line="            self._lease.clear()\n        except (AwsError, NotArmed) as error:\n",
         broken="            self._lease.clear()\n        except NotArmed as error:\n",
         why="a table that does not answer for a moment ends the run",
@@ -120,15 +121,15 @@ OF_PRECISION = (
     Mutant(
         name="the next due is not looked at while actions run",
         file=_RUN,
-        line="until=min(self._clock() + _LOOK_AGAIN, self._next_due)",
-        broken="until=self._clock() + _LOOK_AGAIN",
+        line="by=min(self._context.now() + _LOOK_AGAIN, next_due)",
+        broken="by=self._context.now() + _LOOK_AGAIN",
         why="beside an action that takes long, others start up to five seconds late",
         killers=(Killer.PRECISION,),
     ),
     Mutant(
         name="does not look ahead",
         file=_RUN,
-        line="                self._next_due = key.queued\n                break\n",
+        line="                next_due = key.queued\n                break\n",
         broken="                break\n",
         why="beside an action that takes long, others start up to five seconds late",
         killers=(Killer.PRECISION,),

@@ -7,9 +7,8 @@ __all__ = ["OF_SHARING"]
 _RECORD = "shared/duebell_shared/arming.py"
 _FUNCTION = "shared/duebell_shared/function.py"
 _RUN = "worker/duebell_worker/run.py"
-_HELPERS = "worker/duebell_worker/helpers.py"
+_SHARES = "worker/duebell_worker/shares.py"
 _LEASE = "worker/duebell_worker/lease.py"
-_SHARING = "worker/duebell_worker/sharing.py"
 _WORKER = "worker/duebell_worker/worker.py"
 
 _UNIT = (Killer.ARMING, Killer.PROTOCOL)
@@ -74,7 +73,7 @@ OF_SHARING = (
     Mutant(
         name="lanes that are handed over are not rung for",
         file=_LEASE,
-        line="        self._check(record)\n        self._armer.ensure(record)\n\n    def release",
+        line="        self._check(record)\n        self.armer.ensure(record)\n\n    def release",
         broken="        self._check(record)\n\n    def release",
         why="when neither the run that was started comes, nor this one ends, only its watchdog rings",
         killers=(Killer.SHARING,),
@@ -83,8 +82,8 @@ OF_SHARING = (
         name="lanes that were handed over count as held while the rule is set",
         file=_LEASE,
         line="        self.lanes = tuple(lane for lane in self.lanes if lane not in heads)\n"
-        "        self._check(record)\n        self._armer.ensure(record)\n",
-        broken="        self._armer.ensure(record)\n"
+        "        self._check(record)\n        self.armer.ensure(record)\n",
+        broken="        self.armer.ensure(record)\n"
         "        self.lanes = tuple(lane for lane in self.lanes if lane not in heads)\n"
         "        self._check(record)\n",
         why="when the rule cannot be set, nobody is started, and the run takes its lease for lost",
@@ -93,7 +92,7 @@ OF_SHARING = (
     # The run that shares.
     Mutant(
         name="not cleared before handing over",
-        file=_HELPERS,
+        file=_SHARES,
         line="            self._lease.clear()\n            self._lease.hand_over(",
         broken="            self._lease.hand_over(",
         why="the lane keeps a due from before, and what came of it rings again",
@@ -101,7 +100,7 @@ OF_SHARING = (
     ),
     Mutant(
         name="cleared after the heads of what is handed over are read",
-        file=_HELPERS,
+        file=_SHARES,
         line="            self._lease.clear()\n"
         "            self._lease.hand_over(self._reader.heads(lanes))\n",
         broken="            heads = self._reader.heads(lanes)\n"
@@ -112,7 +111,7 @@ OF_SHARING = (
     ),
     Mutant(
         name="a lane is handed over while a task of it is under way",
-        file=_HELPERS,
+        file=_SHARES,
         line="ready = [share for share in self._shares if busy.isdisjoint(share)]",
         broken="ready = list(self._shares)",
         why="the run that takes it finds the task left running, and runs it beside itself",
@@ -120,24 +119,29 @@ OF_SHARING = (
     ),
     Mutant(
         name="a lane is waited for however long its task takes",
-        file=_HELPERS,
-        line="if not ready and self._clock() >= self._share_by:",
+        file=_SHARES,
+        line="if not ready and now >= self._share_by:",
         broken="if False:",
         why="beside an action that hangs, all else in its lanes is left until the time is up",
         killers=(Killer.SHARING,),
     ),
     Mutant(
         name="further runs are started before the lanes are given back",
-        file=_HELPERS,
+        file=_SHARES,
         line="        try:\n            self._lease.clear()\n            self._lease.hand_over(",
-        broken="        for share in ready:\n            self._backend.function.start(share)\n"
-        "        try:\n            self._lease.clear()\n            self._lease.hand_over(",
+        broken=(
+            "        for share in ready:\n"
+            "            self._function.start(share)\n"
+            "        try:\n"
+            "            self._lease.clear()\n"
+            "            self._lease.hand_over("
+        ),
         why="they find the lanes held, and leave",
         killers=(Killer.SHARING,),
     ),
     Mutant(
         name="further runs are started for lanes that could not be handed over",
-        file=_HELPERS,
+        file=_SHARES,
         line="if set(lanes).isdisjoint(self._lease.lanes):",
         broken="if True:",
         why="they find the lanes held, and leave; and this run believes that they are at it",
@@ -145,11 +149,12 @@ OF_SHARING = (
     ),
     Mutant(
         name="a head that cannot be read ends the run",
-        file=_HELPERS,
-        line='except (AwsError, NotArmed) as error:\n            emit("not_shared", level=logging.WARNING, '
-        "run=self._id, lanes=lanes",
-        broken='except NotArmed as error:\n            emit("not_shared", level=logging.WARNING, '
-        "run=self._id, lanes=lanes",
+        file=_SHARES,
+        line=(
+            "except (AwsError, NotArmed) as error:\n"
+            '            self._context.warn("not_shared", error, lanes=lanes)'
+        ),
+        broken='except NotArmed as error:\n            self._context.warn("not_shared", error, lanes=lanes)',
         why="what it could go on with waits for the next one",
         killers=(Killer.SHARING,),
     ),
@@ -164,22 +169,22 @@ OF_SHARING = (
     Mutant(
         name="pauses when it shares",
         file=_RUN,
-        line="                self._next_due = self._clock()  # look",
-        broken="                pass  # look",
+        line="                return self._context.now()\n",
+        broken="                return NEVER\n",
         why="while a long action of another lane keeps it, nothing is started for five seconds",
         killers=(Killer.SHARING,),
     ),
     Mutant(
         name="what was left running in a lane that was handed over is run here as well",
         file=_RUN,
-        line="if key.lane not in self._lease.lanes or self._trouble",
-        broken="if self._trouble",
+        line="is_held = key.lane in self._lease.lanes and key.lane not in",
+        broken="is_held = key.lane not in",
         why="the run that holds the lane has it under way, and it is claimed from it",
         killers=(Killer.SHARING,),
     ),
     Mutant(
         name="other runs do not count",
-        file=_HELPERS,
+        file=_SHARES,
         line="return max(self._most - 1 - len(owners) - len(to_come), 0)",
         broken="return max(self._most - 1 - len(to_come), 0)",
         why="each run starts further ones, beyond the setting",
@@ -187,7 +192,7 @@ OF_SHARING = (
     ),
     Mutant(
         name="runs that have not come yet do not count",
-        file=_HELPERS,
+        file=_SHARES,
         line="return max(self._most - 1 - len(owners) - len(to_come), 0)",
         broken="return max(self._most - 1 - len(owners), 0)",
         why="until they come, more of them are started, beyond the setting",
@@ -195,15 +200,15 @@ OF_SHARING = (
     ),
     Mutant(
         name="runs that come while a share waits do not count",
-        file=_HELPERS,
-        line="        ready = ready[: self._room(self._clock())]",
+        file=_SHARES,
+        line="        ready = ready[: self._room(now)]",
         broken="        ready = ready[:]",
         why="by the time that it is handed over there are more runs than the setting says",
         killers=(Killer.SHARING,),
     ),
     Mutant(
         name="runs that came and went count",
-        file=_HELPERS,
+        file=_SHARES,
         line="if all(lanes[number].due <= now for number in share)]",
         broken="]",
         why="a long run shares once, and never again",
@@ -211,16 +216,16 @@ OF_SHARING = (
     ),
     Mutant(
         name="a run by hand shares",
-        file=_RUN,
-        line="if backend.function and stop_at else 0",
-        broken="if backend.function else 0",
+        file=_SHARES,
+        line="if self._function and context.stop_at else 0",
+        broken="if self._function else 0",
         why="who runs it by hand does not see it done",
         killers=(Killer.SHARING,),
     ),
     # The arithmetic, and how a run is told its lanes.
     Mutant(
         name="a lane in two shares",
-        file=_SHARING,
+        file=_SHARES,
         line="lanes[first::runs]",
         broken="lanes[first:]",
         why="one of the two finds it held, and this run gives away what it keeps",
@@ -229,7 +234,7 @@ OF_SHARING = (
     ),
     Mutant(
         name="one run too few",
-        file=_SHARING,
+        file=_SHARES,
         line="return math.ceil(backlog / self._in_time(now, ended))",
         broken="return math.floor(backlog / self._in_time(now, ended))",
         why="what is due takes up to twice the time",
@@ -237,7 +242,7 @@ OF_SHARING = (
     ),
     Mutant(
         name="what ended before counts for the pace",
-        file=_SHARING,
+        file=_SHARES,
         line="max(ended - self.ended_before, 1)",
         broken="max(ended, 1)",
         why="a run that has done much believes that it is fast",

@@ -6,8 +6,8 @@ __all__ = ["OF_TAKING_OVER"]
 
 _RECORD = "shared/duebell_shared/arming.py"
 _RUN = "worker/duebell_worker/run.py"
+_WAITS = "worker/duebell_worker/waits.py"
 _LEASE = "worker/duebell_worker/lease.py"
-_WATCH = "worker/duebell_worker/watch.py"
 
 OF_TAKING_OVER = (
     # The record.
@@ -72,7 +72,7 @@ OF_TAKING_OVER = (
     Mutant(
         name="lanes that were given are not looked for when a run ends",
         file=_LEASE,
-        line="            if released.lanes_of(self._owner):\n",
+        line="            if released.lanes_of(self.owner):\n",
         broken="            if False:\n",
         why="nobody looks at them before the lease ends",
         killers=(Killer.TAKING_OVER,),
@@ -104,8 +104,8 @@ OF_TAKING_OVER = (
     Mutant(
         name="a run that is alone says that it takes over",
         file=_LEASE,
-        line="if self._seen.taker != self._owner and self._seen.owners(now) - {self._owner}:",
-        broken="if self._seen.taker != self._owner:",
+        line="if self.seen.taker != self.owner and self.seen.owners(now) - {self.owner}:",
+        broken="if self.seen.taker != self.owner:",
         why="each run writes the record once more than needed",
         killers=(Killer.TAKING_OVER,),
     ),
@@ -113,7 +113,7 @@ OF_TAKING_OVER = (
     Mutant(
         name="each run keeps its lanes",
         file=_RUN,
-        line="to_taker=self._waits and not self._is_full,",
+        line="to_taker=waits and not self._is_full,",
         broken="to_taker=False,",
         why="after a burst that was shared several runs wait, for as long as anything comes",
         killers=(Killer.TAKING_OVER, Killer.TRICKLE),
@@ -121,15 +121,15 @@ OF_TAKING_OVER = (
     Mutant(
         name="lanes with too much to do are given to a run that waits",
         file=_RUN,
-        line="to_taker=self._waits and not self._is_full,",
-        broken="to_taker=self._waits,",
+        line="to_taker=waits and not self._is_full,",
+        broken="to_taker=waits,",
         why="one run does what took two, and tasks are late",
         killers=(Killer.TAKING_OVER,),
     ),
     Mutant(
         name="to the minute lanes are given as well",
         file=_RUN,
-        line="to_taker=self._waits and not self._is_full,",
+        line="to_taker=waits and not self._is_full,",
         broken="to_taker=not self._is_full,",
         why="the run that gets them is about to end, and does not watch",
         killers=(Killer.TAKING_OVER,),
@@ -145,22 +145,22 @@ OF_TAKING_OVER = (
     Mutant(
         name="a run with all that it can do takes lanes over",
         file=_RUN,
-        line="                self._watch.stop_taking_over()\n",
+        line="                self._waits.stop_taking_over()\n",
         broken="",
         why="what is due in the lanes that it is given waits for a place, and for its next look",
         killers=(Killer.TAKING_OVER,),
     ),
     Mutant(
         name="a run without a free place says that it takes over",
-        file=_RUN,
-        line="has_room = len(self._attempts) < self._places",
-        broken="has_room = True",
+        file=_WAITS,
+        line="            if len(self._attempts) < self._context.places:\n",
+        broken="            if True:\n",
         why="what is due in the lanes that it is given waits for a place",
         killers=(Killer.TAKING_OVER,),
     ),
     Mutant(
         name="a run that waits does not see that another one does",
-        file=_WATCH,
+        file=_WAITS,
         line="if is_idle and (self._lease.must_leave or self._lease.has_taker()):",
         broken="if False:",
         why="it waits until something is due, beside the other one",
@@ -168,15 +168,18 @@ OF_TAKING_OVER = (
     ),
     Mutant(
         name="no run says that it takes over",
-        file=_WATCH,
-        line="            if has_room:\n                self._lease.take_over()\n",
+        file=_WAITS,
+        line=(
+            "            if len(self._attempts) < self._context.places:\n"
+            "                self._lease.take_over()\n"
+        ),
         broken="",
         why="after a burst that was shared several runs wait, for as long as anything comes",
         killers=(Killer.TAKING_OVER, Killer.TRICKLE),
     ),
     Mutant(
         name="cannot go on when the record cannot be written",
-        file=_WATCH,
+        file=_WAITS,
         line="self._lease.stop_taking_over()\n        except (AwsError, NotArmed) as error:\n",
         broken="self._lease.stop_taking_over()\n        except NotArmed as error:\n",
         why="a table that does not answer for a moment ends the run, with what is due in its lanes",

@@ -32,8 +32,8 @@ OF_THE_RELANE = (
     Mutant(
         name="runs do not leave",
         file="worker/duebell_worker/run.py",
-        line=" or self._lease.must_leave\n",
-        broken="\n",
+        line="return must_stop or self._lease.must_leave",
+        broken="return must_stop",
         why="a run that always finds something due holds its lanes until its time is over",
         killers=(Killer.LEAVING,),
     ),

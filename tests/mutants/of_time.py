@@ -30,7 +30,7 @@ OF_TIME = (
         name="the worker does not say which time zones it has",
         within="Tally.last_run",
         file="worker/duebell_worker/report.py",
-        line="            tzdata=TZDATA_VERSION,\n",
+        line="tzdata=TZDATA_VERSION, ",
         broken="",
         why="nobody is told that the editor has others",
         killers=(Killer.ZONES,),

@@ -17,7 +17,7 @@ def key_of(task: Task) -> QueueKey:
 
 def die(backend: Backend, run: str = "dead") -> Lease:
     """A run that claims the lanes, sets its watchdog, and is heard of no more."""
-    lease = Lease(backend.armer, run, backend.clock)
+    lease = Lease.claim(backend.armer, run, backend.clock)
     lease.arm()
     return lease
 

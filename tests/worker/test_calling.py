@@ -102,7 +102,7 @@ def test_the_next_one_is_called_once_a_run_has_come(editor: Editor, backend: Bac
 def test_what_a_live_run_sees_to_calls_nobody(
     editor: Editor, backend: Backend, called: Called, clock: Clock
 ) -> None:
-    Lease(backend.armer, "run", clock)
+    Lease.claim(backend.armer, "run", clock)
     editor.add("act", due=timedelta(0))
     assert called.events == []
 

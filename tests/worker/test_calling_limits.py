@@ -100,7 +100,7 @@ def test_a_renewal_at_the_same_moment_does_not_cost_a_call(
     # Given a run that holds one lane, and renews its lease while a call is being noted
     backend = scheduler(clock, called, store=store, bell=bell)
     editor = Editor(backend=backend)
-    Lease(backend.armer, "run", clock, only=[0]).arm()
+    Lease.claim(backend.armer, "run", clock, only=[0]).arm()
 
     def renew() -> None:
         clock.advance(SECOND)
@@ -120,7 +120,7 @@ def test_lanes_that_runs_were_just_started_for_have_nobody_else_called(
     backend = scheduler(clock, called, store=store, bell=bell)
     editor = Editor(backend=backend)
     editor.add("act", due=NOON, id=in_lane(editor, 1))
-    lease = Lease(backend.armer, "run", clock)
+    lease = Lease.claim(backend.armer, "run", clock)
     lease.arm()
     lease.clear()
     lease.hand_over({1: NOON})

@@ -237,7 +237,7 @@ def test_a_run_whose_helpers_have_come_and_gone_may_share_again(
 ) -> None:
     # Given runs that come at once and give their lanes back empty
     def come(lanes: list[int]) -> None:
-        run = Lease(backend.armer, f"run-{lanes}", clock, only=lanes)
+        run = Lease.claim(backend.armer, f"run-{lanes}", clock, only=lanes)
         run.clear()
         run.release(dict.fromkeys(run.lanes, NEVER), unless_due_within=None)
 

@@ -33,7 +33,7 @@ def test_lanes_that_another_run_holds_are_left_alone_and_its_watchdog_is_armed(
     # Given a run that has claimed the lanes, and not yet armed its watchdog
     worker.action("act")(lambda: None)
     editor.add("act", due=NOON, id="a")
-    Lease(backend.armer, "other", backend.clock)
+    Lease.claim(backend.armer, "other", backend.clock)
 
     # When another run comes
     report = worker.run()
@@ -66,9 +66,9 @@ def test_a_dead_runs_lanes_are_taken_over_after_its_lease(
 
 
 def test_a_run_that_goes_on_with_its_own_id_keeps_its_lanes(backend: Backend, clock: Clock) -> None:
-    Lease(backend.armer, "mine", clock)
+    Lease.claim(backend.armer, "mine", clock)
     clock.advance(SECOND)
-    again = Lease(backend.armer, "mine", clock)
+    again = Lease.claim(backend.armer, "mine", clock)
     assert again.lanes == (0, 1, 2, 3)
     assert backend.armer.read().lanes[0].until == NOON + SECOND + LEASE
 
@@ -149,7 +149,7 @@ def test_a_run_that_lost_its_lease_claims_nothing_more(
     # Given a process that stands still between its look and its claim, while another run takes over
     def stand_still() -> None:
         clock.advance(LEASE)
-        Lease(backend.armer, "other", clock)
+        Lease.claim(backend.armer, "other", clock)
 
     worker = Worker(backend=backend, pool=lambda _: StandingStill(stand_still))
     worker.action("act")(lambda: None)
@@ -171,7 +171,7 @@ def test_a_run_that_lost_its_lease_over_a_claim_does_not_call_the_action(
 
     def stand_still(**_: object) -> None:
         clock.advance(LEASE)
-        Lease(backend.armer, "other", clock)
+        Lease.claim(backend.armer, "other", clock)
 
     aws.after("dynamodb.UpdateItem", stand_still)
     # When it goes on
@@ -206,19 +206,19 @@ def test_a_lease_that_ran_out_while_nobody_took_over_goes_on(
 
 @pytest.mark.parametrize("verb", ["clear", "renew"])
 def test_who_lost_the_lanes_is_told(backend: Backend, clock: Clock, verb: str) -> None:
-    mine = Lease(backend.armer, "mine", clock)
+    mine = Lease.claim(backend.armer, "mine", clock)
     clock.advance(LEASE)
-    Lease(backend.armer, "other", clock)
+    Lease.claim(backend.armer, "other", clock)
     with pytest.raises(LeaseLost):
         getattr(mine, verb)()
     assert not mine.is_held()
 
 
 def test_lanes_that_were_lost_since_are_not_given_back(backend: Backend, clock: Clock) -> None:
-    mine = Lease(backend.armer, "mine", clock)
+    mine = Lease.claim(backend.armer, "mine", clock)
     mine.clear()
     clock.advance(LEASE)
-    Lease(backend.armer, "other", clock)
+    Lease.claim(backend.armer, "other", clock)
     heads = dict.fromkeys(mine.lanes, NOON + timedelta(days=1))
     assert mine.release(heads, unless_due_within=timedelta(0)) is None
     assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
@@ -227,7 +227,7 @@ def test_lanes_that_were_lost_since_are_not_given_back(backend: Backend, clock: 
 def test_lanes_are_not_given_back_with_something_due_unless_time_is_up(
     backend: Backend, clock: Clock
 ) -> None:
-    lease = Lease(backend.armer, "mine", clock)
+    lease = Lease.claim(backend.armer, "mine", clock)
     heads = dict.fromkeys(lease.lanes, NOON + timedelta(days=1)) | {2: NOON}
     assert lease.release(heads, unless_due_within=timedelta(0)) == NOON
     assert lease.is_held()

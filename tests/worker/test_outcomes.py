@@ -13,7 +13,7 @@ from duebell_shared.keeping import Keeping
 from duebell_shared.task import Failure, Status, Task
 from duebell_worker import Abort, Backoff, Retry
 from duebell_worker.action import Action, new_action
-from duebell_worker.outcome import Unfinished, after_attempt
+from duebell_worker.outcome import Unfinished, after_attempt, without_attempt
 from duebell_worker.payload_type import InvalidPayload
 from duebell_worker.report import Outcome
 from tests.support import NOON
@@ -44,10 +44,11 @@ def actions(attempts: int) -> Mapping[str, Action[..., Any]]:
 def attempted(
     error: BaseException | None, *, attempt: int = 1, attempts: int = 5, task: Task | None = None
 ) -> tuple[Task, Outcome]:
-    task = task or task_at(attempt)
-    return after_attempt(
-        task, error, actions(attempts), now=NOON, keep=Keeping(retention=DAY), random=Random(1)
+    task, known, keep = task or task_at(attempt), actions(attempts), Keeping(retention=DAY)
+    ended = without_attempt(task, known, now=NOON, keep=keep) or after_attempt(
+        task, error, known["act"], now=NOON, keep=keep, random=Random(1)
     )
+    return ended.task, ended.outcome
 
 
 def failure_of(task: Task) -> Failure:
@@ -141,10 +142,10 @@ def test_an_attempt_beyond_the_limit_was_not_made() -> None:
 def test_an_unknown_action_names_those_that_are_known() -> None:
     known = {name: new_action(name, lambda: None, attempts=1) for name in ("zip", "mail")}
     for given, words in ((known, "it has mail, zip."), ({}, "it has none at all.")):
-        task, outcome = after_attempt(
-            task_at(1), None, given, now=NOON, keep=Keeping(retention=DAY), random=Random(1)
-        )
-        assert (outcome, task.status, task.attempt) == (Outcome.FAILED, Status.FAILED, 1)
+        ended = without_attempt(task_at(1), given, now=NOON, keep=Keeping(retention=DAY))
+        assert ended
+        task = ended.task
+        assert (ended.outcome, task.status, task.attempt) == (Outcome.FAILED, Status.FAILED, 1)
         assert failure_of(task).type == "UnknownAction"
         assert f"no action 'act'; {words}" in failure_of(task).message
 

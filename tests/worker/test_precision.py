@@ -193,7 +193,7 @@ def test_who_lost_its_lanes_while_it_waited_starts_nothing(
         if clock.now > NOON + 10 * SECOND and not stood_still:
             stood_still.append(NOON)
             clock.advance(5 * MINUTE)
-            Lease(backend.armer, "other", clock)
+            Lease.claim(backend.armer, "other", clock)
 
     aws.before("dynamodb.GetItem", take_over)
     report = worker.run(time_left=10 * MINUTE)

@@ -14,7 +14,7 @@ from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Status, Task, Worker
 from duebell_worker.lease import Lease
-from duebell_worker.sharing import Pace, shares
+from duebell_worker.shares import Pace, dealt
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.stage import Stage
@@ -136,7 +136,7 @@ def test_runs_that_are_there_already_count(
 ) -> None:
     add(editor, 240)
     for lane in (0, 1):
-        Lease(backend.armer, f"other-{lane}", clock, only=[lane])
+        Lease.claim(backend.armer, f"other-{lane}", clock, only=[lane])
     worker = slow(backend, stage, seconds=3)
     worker.run(time_left=90 * SECOND)
     assert handed_over(called) == [[3]]
@@ -172,7 +172,7 @@ def test_a_run_that_comes_while_a_share_waits_counts_too(clock: Clock, called: C
     @worker.action("long")
     def long() -> None:
         stage.sleep(15)
-        Lease(backend.armer, "other", clock, only=[0])
+        Lease.claim(backend.armer, "other", clock, only=[0])
         stage.sleep(5)
 
     add(editor, 400)
@@ -256,5 +256,5 @@ def test_a_run_that_has_ended_nothing_yet_counts_as_having_ended_one() -> None:
 
 
 def test_lanes_are_dealt_out_evenly() -> None:
-    assert shares((0, 1, 2, 3, 4), 2) == [(0, 2, 4), (1, 3)]
-    assert shares((3, 5), 4) == [(3,), (5,)]
+    assert dealt((0, 1, 2, 3, 4), 2) == [(0, 2, 4), (1, 3)]
+    assert dealt((3, 5), 4) == [(3,), (5,)]

@@ -78,7 +78,7 @@ class Other:
 
     def __init__(self, backend: Backend, *lanes: int) -> None:
         self._backend = backend
-        self.lease = Lease(backend.armer, "other", backend.clock, only=lanes)
+        self.lease = Lease.claim(backend.armer, "other", backend.clock, only=lanes)
         self.lease.arm()
 
     def takes_over(self) -> None:
@@ -128,7 +128,7 @@ def starts(worker: Worker, clock: Clock) -> list[datetime]:
 
 def test_a_run_that_was_given_lanes_renews_them_too(backend: Backend, clock: Clock) -> None:
     # Given a run that was given lanes it has not seen yet
-    run = Lease(backend.armer, "run", clock, only=[0])
+    run = Lease.claim(backend.armer, "run", clock, only=[0])
     run.arm()
     other = Other(backend, 2)
     run.next_due()
@@ -145,7 +145,7 @@ def test_a_run_that_was_given_lanes_renews_them_too(backend: Backend, clock: Clo
 
 def test_a_run_that_was_given_lanes_hands_over_only_its_own(backend: Backend, clock: Clock) -> None:
     # Given a run with two lanes that was given another one it has not seen yet
-    run = Lease(backend.armer, "run", clock, only=[0, 1])
+    run = Lease.claim(backend.armer, "run", clock, only=[0, 1])
     run.arm()
     other = Other(backend, 2)
     run.next_due()

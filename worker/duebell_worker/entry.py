@@ -1,4 +1,4 @@
-"""The entry that the packaged Lambda is configured with: it finds the user's worker and lets it run.
+"""The entry of the packaged Lambda: finds the user's worker and lets it run.
 
 `DUEBELL_WORKER` names it as `module:attribute`. Without it there are no actions, and every task fails with a
 message that says so.
@@ -12,7 +12,7 @@ import msgspec
 
 from duebell_shared.errors import InvalidSettings
 
-from .loading import load
+from .loader import load
 from .log import to_stdout
 from .worker import LambdaContext, Worker
 

@@ -1,4 +1,4 @@
-"""The reads of a run: many lanes side by side, each with its own trouble."""
+"""Reads the lanes of a run side by side. A lane that cannot be read is that lane's trouble alone."""
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
@@ -21,7 +21,7 @@ _FEW = 25
 
 
 class LaneReader:
-    """Reads lanes, and leaves those alone that are in trouble. Raises NotDeployed."""
+    """Reads the lanes that are not in trouble. Raises NotDeployed."""
 
     def __init__(self, backend: Backend, trouble: Trouble) -> None:
         self._store = backend.store
@@ -43,7 +43,7 @@ class LaneReader:
         return quiet, heapq.merge(*(self._from(key, keys[lane]) for lane, key in first.items() if key))
 
     def heads(self, lanes: Iterable[int]) -> dict[int, datetime]:
-        """When each lane must be looked at next: at its head, or when what is left alone in it may be."""
+        """Return when each lane must be read next: at its head, or when its trouble is over."""
         lanes = tuple(lanes)
         heads = self._each(lanes, self._head, call=Call.HEAD)
         return {lane: heads.get(lane) or self._trouble.again_at(lane) or self._clock() for lane in lanes}
@@ -69,7 +69,7 @@ class LaneReader:
     def _each(
         self, lanes: Iterable[int], read: Callable[[int], _T], *, call: Call = Call.READ
     ) -> dict[int, _T]:
-        """What is read of each lane that is not in trouble, and does not get into it."""
+        """Read the lanes that are not in trouble; return the answers of those that answered."""
         lanes = [lane for lane in lanes if self._trouble.again_at(lane) is None]
         answers: dict[int, _T] = {}
         for lane, answer in zip(lanes, self._parallel(read, lanes), strict=True):

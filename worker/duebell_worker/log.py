@@ -16,5 +16,5 @@ def emit(event: str, *, level: int = logging.INFO, **fields: Any) -> None:
 
 
 def to_stdout() -> None:
-    """Write the log to standard output, where Lambda picks it up. For whoever owns the process to call."""
+    """Write the log to standard output, where Lambda picks it up. Only the process's owner calls this."""
     log_lines.to_stdout(_LOGGER)

@@ -9,10 +9,14 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.instants import NEVER
+
+from .lane_reader import LaneReader
 from .log import emit
 from .report import Outcome
 
-__all__ = ["NAMESPACE", "UNKNOWN", "Metrics"]
+__all__ = ["NAMESPACE", "UNKNOWN", "Metrics", "queue_metrics"]
 
 NAMESPACE = "duebell"
 
@@ -23,12 +27,8 @@ UNKNOWN = "(unknown)"
 #: The format takes no more values of one metric in a line.
 _MOST_VALUES = 100
 
-_NAMES = {
-    Outcome.DONE: "Done",
-    Outcome.RETRIED: "Retried",
-    Outcome.FAILED: "Failed",
-    Outcome.EXPIRED: "Expired",
-}
+#: Keys that each count of the queue reads at most, in all lanes together.
+_MOST_READ = 2_000
 
 _UNITS = {"Lateness": "Milliseconds", "RunDuration": "Milliseconds", "LaneBytes": "Bytes"}
 
@@ -59,7 +59,7 @@ class Metrics:
 
     def _flush(self, action: str, now: datetime) -> None:
         counts = self._outcomes.pop(action)
-        values = {name: counts[outcome] for outcome, name in _NAMES.items()}
+        values = {one.capitalize(): counts[one] for one in Outcome if one is not Outcome.SUPERSEDED}
         dimensions = {"Scheduler": self._scheduler, "Action": action}
         self._write(now, dimensions, {"Lateness": self._lateness.pop(action), **values})
 
@@ -74,3 +74,34 @@ class Metrics:
         stamp = {"Timestamp": round(now.timestamp() * 1000), "CloudWatchMetrics": [directive]}
         fields: dict[str, Any] = {"_aws": stamp, **dimensions, **values}
         emit("metrics", **fields)
+
+
+def queue_metrics(
+    reader: LaneReader,
+    record: ArmingRecord,
+    *,
+    heads: Mapping[int, datetime],
+    sizes: Mapping[int, int],
+    now: datetime,
+) -> dict[str, int]:
+    """Measure QueueDepth, Overdue and LaneBytes; those that cannot be read are left out.
+
+    heads  when the lanes that were just read must be read next: where nothing waits nothing is counted, and
+           where nothing is due nothing is overdue
+    sizes  bytes that lanes hold, as far as the run's writes told
+
+    A count is paid for by the keys that it reads. So it reads a bounded number of them, and the arming record
+    lets one run in five minutes count.
+    """
+    lanes = range(len(record.lanes))
+    most = max(_MOST_READ // len(lanes), 1)
+    waiting = [lane for lane in lanes if heads.get(lane, now) != NEVER]
+    due = [lane for lane in waiting if heads.get(lane, now) <= now]
+    depths = reader.counts(waiting, most=most)
+    overdue = reader.counts(due, before=now, most=most)
+    size = record.fullest.bytes if record.fullest else max(sizes.values(), default=None)
+    return {
+        **({"QueueDepth": sum(depths.values())} if depths or not waiting else {}),
+        **({"Overdue": sum(overdue.values())} if overdue or not due else {}),
+        **({"LaneBytes": size} if size is not None else {}),
+    }

@@ -1,4 +1,4 @@
-"""What becomes of a task after an attempt. Pure; time and chance are arguments."""
+"""Decides how an attempt ends, or that none is made. Pure; time and chance are arguments."""
 
 import traceback
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from duebell_shared.failure import Failure
 from duebell_shared.instants import LATEST
@@ -19,7 +19,7 @@ from .action import Action
 from .payload_type import InvalidPayload
 from .report import Outcome
 
-__all__ = ["Abort", "Retry", "Unfinished", "after_attempt"]
+__all__ = ["Abort", "Ended", "Retry", "Unfinished", "after_attempt", "without_attempt"]
 
 _MESSAGE, _TRACEBACK = 1_000, 4_000
 
@@ -41,7 +41,7 @@ class Abort(Exception):
 
 
 class Unfinished(Exception):
-    """What an attempt ends with that was still going on when its run had to leave."""
+    """The error of an attempt that was still running when its run had to leave."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -49,54 +49,54 @@ class Unfinished(Exception):
         )
 
 
+class Ended(NamedTuple):
+    """The end of an attempt: the task as it was started, the task as it is now, and its outcome."""
+
+    started: Task
+    task: Task
+    outcome: Outcome
+
+
+def without_attempt(
+    task: Task, actions: Mapping[str, Action[..., Any]], *, now: datetime, keep: Keeping
+) -> Ended | None:
+    """End a claimed task for which no attempt is made; return None if one is to be made.
+
+    An attempt beyond the action's limit means that the process died during the last one.
+    """
+    action = actions.get(task.action)
+    if action is None:
+        known = ", ".join(sorted(name for name in actions if not is_reserved(name))) or "none at all"
+        said = f"this worker has no action {quoted(task.action)}; it has {known}. "
+        failure = Failure(type="UnknownAction", message=f"{said}Deploy one that has it, then retry")
+        return Ended(task, task.failed(failure, now=now, keep=keep), Outcome.FAILED)
+    if action.is_used_up(task):
+        said = f"the process ended while it ran this task, and all {action.attempts} attempts are used up"
+        died = Failure(type="WorkerDied", message=said)
+        return Ended(task, task.failed(died, now=now, keep=keep, attempt=action.attempts), Outcome.FAILED)
+    if task.is_too_late:
+        return Ended(task, task.expired(now=now, keep=keep), Outcome.EXPIRED)
+    return None
+
+
 def after_attempt(
     task: Task,
     error: BaseException | None,
-    actions: Mapping[str, Action[..., Any]],
+    action: Action[..., Any],
     *,
     now: datetime,
     keep: Keeping,
     random: Random,
-) -> tuple[Task, Outcome]:
-    """The task after an attempt that ended with `error`, or without one; and what that is called.
-
-    An attempt beyond the action's limit was not made: it means that the process died during the last one.
-    """
-
-    def failed(failure: Failure, *, attempt: int = task.attempt) -> tuple[Task, Outcome]:
-        return task.failed(failure, now=now, keep=keep, attempt=attempt), Outcome.FAILED
-
-    action = actions.get(task.action)
-    if action is None:
-        return failed(_unknown(task.action, actions))
-    if action.is_used_up(task):
-        return failed(_died(action.attempts), attempt=action.attempts)
-    if task.is_too_late:
-        return task.expired(now=now, keep=keep), Outcome.EXPIRED
+) -> Ended:
+    """End an attempt that raised `error`, or nothing."""
     if error is None:
-        return task.done(now=now, keep=keep), Outcome.DONE
+        return Ended(task, task.done(now=now, keep=keep), Outcome.DONE)
     failure = _describe(error)
     if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts or not task.can_wait:
-        return failed(failure)
+        return Ended(task, task.failed(failure, now=now, keep=keep), Outcome.FAILED)
     pause = error.after if isinstance(error, Retry) else action.backoff.wait(task.attempt, random)
     pause = max(min(pause, LATEST - now), timedelta(0))
-    return task.to_retry(now + pause, failure, now=now), Outcome.RETRIED
-
-
-def _unknown(name: str, actions: Mapping[str, Action[..., Any]]) -> Failure:
-    known = ", ".join(sorted(known for known in actions if not is_reserved(known))) or "none at all"
-    return Failure(
-        type="UnknownAction",
-        message=f"this worker has no action {quoted(name)}; it has {known}. "
-        "Deploy one that has it, then retry",
-    )
-
-
-def _died(attempts: int) -> Failure:
-    return Failure(
-        type="WorkerDied",
-        message=f"the process ended while it ran this task, and all {attempts} attempts are used up",
-    )
+    return Ended(task, task.to_retry(now + pause, failure, now=now), Outcome.RETRIED)
 
 
 def _describe(error: BaseException) -> Failure:

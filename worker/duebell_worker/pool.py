@@ -1,4 +1,4 @@
-"""Where actions run: side by side in threads. The run asks for nothing more than this of them."""
+"""The pool of threads that actions run in, side by side."""
 
 from collections.abc import Callable, Collection
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -12,13 +12,13 @@ class Pool(Protocol):
     """Runs calls side by side. A simulation has its own, in simulated time."""
 
     def submit(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
-        """Start the call; what it raises is in the future."""
+        """Start the call; an error that it raises is in the future."""
 
-    def wait(self, futures: Collection[Future[None]], patience: timedelta) -> Collection[Future[None]]:
-        """Wait until one of these has ended, but no longer than this; those that have."""
+    def wait(self, futures: Collection[Future[Any]], patience: timedelta) -> Collection[Future[Any]]:
+        """Wait until one of these has ended, at most this long; return those that have."""
 
     def close(self) -> None:
-        """Start nothing more; what is under way is left to itself."""
+        """Start nothing more, and do not wait for the calls under way."""
 
 
 class ThreadPool:
@@ -31,7 +31,7 @@ class ThreadPool:
         """Start the call in a thread."""
         return self._threads.submit(call, *arguments)
 
-    def wait(self, futures: Collection[Future[None]], patience: timedelta) -> Collection[Future[None]]:
+    def wait(self, futures: Collection[Future[Any]], patience: timedelta) -> Collection[Future[Any]]:
         """Wait in real time."""
         seconds = max(patience.total_seconds(), 0)
         return wait(futures, timeout=seconds, return_when=FIRST_COMPLETED).done

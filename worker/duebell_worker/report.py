@@ -1,8 +1,9 @@
-"""What a run did, counted as it goes."""
+"""Counts the results of a run, and reports them."""
 
 from collections import Counter
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -13,21 +14,21 @@ __all__ = ["Outcome", "RunReport", "Tally"]
 
 
 class Outcome(StrEnum):
-    """What came of one attempt."""
+    """The result of one attempt."""
 
     DONE = "done"
     RETRIED = "retried"
     FAILED = "failed"
     EXPIRED = "expired"  # came too late to be made, by the task's own rules
-    SUPERSEDED = "superseded"  # moved, cancelled or replaced while it ran: what came of it no longer applies
+    SUPERSEDED = "superseded"  # moved, cancelled or replaced while it ran: its result no longer applies
 
 
 class RunReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run did.
+    """The results of one run.
 
     run              its id
     lanes            how many lanes it held; none when another run holds them all
-    done, retried, failed, expired, superseded   how many attempts came to what
+    done, retried, failed, expired, superseded   how many attempts ended so
     lateness_max_ms, lateness_mean_ms   started minus due, in milliseconds; None when nothing was started
     rings_at         the minute that the rule rings at next, as this run left it; None when it is parked
     stopped_early    whether it stopped for want of time, with work left for the next run
@@ -51,14 +52,18 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def attempts(self) -> int:
-        """How many attempts the run started, those that came too late to be made among them."""
+        """Number of attempts that the run started, including those that came too late to be made."""
         return self.done + self.retried + self.failed + self.expired + self.superseded
 
 
 class Tally:
-    """Counts outcomes and lateness while a run goes on. Only the run's own thread counts."""
+    """Counts outcomes and lateness while a run goes on. Only the run's own thread counts.
+
+    stopped_early  whether the run stopped for want of time, with work left for the next run
+    """
 
     def __init__(self) -> None:
+        self.stopped_early = False
         self._outcomes: Counter[Outcome] = Counter()
         self._late_sum = 0
         self._late_max: int | None = None
@@ -70,46 +75,16 @@ class Tally:
 
     @property
     def attempts(self) -> int:
-        """How many attempts have ended so far."""
+        """Number of attempts that have ended so far."""
         return self._outcomes.total()
 
-    def last_run(self, run: str, finished_at: datetime, *, resting: tuple[RestingLane, ...] = ()) -> LastRun:
-        """What the arming record keeps of it."""
-        return LastRun(
-            run=run,
-            finished_at=finished_at,
-            done=self._outcomes[Outcome.DONE],
-            retried=self._outcomes[Outcome.RETRIED],
-            failed=self._outcomes[Outcome.FAILED],
-            expired=self._outcomes[Outcome.EXPIRED],
-            lateness_max_ms=self._late_max,
-            tzdata=TZDATA_VERSION,
-            resting=resting,
-        )
+    def results(self) -> dict[str, Any]:
+        """Return the counts and the lateness, by the names of `RunReport`."""
+        mean = round(self._late_sum / self.attempts) if self.attempts else None
+        counts = {str(outcome): self._outcomes[outcome] for outcome in Outcome}
+        return {**counts, "lateness_max_ms": self._late_max, "lateness_mean_ms": mean}
 
-    def report(
-        self,
-        *,
-        run: str,
-        lanes: int,
-        rings_at: datetime | None,
-        stopped_early: bool,
-        lost_lease: bool,
-        resting: tuple[int, ...],
-    ) -> RunReport:
-        attempts = self.attempts
-        return RunReport(
-            run=run,
-            lanes=lanes,
-            done=self._outcomes[Outcome.DONE],
-            retried=self._outcomes[Outcome.RETRIED],
-            failed=self._outcomes[Outcome.FAILED],
-            expired=self._outcomes[Outcome.EXPIRED],
-            superseded=self._outcomes[Outcome.SUPERSEDED],
-            lateness_max_ms=self._late_max,
-            lateness_mean_ms=round(self._late_sum / attempts) if attempts else None,
-            rings_at=rings_at,
-            stopped_early=stopped_early,
-            lost_lease=lost_lease,
-            resting=resting,
-        )
+    def last_run(self, run: str, finished_at: datetime, resting: tuple[RestingLane, ...]) -> LastRun:
+        """Return the note on this run for the arming record."""
+        noted = {name: value for name, value in self.results().items() if name in LastRun.__struct_fields__}
+        return LastRun(run=run, finished_at=finished_at, tzdata=TZDATA_VERSION, resting=resting, **noted)

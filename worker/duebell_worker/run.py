@@ -1,16 +1,15 @@
-"""One run: everything that is due in the lanes it holds, then the lanes given back and the rule re-armed.
+"""One run: claims lanes, runs everything that is due in them, gives them back and re-arms the rule.
 
 The run's own thread looks into the queue, hands tasks to the pool and keeps the lease. With precision
 "second" it stays for what is due soon; with more due than it can do in time it hands lanes to further runs.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection
 from datetime import datetime, timedelta
-from random import Random
-from typing import Any
 
-from duebell_shared.backend import Backend
+import msgspec
+
 from duebell_shared.errors import AwsError, NotArmed, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.ring_times import LEAD
@@ -18,95 +17,96 @@ from duebell_shared.run_notes import LastRun
 from duebell_shared.task import QueueKey, Status, Task
 from duebell_shared.twins import drop_twin
 
-from .action import Action
 from .attempts import Attempts
-from .helpers import Helpers
+from .context import RunContext
 from .lane_reader import LaneReader
 from .lease import Lease, LeaseLost
 from .log import emit
-from .measures import measure
-from .metrics import Metrics
-from .pool import Pool
+from .metrics import queue_metrics
 from .report import RunReport
+from .shares import Shares
 from .trouble import Call, Trouble
-from .watch import Watch
+from .waits import Waits
 
-__all__ = ["Run"]
+__all__ = ["execute"]
 
 #: While actions run on, how long until the queue is looked into again for tasks that came due meanwhile.
 _LOOK_AGAIN = timedelta(seconds=5)
 
-#: What is due so soon is waited for always: it may be due already by the clock of who called this run.
+#: What is due so soon is always waited for: it may be due already by the clock of who called this run.
 _MOMENT = timedelta(seconds=2)
 
 #: Seconds until the rule is tried to be set again before a run starts without its watchdog.
 _ARM_AGAIN = (1.0, 4.0)
 
-#: How long after a renewal that failed it is tried again.
-_RENEW_AGAIN = timedelta(seconds=5)
 
+def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunReport:
+    """Run what is due in the lanes that are free, or in those of `lanes` that are; log and measure the run.
 
-class Run:
-    """One run of the worker; made for it, and not used again."""
+    With no lane in `lanes`, it runs nothing: it sees to the rule, which somebody may have set elsewhere.
 
-    def __init__(
-        self,
-        id: str,
-        backend: Backend,
-        actions: Mapping[str, Action[..., Any]],
-        *,
-        pool: Pool,
-        places: int,
-        random: Random,
-        stop_at: datetime | None,
-        leave_at: datetime | None,
-        lanes: tuple[int, ...] | None = None,
-        metrics: Metrics | None = None,
-    ) -> None:
-        """Tasks run in `pool`, at most `places` at a time; of the free lanes it takes `lanes`, or all.
-
-        One for no lanes was asked for by someone who may have set the rule elsewhere: it sets that right.
-
-        From `stop_at` on no task is started, and at `leave_at` those that still run are given up on: a failed
-        attempt, retried later. Without these it does what is due, or is in a moment, and shares nothing.
-        """
-        self._id = id
-        self._backend = backend
-        self._clock = backend.clock
-        self._places = places
-        self._stop_at = stop_at
-        self._leave_at = leave_at
-        self._head_start = backend.settings.head_start
-        self._waits = bool(self._head_start) and stop_at is not None
-        self._only_arms = lanes == ()
-        self._lease = Lease(backend.armer, id, backend.clock, only=lanes, head_start=self._head_start)
-        self._renew_at = self._lease.renew_at
-        self._trouble = Trouble(id, backend.clock, rested=self._lease.resting(self._lease.lanes))
-        self._reader = LaneReader(backend, self._trouble)
-        self._attempts = Attempts(
-            id, backend, actions, self._lease, self._trouble, pool=pool, random=random, metrics=metrics
+    Raises AwsError, NotArmed, NotDeployed, with nothing under way any more. What AWS refuses for one lane or
+    task is tried again, and does not end the run. What it refuses for all of them is raised, most often when
+    the lanes are given back. If they are not, another run with the same id goes on where this one failed, and
+    any other one when the lease ends.
+    """
+    began, rule = context.now(), context.backend.rule
+    puts = rule.puts
+    report, measured = _see_to_rule(context) if lanes == () else _run_lanes(context, lanes)
+    emit("run", **msgspec.structs.asdict(report))
+    if context.metrics:
+        now = context.now()
+        context.metrics.end(
+            now,
+            RunDuration=round((now - began).total_seconds() * 1000),
+            PutRuleCalls=rule.puts - puts,
+            **measured,
+            **({"LaneTrouble": len(report.resting)} if report.resting else {}),
         )
-        most = backend.settings.max_runs if backend.function and stop_at else 0
-        self._helpers = Helpers(id, backend, self._lease, self._reader, self._attempts, most=most)
-        self._watch = Watch(id, self._lease, backend.clock)
+    return report
+
+
+def _see_to_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
+    """Set the rule to where the record and the queue want it."""
+    armer, head_start = context.backend.armer, context.backend.settings.head_start
+    armer.change(lambda record: record.ringing_ahead(head_start))
+    record = armer.verify()
+    context.backend.hasten(record)
+    return RunReport(run=context.id, lanes=0, rings_at=record.rings_at), {}
+
+
+def _run_lanes(context: RunContext, lanes: Collection[int] | None) -> tuple[RunReport, dict[str, int]]:
+    """Claim these lanes and run what is due. Returns the report, and what was measured of the queue."""
+    backend = context.backend
+    lease = Lease.claim(
+        backend.armer, context.id, backend.clock, only=lanes, head_start=backend.settings.head_start
+    )
+    run = _Run(context, lease)
+    return run.execute(), run.measured
+
+
+class _Run:
+    """A run that holds its lanes."""
+
+    def __init__(self, context: RunContext, lease: Lease) -> None:
+        self._context = context
+        self._backend = context.backend
+        self._lease = lease
+        self._trouble = Trouble(context.id, context.now, rested=lease.resting(lease.lanes))
+        self._reader = LaneReader(self._backend, self._trouble)
+        self._attempts = Attempts(context, lease, self._trouble)
+        self._shares = Shares(context, lease, self._reader, self._attempts)
+        self._waits = Waits(context, lease, self._attempts, self._go_on_with)
         self._is_full = False
-        self._next_due = NEVER
-        self._stopped_early = False
-        self.measured: dict[str, int] = {}
-        self._sizes: dict[int, int] = {}
-        self._measures = (
-            metrics is not None and self._lease.seen.counting(backend.clock()) != self._lease.seen
-        )
+        measures = context.metrics and lease.seen.counting(context.now()) != lease.seen
+        self._sizes: dict[int, int] | None = {} if measures else None
         self._take_sizes()
+        #: What it measured of the queue, for CloudWatch.
+        self.measured: dict[str, int] = {}
 
     def execute(self) -> RunReport:
-        """Run what is due. Raises AwsError, NotArmed, NotDeployed, with nothing under way any more.
-
-        What AWS refuses for one lane or task is tried again, and does not end the run. What it refuses for
-        all of them is raised, most often when the lanes are given back. If they are not, another run with the
-        same id goes on where this one failed, and any other one when the lease ends.
-        """
-        self._arm()
+        """Run what is due, give the lanes back and re-arm the rule."""
+        self._arm_watchdog()
         lost = False
         try:
             while self._lease.lanes:
@@ -114,37 +114,41 @@ class Run:
                 self._run_abandoned()
                 if self._attempts.not_deployed:
                     raise self._attempts.not_deployed
-                if self._release():
+                next_due = self._release()
+                if next_due is None:
                     break
-                self._wait(-1, until=self._next_due)
+                self._waits.wait_for_due(next_due)
         except LeaseLost:
             lost = True
-            emit("lease_lost", level=logging.WARNING, run=self._id)
-        armer = self._backend.armer
-        record = armer.verify() if self._only_arms else armer.ensure()
+            self._context.log("lease_lost", level=logging.WARNING)
+        record = self._backend.armer.ensure()
         self._backend.hasten(record)
-        if error := self._trouble.of_all(len(self._lease.lanes)):
+        lanes = self._lease.lanes
+        if error := self._trouble.of_all(len(lanes)):
             raise error
-        return self._attempts.tally.report(
-            run=self._id,
-            lanes=len(self._lease.lanes),
+        tally = self._attempts.tally
+        return RunReport(
+            run=self._context.id,
+            lanes=len(lanes),
             rings_at=record.rings_at,
-            stopped_early=self._stopped_early,
+            stopped_early=tally.stopped_early,
             lost_lease=lost,
-            resting=tuple(each.lane for each in self._trouble.resting(self._lease.lanes)),
+            resting=tuple(each.lane for each in self._trouble.resting(lanes)),
+            **tally.results(),
         )
 
-    def _arm(self) -> None:
+    def _arm_watchdog(self) -> None:
         """Set the rule to be this run's watchdog, before anything runs that could kill the process.
 
-        Without one, at last, what is due runs all the same: better that than nothing while the rule cannot be
-        set, and Lambda invokes again what ends in an error, as this will.
+        If the rule cannot be set, what is due runs all the same, without a watchdog: the run ends in an error
+        then, and Lambda invokes it again.
         """
         for pause in (*_ARM_AGAIN, None):
             try:
                 self._lease.arm()
             except (NotArmed, AwsError) as error:
-                emit("not_armed", level=logging.ERROR, run=self._id, error=str(error), trying_again_in=pause)
+                said = str(error)
+                self._context.log("not_armed", level=logging.ERROR, error=said, trying_again_in=pause)
             else:
                 return
             if pause is not None:
@@ -154,176 +158,135 @@ class Run:
         """Start what is due, and what comes due while it runs; return when all of it has ended."""
         while True:
             try:
-                self._start_due()
+                next_due = self._start_due()
             except NotDeployed as error:
-                self._attempts.not_deployed = error
-            is_all_done = self._wait(0, until=min(self._clock() + _LOOK_AGAIN, self._next_due))
-            if not self._helpers.take_lanes() and is_all_done:
+                self._attempts.not_deployed, next_due = error, NEVER
+            is_idle = self._waits.wait_until_idle(by=min(self._context.now() + _LOOK_AGAIN, next_due))
+            if not self._shares.hand_over() and is_idle:
                 return
 
-    def _start_due(self) -> None:
+    def _start_due(self) -> datetime:
+        """Start the tasks that are due now, earliest first. Returns when the lanes must be read again."""
         if not self._attempts:
-            self._helpers.begin()
-        self._attempts.write_again()
+            self._shares.measure_from_now()
+        self._attempts.record_again()
         was_full = False
-        for key in self._due():
-            if len(self._attempts) >= self._places:
+        now = self._context.now()
+        leaving = self._shares.lanes
+        lanes = [lane for lane in self._lease.lanes if lane not in leaving]
+        known = {*self._attempts.under_way(), *self._attempts.not_claimed}
+        known = known.union(*(self._trouble.passed_over(lane) for lane in lanes))
+        next_due = NEVER
+        self._lease.quiet, keys = self._reader.queued(lanes, now=now)
+        for key in keys:
+            if key.queued > now:
+                next_due = key.queued
+                break
+            if key in known:
+                continue
+            if len(self._attempts) >= self._context.places:
                 was_full = self._is_full = True
-                self._watch.stop_taking_over()
-            self._wait(self._places - 1)
-            if self._is_time_to_stop():
-                self._stopped_early = True
-                return
-            if self._helpers.are_needed() or self._helpers.take_lanes():
-                self._next_due = self._clock()  # look again at once, into the lanes that are left
-                return
-            if not self._trouble.again_at(key.lane) and not self._was_twin(key):
+                self._waits.stop_taking_over()
+            self._waits.wait_for_place()
+            if self._is_time_to_stop:
+                self._attempts.tally.stopped_early = True
+                return NEVER
+            if self._shares.change_lanes():
+                return self._context.now()
+            if self._may_start(key, Status.SCHEDULED):
                 self._attempts.start(key, Status.SCHEDULED)
         self._is_full = was_full
+        return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
 
-    def _was_twin(self, key: QueueKey) -> bool:
-        """Delete the task if no add was told of it. True also if nobody can tell now: it must wait."""
+    def _run_abandoned(self) -> None:
+        """Start the tasks that a run left running when it died: one at a time, should one have killed it.
+
+        After each, ended or not, what has come due meanwhile is next. A task that cannot be claimed that way
+        either was changed by someone else this very moment, or cannot be run by this version. It is skipped,
+        and looked at again soon.
+        """
+        not_claimed = self._attempts.not_claimed
+        while not_claimed:
+            key = not_claimed.pop(0)
+            if not self._may_start(key, Status.RUNNING):
+                continue
+            if self._is_time_to_stop:
+                self._attempts.tally.stopped_early = True
+                return
+            self._attempts.start(key, Status.RUNNING)
+            self._waits.wait_until_idle(by=self._context.now() + _LOOK_AGAIN)
+            self._run_due()
+            if key in not_claimed:
+                not_claimed.remove(key)
+                self._context.log("passed_over", level=logging.WARNING, id=key.id)
+                self._trouble.pass_over(key)
+
+    def _go_on_with(self, task: Task) -> None:
+        """Start the task's next occurrence if it is due already."""
+        if not task.queued or task.queued > self._context.now() or self._is_time_to_stop:
+            return
+        key = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
+        if self._may_start(key, Status.SCHEDULED):
+            self._attempts.start(key, Status.SCHEDULED)
+
+    @property
+    def _is_time_to_stop(self) -> bool:
+        """True if no task is started any more in this run."""
+        must_stop = self._attempts.not_deployed is not None or self._context.is_out_of_time
+        return must_stop or self._lease.must_leave
+
+    def _may_start(self, key: QueueKey, status: Status) -> bool:
+        """Tell whether to claim this task: its lane is held, not in trouble or leaving, and it is no twin."""
+        is_held = key.lane in self._lease.lanes and key.lane not in self._shares.lanes
+        is_ready = is_held and not self._trouble.again_at(key.lane)
+        return is_ready and not (status is Status.SCHEDULED and self._is_twin(key))
+
+    def _is_twin(self, key: QueueKey) -> bool:
+        """Delete the task if no add was told of it. True also if that cannot be told now: it must wait."""
         record = self._lease.seen
         if not record.earlier:
             return False
         try:
-            return drop_twin(self._backend.store, key, len(record.lanes), self._clock())
+            return drop_twin(self._backend.store, key, len(record.lanes), self._context.now())
         except AwsError as error:
             self._trouble.failed(key.lane, Call.READ, error)
             return True
         except UnreadableTask:
             return False
 
-    def _run_abandoned(self) -> None:
-        """Start the tasks that a run left running when it died: one at a time, should one have killed it.
-
-        Whether it has ended or runs for longer than that takes, what has come due meanwhile is next.
-
-        What cannot be claimed that way either was changed by someone else this very moment, or is nothing
-        that this version can run; it is passed over for the rest of this run, and looked at again soon.
-        """
-        not_claimed = self._attempts.not_claimed
-        while not_claimed:
-            key = not_claimed.pop(0)
-            if key.lane not in self._lease.lanes or self._trouble.again_at(key.lane):
-                continue
-            if self._is_time_to_stop():
-                self._stopped_early = True
-                return
-            self._attempts.start(key, Status.RUNNING)
-            self._wait(0, until=self._clock() + _LOOK_AGAIN)
-            self._run_due()
-            if key in not_claimed:
-                not_claimed.remove(key)
-                emit("passed_over", level=logging.WARNING, run=self._id, id=key.id)
-                self._trouble.pass_over(key)
-
-    def _release(self) -> bool:
+    def _release(self) -> datetime | None:
         """Give the lanes back, unless more is due before the rule could ring, and there is time for it.
 
         With precision "second" another run that waits gets them, if there is one. When the time is over it
         does too, unless there was more to do than this run has places for: that is for a successor.
+        Returns when lanes that are still held must be looked at.
         """
-        self._attempts.write_again()
-        self._wait(0)
+        self._attempts.record_again()
+        self._waits.wait_until_idle()
         quiet = self._lease.clear()
         heads = {**quiet, **self._reader.heads(lane for lane in self._lease.lanes if lane not in quiet)}
-        stays_for = self._head_start + LEAD if self._waits else _MOMENT
+        waits = self._context.waits_for_due
+        stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT
         next_due = self._lease.release(
             heads,
-            unless_due_within=None if self._is_time_to_stop() else stays_for,
-            to_taker=self._waits and not self._is_full,
+            unless_due_within=None if self._is_time_to_stop else stays_for,
+            to_taker=waits and not self._is_full,
             run=self._last_run(),
             sizes=self._take_sizes(),
         )
         if self._lease.counts:
-            self.measured = measure(
-                self._reader, self._lease.seen, heads=heads, sizes=self._sizes, now=self._clock()
-            )
-        self._next_due = next_due or NEVER
-        return next_due is None
+            record, sizes, now = self._lease.seen, self._sizes or {}, self._context.now()
+            self.measured = queue_metrics(self._reader, record, heads=heads, sizes=sizes, now=now)
+        return next_due
 
     def _take_sizes(self) -> dict[int, int] | None:
-        """Bytes that lanes hold, as far as writes told since this was asked first; None if it is no use."""
-        if self._measures:
+        """Add the lane sizes that writes told since the last call; None if the run measures nothing."""
+        if self._sizes is not None:
             self._sizes |= self._backend.store.lane_sizes()
-        return self._sizes if self._measures else None
+        return self._sizes
 
     def _last_run(self) -> LastRun:
-        """What the record keeps of this run; the lanes that rest of which another run knew are among it."""
-        of_others = [lane for lane in self._lease.resting() if lane.lane not in self._lease.lanes]
+        """Return the note on this run for the record, with resting lanes that other runs noted."""
+        of_others = [each for each in self._lease.resting() if each.lane not in self._lease.lanes]
         resting = (*self._trouble.resting(self._lease.lanes), *of_others)
-        return self._attempts.tally.last_run(self._id, self._clock(), resting=resting)
-
-    def _due(self) -> Iterator[QueueKey]:
-        """The keys of all lanes that are due now and not under way, earliest first."""
-        now = self._clock()
-        leaving = self._helpers.lanes
-        lanes = [lane for lane in self._lease.lanes if lane not in leaving]
-        known = {*self._attempts.under_way(), *self._attempts.not_claimed}
-        for lane in lanes:
-            known |= self._trouble.passed_over(lane).keys()
-        self._next_due = NEVER
-        self._lease.quiet, keys = self._reader.queued(lanes, now=now)
-        for key in keys:
-            if key.queued > now:
-                self._next_due = key.queued
-                break
-            if key not in known:
-                yield key
-        again = (at for lane in lanes if (at := self._trouble.again_at(lane)))
-        self._next_due = min(self._next_due, *again, NEVER)
-
-    def _is_time_to_stop(self) -> bool:
-        has_no_time = self._stop_at is not None and self._clock() >= self._stop_at
-        return self._attempts.not_deployed is not None or has_no_time or self._lease.must_leave
-
-    def _wait(self, most: int, *, until: datetime = NEVER) -> bool:
-        """Wait until at most this many tasks are under way; False if that is not so by `until`.
-
-        Keeps the lease meanwhile, and gives up on what still runs when it is time to leave. A run that waits
-        for due dates also ends its waiting when one was added, when another run can do that, or when there is
-        no time left. Raises LeaseLost.
-        """
-        watches = self._waits and until != NEVER
-        until = min(until, self._stop_at) if self._stop_at and most < 0 else until
-        while True:
-            now = self._clock()
-            if now >= self._renew_at:
-                self._renew()
-            if len(self._attempts) <= most:
-                return True
-            if self._attempts.claim():
-                continue
-            if self._attempts and self._leave_at and now >= self._leave_at:
-                self._stopped_early = True
-                self._attempts.leave()
-                return True
-            has_room = len(self._attempts) < self._places
-            if now >= until or (watches and self._watch.finds(until, is_idle=most < 0, has_room=has_room)):
-                return False
-            moments = (self._renew_at, self._leave_at, until, self._watch.at if watches else None)
-            for task in self._attempts.wait(min(moment for moment in moments if moment) - now):
-                self._go_on_with(task)
-
-    def _renew(self) -> None:
-        try:
-            self._lease.renew()
-        except (AwsError, NotArmed) as error:
-            if not self._lease.is_held():
-                raise LeaseLost from error
-            emit("not_renewed", level=logging.WARNING, run=self._id, error=str(error))
-            self._renew_at = self._clock() + _RENEW_AGAIN
-        else:
-            self._renew_at = self._lease.renew_at
-
-    def _go_on_with(self, task: Task) -> None:
-        """Start the task's next occurrence if it is due already."""
-        if (
-            task.queued
-            and task.queued <= self._clock()
-            and not self._is_time_to_stop()
-            and not self._helpers.lanes
-        ):
-            key = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
-            self._attempts.start(key, Status.SCHEDULED)
+        return self._attempts.tally.last_run(self._context.id, self._context.now(), resting)

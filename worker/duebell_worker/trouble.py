@@ -1,9 +1,9 @@
-"""The trouble that a run has with single lanes and tasks, and for how long it leaves them alone.
+"""Trouble with single lanes and tasks: records failed calls, and tells how long to leave each alone.
 
 Problem: DynamoDB throttles or refuses the calls for one lane, or one item cannot be read, and everything else
 is fine. Solution: a lane whose call failed pauses for a moment. After three failed calls in a row it rests,
 for as long as its trouble has lasted: a minute at least, half an hour at most. A task that cannot be read is
-passed over for five minutes. All other lanes and tasks go on.
+skipped for five minutes. All other lanes and tasks go on.
 """
 
 import logging
@@ -31,7 +31,7 @@ _IN_A_ROW = 3
 #: How long a lane rests at least, and at most.
 _SHORTEST, _LONGEST = timedelta(minutes=1), timedelta(minutes=30)
 
-#: How long until a task is looked at again that this version cannot read.
+#: How long a task is skipped that this version cannot read.
 _PASSED_OVER = timedelta(minutes=5)
 
 
@@ -68,7 +68,7 @@ class Trouble:
     def __init__(
         self, run: str, clock: Callable[[], datetime], *, rested: Iterable[RestingLane] = ()
     ) -> None:
-        """`rested` are the lanes that rested when the run before ended: the others are looked at first."""
+        """`rested` are the lanes that rested when the run before ended: the others are read first."""
         self._run = run
         self._clock = clock
         self._lock = threading.Lock()
@@ -78,10 +78,10 @@ class Trouble:
         self._answered: set[Call] = set()
         self._errors: dict[Call, AwsError] = {}
 
-    # What the calls for lanes come to.
+    # Results of calls.
 
     def failed(self, lane: int, call: Call, error: AwsError) -> None:
-        """A call for this lane failed. It does not count while the lane pauses: it was under way before."""
+        """Note a failed call for this lane, unless the lane pauses: the call was under way before."""
         now = self._clock()
         with self._lock:
             self._errors[call] = error
@@ -104,7 +104,7 @@ class Trouble:
         )
 
     def answered(self, lane: int, call: Call) -> None:
-        """A call for this lane was answered. A read tells nothing about whether writes are."""
+        """Note that a call for this lane was answered. A read tells nothing about writes."""
         with self._lock:
             self._answered.add(call)
             if (trouble := self._lanes.get(lane)) is None:
@@ -115,9 +115,9 @@ class Trouble:
                 del self._lanes[lane]
 
     def written(self, call: Call, results: Iterable[tuple[int, object]]) -> None:
-        """A call that wrote to several lanes: what came of each write, by lane.
+        """Note the result of each write of one call, by lane.
 
-        A lane in which any write was answered, be it with a refusal of that one, is not in trouble for it.
+        A lane in which any write was answered, even with a refusal of that write, is not in trouble.
         """
         errors: dict[int, AwsError] = {}
         answered: set[int] = set()
@@ -131,16 +131,16 @@ class Trouble:
         for lane in errors.keys() - answered:
             self.failed(lane, call, errors[lane])
 
-    # What is left alone.
+    # Lanes and tasks that are left alone.
 
     def again_at(self, lane: int) -> datetime | None:
-        """When this lane is looked at again; None if it may be now."""
+        """Return when this lane may be used again; None if it may be now."""
         with self._lock:
             trouble = self._lanes.get(lane)
             return trouble.until if trouble and trouble.until > self._clock() else None
 
     def resting(self, lanes: Iterable[int]) -> tuple[RestingLane, ...]:
-        """Those of these lanes that rest, and since when they are in trouble."""
+        """Return which of these lanes rest, and since when they are in trouble."""
         with self._lock:
             known = ((lane, self._lanes[lane]) for lane in lanes if lane in self._lanes)
             return tuple(
@@ -150,20 +150,20 @@ class Trouble:
             )
 
     def pass_over(self, key: QueueKey, *, is_readable: bool = False) -> None:
-        """Leave this task alone for a moment, or for longer if no other try is likely to succeed."""
+        """Skip this task for a moment; for five minutes if this version cannot read it."""
         with self._lock:
             self._passed_over[key] = self._clock() + (_PAUSE if is_readable else _PASSED_OVER)
 
     def passed_over(self, lane: int) -> dict[QueueKey, datetime]:
-        """The tasks of this lane that are left alone now, and until when."""
+        """Return the tasks of this lane that are skipped now, and until when."""
         now = self._clock()
         with self._lock:
             return {key: at for key, at in self._passed_over.items() if key.lane == lane and at > now}
 
     def of_all(self, lanes: int) -> AwsError | None:
-        """The error of a kind of calls that failed, and was answered for none of so many lanes.
+        """Return the error of a kind of call that failed, and was answered for none of so many lanes.
 
-        What failed for one of several lanes, and was not called for in the others, may be that lane's alone.
+        A call that failed for one lane, and was not made for the others, may be that lane's trouble alone.
         """
         with self._lock:
             failed = Counter(call for trouble in self._lanes.values() for call in trouble.failed)

@@ -20,11 +20,12 @@ from duebell_shared.settings import Settings
 
 from .action import BUILT_IN, Action, ActionDecorator, new_action
 from .backoff import Backoff
+from .context import RunContext
 from .log import emit
 from .metrics import Metrics
 from .pool import Pool, ThreadPool
 from .report import RunReport
-from .run import Run
+from .run import execute
 
 if TYPE_CHECKING:
     from duebell_editor import Editor
@@ -190,33 +191,19 @@ class Worker:
             stop_at = backend.clock() + time_left - reserve
             leave_at = stop_at + reserve / 2
         wanted = backend.settings.metrics
-        metrics = Metrics(backend.settings.rule, actions=self._actions) if wanted else None
-        began, puts = backend.clock(), backend.rule.puts
         pool = self._make_pool(self._concurrency)
+        context = RunContext(
+            id=id,
+            backend=backend,
+            actions={**BUILT_IN, **self._actions},
+            pool=pool,
+            places=self._concurrency,
+            random=Random(random()),
+            stop_at=stop_at,
+            leave_at=leave_at,
+            metrics=Metrics(backend.settings.rule, actions=self._actions) if wanted else None,
+        )
         try:
-            run = Run(
-                id,
-                backend,
-                {**BUILT_IN, **self._actions},
-                pool=pool,
-                places=self._concurrency,
-                random=Random(random()),
-                stop_at=stop_at,
-                leave_at=leave_at,
-                lanes=lanes,
-                metrics=metrics,
-            )
-            report = run.execute()
+            return execute(context, lanes)
         finally:
             pool.close()
-        emit("run", **msgspec.structs.asdict(report))
-        if metrics:
-            now = backend.clock()
-            metrics.end(
-                now,
-                RunDuration=round((now - began).total_seconds() * 1000),
-                PutRuleCalls=backend.rule.puts - puts,
-                **run.measured,
-                **({"LaneTrouble": len(report.resting)} if report.resting else {}),
-            )
-        return report

@@ -1,11 +1,11 @@
 """What comes while calls are under way goes together with the next."""
 
-from duebell_worker.gathering import Gathered
+from duebell_worker.batcher import Batcher
 
 
 def test_what_comes_alone_is_dealt_with_at_once() -> None:
     calls: list[list[int]] = []
-    gathered = Gathered(calls.append, most=25)
+    gathered = Batcher(calls.append, most=25)
     gathered(1)
     gathered(2)
     assert calls == [[1], [2]]
@@ -24,7 +24,7 @@ def test_what_comes_while_two_calls_are_under_way_goes_together_and_no_more_than
                 gathered(number)
             assert calls == [[1], [2]]
 
-    gathered = Gathered(call, most=5)
+    gathered = Batcher(call, most=5)
     gathered(1)
 
     # Then they are left to those that are under way

@@ -1,26 +1,26 @@
-"""Doing together what several threads ask for at about the same time."""
+"""Puts together the items that several threads bring at about the same time."""
 
 import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-__all__ = ["Gathered"]
+__all__ = ["Batcher"]
 
 _T = TypeVar("_T")
 
-#: So many calls are made side by side, so that one that takes long does not hold up everybody.
+#: Calls that are made side by side, so that a slow one does not hold up all items.
 _SIDE_BY_SIDE = 2
 
 
-class Gathered(Generic[_T]):
-    """A call that takes as many as have come while others were under way.
+class Batcher(Generic[_T]):
+    """A call that takes all items that were brought while earlier calls were under way.
 
-    What comes alone is dealt with alone, at once, by whoever brings it. Under load there are few calls with
-    much in them. Nobody ever waits: who finds enough calls under way leaves what it brings to them.
+    An item that comes alone is handled alone, at once, by the thread that brings it. Under load there are few
+    calls with many items. No thread waits: one that finds enough calls under way leaves its item to them.
     """
 
     def __init__(self, call: Callable[[list[_T]], None], *, most: int) -> None:
-        """`call` is given one to `most` at a time, and raises nothing."""
+        """`call` gets one to `most` items at a time, and must raise nothing."""
         self._call = call
         self._most = most
         self._lock = threading.Lock()
@@ -28,7 +28,7 @@ class Gathered(Generic[_T]):
         self._calls = 0
 
     def __call__(self, one: _T) -> None:
-        """See to it that this one is dealt with; it may be before or after this returns."""
+        """Have this item handled, before or after this returns."""
         with self._lock:
             self._waiting.append(one)
             if self._calls == _SIDE_BY_SIDE:

@@ -1,4 +1,4 @@
-"""Finding the user's worker by its name, `module:attribute`."""
+"""Finds the user's worker by its name, `module:attribute`."""
 
 import importlib
 
@@ -10,7 +10,7 @@ __all__ = ["load"]
 
 
 def load(name: str) -> Worker:
-    """The worker that `module:attribute` names; one without actions for "". Raises InvalidSettings."""
+    """Return the worker that `module:attribute` names; one without actions for "". Raises InvalidSettings."""
     if not name:
         return Worker.from_env()
     module, _, attribute = name.partition(":")

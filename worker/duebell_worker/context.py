@@ -1,0 +1,65 @@
+"""Everything that the parts of one run share: its id, what it runs, where, and until when."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from random import Random
+from typing import Any
+
+from duebell_shared.backend import Backend
+
+from .action import Action
+from .log import emit
+from .metrics import Metrics
+from .pool import Pool
+
+__all__ = ["RunContext"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunContext:
+    """One run, as it was asked for.
+
+    id        its id, and the owner of its lease
+    actions   by name, those that every worker has among them
+    places    how many tasks may be under way at a time, in `pool`
+    stop_at   from then on no task is started; None for a run that has no time limit
+    leave_at  attempts that still run then are ended as failed, and retried later
+    metrics   None when no metrics are wanted
+
+    A run without a time limit does what is due, or is in a moment. It does not wait for more, and shares
+    nothing with further runs.
+    """
+
+    id: str
+    backend: Backend
+    actions: Mapping[str, Action[..., Any]]
+    pool: Pool
+    places: int
+    random: Random
+    stop_at: datetime | None = None
+    leave_at: datetime | None = None
+    metrics: Metrics | None = None
+
+    def now(self) -> datetime:
+        """Read the clock that the run goes by."""
+        return self.backend.clock()
+
+    @property
+    def waits_for_due(self) -> bool:
+        """True if the run stays for tasks that are due soon: precision "second", within a time limit."""
+        return bool(self.backend.settings.head_start) and self.stop_at is not None
+
+    @property
+    def is_out_of_time(self) -> bool:
+        """True if no task may be started any more."""
+        return self.stop_at is not None and self.now() >= self.stop_at
+
+    def log(self, event: str, *, level: int = logging.INFO, **fields: Any) -> None:
+        """Log an event of this run."""
+        emit(event, level=level, run=self.id, **fields)
+
+    def warn(self, event: str, error: Exception, **fields: Any) -> None:
+        """Log an error that the run goes on after."""
+        self.log(event, level=logging.WARNING, error=str(error), **fields)

@@ -1,0 +1,219 @@
+"""Performs attempts in the pool's threads: claims tasks, calls their actions, records the outcomes.
+
+What several threads are about to write at the same time goes together. Nothing is written once the lease has
+run out. Whatever happens, `over` of each attempt is set at last: the run waits for that.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+
+from duebell_shared.errors import AwsError, AwsUnavailable
+from duebell_shared.store import AT_ONCE
+from duebell_shared.task import QueueKey, Status, Task
+
+from .batcher import Batcher
+from .context import RunContext
+from .lane_writer import LaneWriter
+from .lease import Lease
+from .outcome import Ended, Unfinished, after_attempt, without_attempt
+from .report import Outcome
+from .trouble import Trouble
+
+__all__ = ["Attempt", "Performer"]
+
+
+class Attempt:
+    """One attempt in the pool, and how far it has come: claimed, started, ended, recorded.
+
+    key      the task's place in the queue
+    status   the status that it must have to be claimed
+    stored   the task as it is stored, from its claim on. Two while its last attempt is being recorded as
+             begun, and afterwards if nobody can tell whether it was: either of them
+    started  the task as its action was called with it
+    ended    the end of the attempt
+    over     done when nothing more will come of it. Its result is `ended` as it was recorded; None if the
+             task could not be claimed, or the attempt was not made
+    """
+
+    def __init__(self, key: QueueKey, status: Status) -> None:
+        self.key = key
+        self.status = status
+        self.stored: tuple[Task, ...] = ()
+        self.started: Task | None = None
+        self.ended: Ended | None = None
+        self.over: Future[Ended | None] = Future()
+
+    def set_over(self, result: Ended | BaseException | None) -> None:
+        """End the attempt with this result or error."""
+        if isinstance(result, BaseException):
+            self.over.set_exception(result)
+        else:
+            self.over.set_result(result)
+
+    @contextmanager
+    def is_over_if_raised(self) -> Iterator[None]:
+        """Whatever is raised, by a bug or for an item that someone has edited, ends this attempt alone."""
+        try:
+            yield
+        except BaseException as error:  # noqa: BLE001
+            self.over.set_exception(error)
+
+
+class Performer:
+    """Takes attempts from the claim to the record, until it is told to `leave`."""
+
+    def __init__(self, context: RunContext, lease: Lease, trouble: Trouble) -> None:
+        self._context = context
+        self._keep = context.backend.settings.keeping
+        self._lease = lease
+        self._writer = LaneWriter(context, lease, trouble)
+        self._starting = threading.Lock()
+        self._has_left = False
+        self._beginnings = Batcher(self._begin, most=AT_ONCE)
+        self._outcomes = Batcher(self.record, most=AT_ONCE)
+
+    def claim(self, attempts: Sequence[Attempt]) -> None:
+        """Claim these tasks, all of the same status, and have their attempts made."""
+        found = self._writer.claim([attempt.key for attempt in attempts], attempts[0].status)
+        for attempt, task in zip(attempts, found, strict=True):
+            # Problem: the process may have stood still for minutes. Solution: check the lease once more.
+            if isinstance(task, Task) and self._lease.is_held():
+                attempt.stored = (task,)
+                self._context.pool.submit(self._go_on, attempt)
+            else:
+                attempt.set_over(task if isinstance(task, BaseException) else None)
+
+    def _go_on(self, attempt: Attempt) -> None:
+        """Take the next step with a task that was claimed."""
+        try:
+            step = self._next_step(attempt)
+        except BaseException as error:  # noqa: BLE001 (a bug of ours)
+            attempt.set_over(error)
+        else:
+            step(attempt)
+
+    def _next_step(self, attempt: Attempt) -> Callable[[Attempt], None]:
+        """Decide whether the attempt is made; a last one is recorded as begun before."""
+        [claimed] = attempt.stored
+        attempt.ended = self._ended_without(attempt)
+        if attempt.ended:
+            return self._outcomes
+        action = self._context.actions[claimed.action]
+        if action.is_last_attempt(claimed):
+            attempt.stored = (claimed, claimed.beginning(action.attempts))
+            return self._beginnings
+        return self._perform
+
+    def _ended_without(self, attempt: Attempt) -> Ended | None:
+        """End an attempt that is not to be made; None for one that is."""
+        task, now = _as_run(attempt), self._context.now()
+        return without_attempt(task, self._context.actions, now=now, keep=self._keep)
+
+    def _begin(self, attempts: Sequence[Attempt]) -> None:
+        """Record these last attempts as begun, and perform those that are.
+
+        From then on nobody else performs them. So they are performed whatever becomes of the lease.
+        """
+        changes = [(claimed, begun) for claimed, begun in (attempt.stored for attempt in attempts)]
+        for attempt, result in zip(attempts, self._writer.save(changes), strict=True):
+            with attempt.is_over_if_raised():
+                if result is True:
+                    attempt.stored = attempt.stored[-1:]
+                if result is True or (isinstance(result, AwsUnavailable) and self._may_have_begun(attempt)):
+                    self._context.pool.submit(self._perform, attempt)
+                else:  # refused; or the lease is lost, or the task was changed meanwhile
+                    attempt.set_over(result if isinstance(result, BaseException) else None)
+
+    def _may_have_begun(self, attempt: Attempt) -> bool:
+        """Tell whether it is recorded as begun, or may be. Raises NotDeployed, UnreadableTask."""
+        begun = attempt.stored[-1]
+        try:
+            return self._context.backend.store.get(begun.lane, begun.id) == begun
+        except AwsError:
+            return True
+
+    def _perform(self, attempt: Attempt) -> None:
+        """Call the task's action, and have the outcome recorded; not if the run has left meanwhile."""
+        with attempt.is_over_if_raised():
+            task = _as_run(attempt)
+            with self._starting:
+                if self._has_left:
+                    attempt.over.set_result(None)
+                    return
+                attempt.started = task
+            attempt.ended = self._ended_with(task, self._call(task))
+        if attempt.ended:
+            self._outcomes(attempt)
+
+    def _call(self, task: Task) -> BaseException | None:
+        """Call the action; what it raises, whatever that is, is no more than a failed attempt."""
+        try:
+            self._context.actions[task.action].handle(task)
+        except BaseException as raised:  # noqa: BLE001 (whatever an action raises, it fails alone)
+            return raised
+        return None
+
+    def _ended_with(self, started: Task, error: BaseException | None) -> Ended:
+        action, now, random = self._context.actions[started.action], self._context.now(), self._context.random
+        return after_attempt(started, error, action, now=now, keep=self._keep, random=random)
+
+    def record(self, attempts: Sequence[Attempt]) -> None:
+        """Record the outcomes of these attempts."""
+        ended = [(attempt, attempt.ended) for attempt in attempts if attempt.ended]
+        for attempt, recorded in self._save(ended):
+            attempt.set_over(recorded)
+
+    def _save(
+        self, ended: Sequence[tuple[Attempt, Ended]]
+    ) -> Iterator[tuple[Attempt, Ended | BaseException | None]]:
+        """Write the outcomes; one whose task was changed meanwhile is superseded."""
+        kept = [one.task if one.task.is_kept(self._keep) else None for _, one in ended]
+        stored = [attempt.stored[-1] for attempt, _ in ended]
+        saved = self._writer.save(list(zip(stored, kept, strict=True)))
+        for (attempt, one), new, result in zip(ended, kept, saved, strict=True):
+            if result is False and attempt.stored[1:]:  # it was not recorded as begun
+                [result] = self._writer.save([(attempt.stored[0], new)])  # noqa: PLW2901
+            if isinstance(result, bool):
+                yield attempt, one if result else one._replace(outcome=Outcome.SUPERSEDED)
+            else:
+                yield attempt, result
+
+    # In the run's own thread.
+
+    def leave(self, attempts: Iterable[Attempt]) -> Iterator[tuple[Attempt, Ended | BaseException | None]]:
+        """Call no more actions, and end these attempts; return how they are recorded.
+
+        Those that still run are recorded as failed. Tasks that were claimed and not started are given back,
+        and their attempts do not count.
+        """
+        with self._starting:
+            self._has_left = True
+        ended, to_give_back = [], []
+        for attempt in attempts:
+            if attempt.stored:
+                if one := self._ended_by_leaving(attempt):
+                    ended.append((attempt, one))
+                else:
+                    to_give_back.append((attempt, attempt.stored[0]))
+        while to_give_back:
+            saved = self._writer.save([(task, task.given_back()) for _, task in to_give_back])
+            for (attempt, _), result in zip(to_give_back, saved, strict=True):
+                yield attempt, result if isinstance(result, BaseException) else None
+            # The last attempt of some of them may have been recorded as begun meanwhile.
+            newest = [(attempt, attempt.stored[-1]) for attempt, _ in to_give_back]
+            to_give_back = [new for new, old in zip(newest, to_give_back, strict=True) if new != old]
+        yield from self._save(ended)
+
+    def _ended_by_leaving(self, attempt: Attempt) -> Ended | None:
+        """Return the end of this attempt, by the run's leaving if it still runs; None if it was not begun."""
+        if attempt.ended is None and attempt.started:
+            return self._ended_with(attempt.started, Unfinished())
+        return attempt.ended or self._ended_without(attempt)
+
+
+def _as_run(attempt: Attempt) -> Task:
+    """The claimed task at the occurrence to run, with the attempts that were lost."""
+    task = attempt.stored[-1].caught_up()
+    return task.left_running() if attempt.status is Status.RUNNING else task

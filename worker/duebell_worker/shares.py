@@ -1,0 +1,148 @@
+"""The shares of its lanes that a run hands to further runs, when more is due than it can do in time."""
+
+import math
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from duebell_shared.errors import AwsError, NotArmed
+from duebell_shared.instants import NEVER
+
+from .attempts import Attempts
+from .context import RunContext
+from .lane_reader import LaneReader
+from .lease import Lease
+
+__all__ = ["Pace", "Shares", "dealt"]
+
+#: If what is due cannot be started in this time, more runs are needed.
+_IN_TIME = timedelta(seconds=30)
+
+#: Time until a run knows its speed.
+_TELLING = timedelta(seconds=5)
+
+#: How long a share waits for tasks under way in its lanes, before the run gives up on sharing.
+_PATIENCE = timedelta(seconds=30)
+
+
+class Pace(NamedTuple):
+    """The speed of a run: the start of its measurement, and the attempts that had ended before."""
+
+    since: datetime
+    ended_before: int
+
+    def can_be_told(self, now: datetime) -> bool:
+        """Tell whether enough time has passed to know the speed."""
+        return now >= self.since + _TELLING
+
+    def runs_needed(self, backlog: int, now: datetime, ended: int) -> int:
+        """Return how many runs like this one do `backlog` tasks in time; `ended` have ended by now."""
+        return math.ceil(backlog / self._in_time(now, ended))
+
+    def most_counted(self, now: datetime, ended: int, *, runs: int) -> int:
+        """Return a backlog that needs more than so many runs: counting further would tell nothing more."""
+        return math.ceil(self._in_time(now, ended) * max(runs, 1)) + 1
+
+    def _in_time(self, now: datetime, ended: int) -> float:
+        """Return the number of tasks that one run does in time, at least one."""
+        return max(ended - self.ended_before, 1) * (_IN_TIME / (now - self.since))
+
+
+def dealt(lanes: tuple[int, ...], runs: int) -> list[tuple[int, ...]]:
+    """Deal the lanes out to so many runs, or to fewer if there are not so many lanes."""
+    return [lanes[first::runs] for first in range(min(runs, len(lanes)))]
+
+
+class Shares:
+    """Decides that a run needs help, and hands lanes over as soon as nothing is under way in them."""
+
+    def __init__(self, context: RunContext, lease: Lease, reader: LaneReader, attempts: Attempts) -> None:
+        self._context = context
+        self._function = context.backend.function
+        self._most = context.backend.settings.max_runs if self._function and context.stop_at else 0
+        self._lease = lease
+        self._reader = reader
+        self._attempts = attempts
+        self._pace = Pace(context.now(), 0)
+        self._shares: list[tuple[int, ...]] = []
+        self._share_by = NEVER
+        self._handed_over: list[tuple[int, ...]] = []
+
+    @property
+    def lanes(self) -> set[int]:
+        """The lanes that are about to be handed over: nothing more is started in them."""
+        return {lane for share in self._shares for lane in share}
+
+    def measure_from_now(self) -> None:
+        """Measure from now on how fast the run is."""
+        self._pace = Pace(self._context.now(), self._attempts.tally.attempts)
+
+    def change_lanes(self) -> bool:
+        """Choose lanes to hand over if this run needs help, or hand over those chosen before.
+
+        Returns whether the run must look into its lanes anew.
+        """
+        return self._choose() or self.hand_over()
+
+    def _choose(self) -> bool:
+        """Choose the lanes for further runs if what is due takes this run too long.
+
+        That takes some time to tell, a function to start further runs with, and lanes to hand over.
+        """
+        now, ended = self._context.now(), self._attempts.tally.attempts
+        if not self._most or self._shares or not self._pace.can_be_told(now):
+            return False
+        pace, self._pace = self._pace, Pace(now, ended)
+        runs = min(1 + self._room(now), len(self._lease.lanes))
+        if runs == 1:
+            return False
+        most = pace.most_counted(now, ended, runs=runs)
+        backlog = sum(self._reader.counts(self._lease.lanes, before=now, most=most).values())
+        runs = min(runs, pace.runs_needed(backlog - len(self._attempts), now, ended))
+        if runs <= 1:
+            return False
+        _, *self._shares = dealt(self._lease.lanes, runs)
+        self._share_by = now + _PATIENCE
+        return True
+
+    def _room(self, now: datetime) -> int:
+        """Return how many more runs may be started, beside those that hold lanes or are about to."""
+        try:
+            lanes = self._context.backend.armer.read().lanes
+        except (AwsError, NotArmed) as error:
+            self._context.warn("not_shared", error)
+            return 0
+        owners = {lane.owner for lane in lanes if not lane.is_free(now)} - {self._context.id}
+        to_come = [share for share in self._handed_over if all(lanes[number].due <= now for number in share)]
+        return max(self._most - 1 - len(owners) - len(to_come), 0)
+
+    def hand_over(self) -> bool:
+        """Hand over the shares in whose lanes nothing is under way, and start a run for each.
+
+        Returns whether the run must look into its lanes anew: it has fewer of them, or tasks were added.
+        """
+        if not self._shares or not self._function:
+            return False
+        now = self._context.now()
+        busy = {key.lane for key in self._attempts.under_way()}
+        ready = [share for share in self._shares if busy.isdisjoint(share)]
+        if not ready and now >= self._share_by:  # a task there takes long, and holds up the others
+            self._shares, self._most = [], 0
+            return True
+        if not ready:
+            return False
+        self._shares = [share for share in self._shares if share not in ready]
+        ready = ready[: self._room(now)]  # other runs may have come since
+        if not ready:
+            return True
+        lanes = tuple(lane for share in ready for lane in share)
+        try:
+            self._lease.clear()
+            self._lease.hand_over(self._reader.heads(lanes))
+        except (AwsError, NotArmed) as error:
+            self._context.warn("not_shared", error, lanes=lanes)
+        if set(lanes).isdisjoint(self._lease.lanes):
+            self._handed_over += ready
+            self._context.log("shared", lanes=lanes, runs=len(ready))
+            for share in ready:
+                self._function.start(share)
+        return True

@@ -1,0 +1,122 @@
+"""The waits of a run: for a place, until it is idle, for the next due date.
+
+While it waits, a run keeps its lease, takes in the attempts that end, and watches the arming record: for
+tasks that are added, and for other runs that wait as well.
+
+Problem: several runs that shared a burst would each wait for what is due soon in its own lanes, as long as
+tasks keep coming, and each of them is paid for. Solution: the first of them that has room says in the arming
+record that it takes lanes over. Each of the others gives it its lanes when it has nothing to do but wait, or
+when its time is over.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from duebell_shared.errors import AwsError, NotArmed
+from duebell_shared.instants import NEVER
+from duebell_shared.task import Task
+
+from .attempts import Attempts
+from .context import RunContext
+from .lease import Lease, LeaseLost
+
+__all__ = ["Waits"]
+
+#: While a run waits for the next due date, how often it reads the arming record.
+_WATCH = timedelta(seconds=0.25)
+
+#: How long after a renewal that failed it is tried again.
+_RENEW_AGAIN = timedelta(seconds=5)
+
+
+class Waits:
+    """The waits of one run. Each raises LeaseLost."""
+
+    def __init__(
+        self, context: RunContext, lease: Lease, attempts: Attempts, go_on_with: Callable[[Task], None]
+    ) -> None:
+        """`go_on_with` is called with each task that is in the queue again after an attempt."""
+        self._context = context
+        self._lease = lease
+        self._attempts = attempts
+        self._go_on_with = go_on_with
+        self._renew_at = lease.renew_at
+        self._watch_at = context.now()
+
+    def wait_for_place(self) -> None:
+        """Wait until another task can be started."""
+        self._wait(lambda: len(self._attempts) < self._context.places)
+
+    def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
+        """Wait until nothing is under way; False if that is not so by then.
+
+        A run that waits for due dates also returns False when a task was added that is due before.
+        """
+        return self._wait(lambda: not self._attempts, by)
+
+    def wait_for_due(self, due: datetime) -> None:
+        """Wait for this due date with nothing under way, at most until the run's time is over.
+
+        It ends sooner when a task was added that is due before, or when another run can wait instead.
+        """
+        self._wait(lambda: False, min(due, self._context.stop_at or NEVER), is_idle=True)
+
+    def stop_taking_over(self) -> None:
+        """Let other runs keep their lanes: this one has all that it can do."""
+        try:
+            self._lease.stop_taking_over()
+        except (AwsError, NotArmed) as error:
+            self._context.warn("not_watched", error)
+
+    def _wait(self, is_over: Callable[[], bool], by: datetime = NEVER, *, is_idle: bool = False) -> bool:
+        watches = self._context.waits_for_due and by != NEVER
+        leave_at = self._context.leave_at or NEVER
+        while True:
+            now = self._context.now()
+            if now >= self._renew_at:
+                self._renew()
+            if is_over():
+                return True
+            if self._attempts.claim():
+                continue
+            if self._attempts and now >= leave_at:
+                self._attempts.leave()
+                return True
+            if now >= by or (watches and self._is_wanted_before(by, is_idle=is_idle)):
+                return False
+            wake_at = min(self._renew_at, leave_at, by, self._watch_at if watches else NEVER)
+            for task in self._attempts.wait(wake_at - now):
+                self._go_on_with(task)
+
+    def _renew(self) -> None:
+        try:
+            self._lease.renew()
+        except (AwsError, NotArmed) as error:
+            if not self._lease.is_held():
+                raise LeaseLost from error
+            self._context.warn("not_renewed", error)
+            self._renew_at = self._context.now() + _RENEW_AGAIN
+        else:
+            self._renew_at = self._lease.renew_at
+
+    def _is_wanted_before(self, by: datetime, *, is_idle: bool) -> bool:
+        """Read the arming record, now and then: was a task added, or can the lanes be given away?
+
+        Only an idle run gives its lanes away. One that has room takes over those of others.
+        """
+        if self._context.now() < self._watch_at:
+            return False
+        self._watch_at = self._context.now() + _WATCH
+        try:
+            next_due = self._lease.next_due()
+            if is_idle and (self._lease.must_leave or self._lease.has_taker()):
+                return True
+            if len(self._attempts) < self._context.places:
+                self._lease.take_over()
+            if next_due >= by:
+                return False
+            self._lease.clear()
+        except (AwsError, NotArmed) as error:
+            self._context.warn("not_watched", error)
+            return False
+        return True

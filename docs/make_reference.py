@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import duebell_editor
-import duebell_editor.http
-import duebell_infra.testing
-import duebell_worker
+import duebell
+import duebell.http
+import duebell.testing
 
 PAGE = Path(__file__).with_name("reference.md")
 
@@ -30,16 +29,10 @@ def main() -> None:
 
 
 def _page() -> Iterator[str]:
-    seen: set[int] = set()
-    for module in (duebell_editor, duebell_editor.http, duebell_worker, duebell_infra.testing):
+    for module in (duebell, duebell.http, duebell.testing):
         yield f"## {module.__name__}\n"
         for name in module.__all__:
-            thing = getattr(module, name)
-            if id(thing) in seen:
-                yield f"### {name}\n\nAs in `duebell_editor`.\n"
-                continue
-            seen.add(id(thing))
-            yield from _thing(name, thing)
+            yield from _thing(name, getattr(module, name))
 
 
 def _thing(name: str, thing: Any) -> Iterator[str]:

@@ -15,11 +15,14 @@ ROOT = Path(__file__).resolve().parent.parent
 SERVICE = """
 import shared, worker
 assert shared.OURS and worker.OURS
-import duebell_editor, duebell_worker, duebell_infra
+import duebell, duebell_editor, duebell_infra
+from duebell import Editor, Worker
+from duebell.testing import Rehearsal
 assert "site-packages" in duebell_editor.__file__, duebell_editor.__file__
 from importlib.resources import files
 assert "AWS::DynamoDB::Table" in (files("duebell_infra") / "template.yaml").read_text()
 assert (files("duebell_editor") / "py.typed").is_file()
+assert (files("duebell") / "py.typed").is_file()
 print("works")
 """
 

@@ -1,4 +1,4 @@
-"""What users import, what that loads, and which part of the code may know of which."""
+"""The names that users import, the modules that this loads, and who may import whom in our packages."""
 
 import ast
 import subprocess
@@ -6,6 +6,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+import duebell
+import duebell.http
+import duebell.testing
 import duebell_editor
 import duebell_worker
 from duebell_shared import errors
@@ -13,22 +18,26 @@ from duebell_shared.errors import DuebellError
 
 ROOT = Path(__file__).resolve().parent.parent
 
-#: Which of our packages each may import, besides itself. The command line of infra composes all.
+#: The packages of ours that each may import, besides itself. None imports the public one.
 MAY_IMPORT = {
     "duebell_shared": set[str](),
     "duebell_editor": {"duebell_shared"},
-    "duebell_worker": {"duebell_shared"},
+    "duebell_worker": {"duebell_shared", "duebell_editor"},  # this one only when an action adds a task
     "duebell_infra": {"duebell_shared", "duebell_editor", "duebell_worker"},
 }
 
 
-def test_the_names_of_the_editor() -> None:
-    assert sorted(duebell_editor.__all__) == [
+def test_the_names_of_duebell() -> None:
+    assert duebell.__all__ == [
+        "Abort",
+        "Action",
         "AddFailure",
         "AddReport",
+        "ArgumentsAction",
         "AwsError",
         "AwsRefused",
         "AwsUnavailable",
+        "Backoff",
         "Bucket",
         "ChangeFailure",
         "ChangeReport",
@@ -54,6 +63,7 @@ def test_the_names_of_the_editor() -> None:
         "NotDeployed",
         "Occurrence",
         "Page",
+        "PayloadAction",
         "Precision",
         "Problem",
         "ProblemKind",
@@ -61,6 +71,8 @@ def test_the_names_of_the_editor() -> None:
         "Recurrence",
         "RestingLane",
         "Result",
+        "Retry",
+        "RunReport",
         "Schedule",
         "SchedulerStatus",
         "Selection",
@@ -76,36 +88,91 @@ def test_the_names_of_the_editor() -> None:
         "TaskNotFound",
         "UnreadableTask",
         "Verb",
+        "Worker",
         "make_schedule",
     ]
 
 
-def test_the_names_of_the_worker() -> None:
-    assert sorted(duebell_worker.__all__) == [
-        "Abort",
-        "Failure",
-        "Retry",
-        "RunReport",
-        "Settings",
-        "Status",
-        "Task",
-        "Worker",
+def test_the_names_of_its_modules_for_tests_and_for_the_http_editor() -> None:
+    assert duebell.testing.__all__ == ["FrozenClock", "InlinePool", "MemoryStore", "Rehearsal"]
+    assert duebell.http.__all__ == ["create_app", "serve"]
+
+
+def test_each_name_is_known_to_type_checkers_and_to_whoever_loads_it() -> None:
+    # Given the names that the source imports for type checkers
+    tree = ast.parse((ROOT / "duebell" / "__init__.py").read_text())
+    [block] = [
+        node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     ]
+    imported = {
+        alias.asname: (node.module, alias.name)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+    # Then they are those that there are, each from where it is loaded
+    assert sorted(imported, key=str) == sorted(duebell.__all__)
+    assert imported == {name: (duebell._MODULES[name], name) for name in duebell.__all__}
+    assert all(getattr(duebell, name).__name__ == name for name in duebell.__all__)
+    assert set(duebell.__all__) <= set(dir(duebell))
 
 
-def test_importing_the_editor_loads_nothing_that_a_service_does_not_need() -> None:
-    program = "import duebell_editor, sys; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    path = [str(ROOT / part) for part in ("editor", "worker", "shared", "infra")]
-    loaded = subprocess.run(
-        [sys.executable, "-c", program],
+def test_another_name_is_none_of_duebell() -> None:
+    with pytest.raises(AttributeError, match="module 'duebell' has no attribute 'Nothing'"):
+        duebell.Nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_what_the_parts_offer_is_all_there() -> None:
+    assert {*duebell_editor.__all__, *duebell_worker.__all__} == set(duebell.__all__)
+
+
+def loaded_by(program: str) -> set[str]:
+    """The top-level modules that a program of its own has loaded at its end."""
+    path = [str(ROOT / part) for part in (".", "editor", "worker", "shared", "infra")]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"{program}\nimport sys; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))",
+        ],
         env={"PYTHONPATH": ":".join(path)},
         capture_output=True,
         text=True,
         check=True,
-    ).stdout.split()
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_duebell_loads_nothing() -> None:
+    loaded = loaded_by("import duebell; dir(duebell)")
+    assert not {name for name in loaded if name.startswith("duebell_")}
+    assert not {"boto3", "msgspec", "pynamodb"} & loaded
+
+
+def test_a_service_that_adds_loads_nothing_that_it_does_not_need() -> None:
+    loaded = loaded_by("from duebell import DuebellError, Editor, NewTask, Settings, Task, TaskExists")
     unwanted = {"duebell_worker", "duebell_infra", "fastapi", "typer", "moto", "rich", "pydantic", "uvicorn"}
-    assert not unwanted & set(loaded)
-    assert "duebell_shared" in loaded
+    assert not unwanted & loaded
+    assert {"duebell_editor", "duebell_shared"} <= loaded
+
+
+def test_a_worker_whose_actions_add_nothing_loads_no_editor() -> None:
+    loaded = loaded_by(
+        "from duebell import Abort, Backoff, Failure, Retry, Status, Task, Worker; worker = Worker()\n"
+        "@worker.action('act', backoff=Backoff(factor=3))\n"
+        "def act(task: Task, *, item: int) -> None: ...\n"
+        "import duebell_worker.entry"
+    )
+    assert not {"duebell_editor", "duebell_infra"} & loaded
+    assert "duebell_worker" in loaded
+
+
+def test_the_command_line_runs_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "duebell", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "deploy" in done.stdout
 
 
 def imports(package: str) -> Iterator[tuple[Path, str]]:
@@ -119,7 +186,7 @@ def imports(package: str) -> Iterator[tuple[Path, str]]:
                     names = [node.module or ""]
                 else:
                     continue
-                yield from ((file, name.partition(".")[0]) for name in names if name.startswith("duebell_"))
+                yield from ((file, name.partition(".")[0]) for name in names if name.startswith("duebell"))
 
 
 def test_each_part_knows_only_what_it_may() -> None:
@@ -149,7 +216,7 @@ def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
 def test_the_reference_has_them_all() -> None:
     page = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     assert "environ({" not in page  # a default's value is not to show whose machine made it
-    for name in {*duebell_editor.__all__, *duebell_worker.__all__}:
+    for name in duebell.__all__:
         assert f"### {name}\n" in page, "make reference"
     verbs = [verb for verb in vars(duebell_editor.Editor) if not verb.startswith("_")]
     assert all(f"#### Editor.{verb}\n" in page for verb in verbs), "make reference"

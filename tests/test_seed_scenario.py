@@ -1,4 +1,7 @@
-"""The scheduler's life in one story: what the rule is set to as tasks are added and run."""
+"""The scheduler's life in one story: the rule's expression as tasks are added and run.
+
+On moto, with the wall clock frozen by freezegun, by what users import.
+"""
 
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -6,18 +9,26 @@ from zoneinfo import ZoneInfo
 
 import boto3
 import pytest
+from freezegun import freeze_time
 
-from duebell_editor import Editor, Status
+from duebell import Editor, Status, Task, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.expression import SENTINEL, minute_of
 from duebell_shared.ring_times import LEAD
-from duebell_worker import Worker
 from tests.support import NOON, Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
+REAL = datetime  # which is another one while the wall clock is frozen
 YEAR_END = datetime(2026, 12, 31, tzinfo=UTC)
+
+
+class Lambda:
+    """The context of an invocation that has all the time it needs."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        return 900_000
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +38,8 @@ def _every_rule_rings_in_the_future(session: boto3.Session, clock: Clock) -> Non
     def check(params: dict[str, Any], **_: Any) -> None:
         expression = params["ScheduleExpression"]
         minute = minute_of(expression)
-        assert expression == SENTINEL or (minute and minute >= clock.now + LEAD), (expression, clock.now)
+        now = clock.now if datetime is REAL else datetime.now(UTC)
+        assert expression == SENTINEL or (minute and minute >= now + LEAD), (expression, now)
 
     session.events.register("provide-client-params.events.PutRule", check)
 
@@ -46,42 +58,53 @@ def expression(events: "EventBridgeClient") -> str:
     return events.describe_rule(Name="duebell")["ScheduleExpression"]
 
 
-def test_the_rule_follows_the_queue(
-    editor: Editor, worker: Worker, clock: Clock, events: "EventBridgeClient"
-) -> None:
-    # An empty queue: parked.
-    assert expression(events) == "cron(0 0 1 1 ? 1970)"
+def test_the_rule_follows_the_queue(session: boto3.Session, events: "EventBridgeClient") -> None:
+    # Given a service and a worker, on the first of December
+    with freeze_time(datetime(2026, 12, 1, 12, tzinfo=UTC)) as now:
+        editor = Editor(session=session)
+        worker = Worker(session=session)
+        ran = []
 
-    # The first task: armed for it.
-    editor.add("act", due=YEAR_END, id="year-end")
-    assert expression(events) == "cron(0,4,12,27 0-23 30,31 12 ? 2026)"
+        @worker.action("act")
+        def act(task: Task) -> None:
+            ran.append((task.id, datetime.now(UTC)))
 
-    # A later one: unchanged.
-    editor.add("act", due=YEAR_END + timedelta(days=1), id="later")
-    assert expression(events) == "cron(0,4,12,27 0-23 30,31 12 ? 2026)"
+        # An empty queue: parked.
+        assert expression(events) == "cron(0 0 1 1 ? 1970)"
 
-    # An earlier one: armed for that.
-    editor.add("act", due=datetime(2026, 12, 24, 18, 30, tzinfo=UTC), id="earlier")
-    assert expression(events) == "cron(30,34,42,57 18-23 24-31 12 ? 2026)"
+        # The first task: armed for it.
+        act.add(due=YEAR_END, id="year-end")
+        assert expression(events) == "cron(0,4,12,27 0-23 30,31 12 ? 2026)"
 
-    # A run at that minute: it is done, and the rule is at the next.
-    clock.now = datetime(2026, 12, 24, 18, 30, 14, tzinfo=UTC)
-    report = worker.run()
-    assert (report.done, report.lateness_max_ms) == (1, 14_000)
-    assert editor.get("earlier").status is Status.DONE
-    assert editor.get("year-end").status is Status.SCHEDULED
-    # (set in the month itself, the echoes go on into the next one)
-    assert expression(events) == "cron(0,4,12,27 0-23 1,31 1,12 ? 2026,2027)"
+        # A later one: unchanged.
+        editor.add("act", due=timedelta(days=31), id="later")
+        assert editor.get("later").due == datetime(2027, 1, 1, 12, tzinfo=UTC)
+        assert expression(events) == "cron(0,4,12,27 0-23 30,31 12 ? 2026)"
 
-    # The rest is run, one after the other: parked again.
-    clock.now = YEAR_END + timedelta(seconds=3)
-    worker.run()
-    assert expression(events) == "cron(0,4,12,27 0-23 1-31 1 ? 2027)"
-    clock.now = YEAR_END + timedelta(days=1, seconds=59)
-    worker.run()
-    assert {editor.get(id).status for id in ("earlier", "year-end", "later")} == {Status.DONE}
-    assert expression(events) == SENTINEL
-    assert editor.status().healthy
+        # An earlier one: armed for that.
+        editor.add("act", due=datetime(2026, 12, 24, 18, 30, tzinfo=UTC), id="earlier")
+        assert expression(events) == "cron(30,34,42,57 18-23 24-31 12 ? 2026)"
+
+        # The rule rings in that minute: it is done, and the rule is at the next.
+        now.move_to(datetime(2026, 12, 24, 18, 30, 14, tzinfo=UTC))
+        report = worker.handler({}, Lambda())
+        assert (report["done"], report["lateness_max_ms"]) == (1, 14_000)
+        assert editor.get("earlier").status is Status.DONE
+        assert editor.get("year-end").status is Status.SCHEDULED
+        # (set in the month itself, the echoes go on into the next one)
+        assert expression(events) == "cron(0,4,12,27 0-23 1,31 1,12 ? 2026,2027)"
+
+        # The rest is run, one after the other: parked again.
+        now.move_to(YEAR_END + timedelta(seconds=3))
+        worker.handler({}, Lambda())
+        assert expression(events) == "cron(0,4,12,27 12-23 1-31 1 ? 2027)"
+        now.move_to(datetime(2027, 1, 1, 12, 0, 59, tzinfo=UTC))
+        worker.handler({}, Lambda())
+        assert expression(events) == SENTINEL
+        assert [id for id, _ in ran] == ["earlier", "year-end", "later"]
+        assert ran[0][1] == datetime(2026, 12, 24, 18, 30, 14, tzinfo=UTC)
+        assert {editor.get(id).status for id, _ in ran} == {Status.DONE}
+        assert editor.status().healthy
 
 
 #: What is due before 12:02, at 12:00:20.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
 import msgspec
 
 from duebell_shared.errors import InvalidQuery
-from duebell_shared.instants import FIRST, MILLISECOND, NEVER, to_utc
+from duebell_shared.instants import FIRST, MILLISECOND, NEVER, to_json, to_utc
 from duebell_shared.past_index import Past, PastKey
 from duebell_shared.task import QueueKey, Status
 
@@ -65,7 +65,7 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         """As a cursor."""
-        return base64.urlsafe_b64encode(msgspec.json.encode(self)).decode()
+        return base64.urlsafe_b64encode(to_json(self).encode()).decode()
 
 
 def place_from(cursor: str) -> Place:

@@ -7,6 +7,7 @@ import msgspec
 
 from duebell_shared.add_report import AddFailure
 from duebell_shared.errors import InvalidTask
+from duebell_shared.instants import to_json
 from duebell_shared.past_index import Past
 from duebell_shared.store import Failed, Inserted, Taken
 from duebell_shared.task import Task
@@ -54,7 +55,7 @@ def export_tasks(queue: Queue) -> Iterator[bytes]:
     for lane in range(queue.lanes_now()):
         queued, past = queue.store.queued(lane), (queue.store.past(lane, kind) for kind in _OTHERS)
         for _, task in queue.tasks_at(itertools.chain(queued, *past)):
-            yield msgspec.json.encode(task)
+            yield to_json(task).encode()
 
 
 def read_chunks(lines: Iterable[bytes | str]) -> Iterator[list[Task]]:

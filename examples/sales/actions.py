@@ -1,10 +1,10 @@
-"""What is done when a task is due. This module goes into the Lambda; nothing here knows of queues."""
+"""The actions that run when a task is due. This goes into the Lambda, and the service adds tasks by it."""
 
-from duebell_worker import Abort, Retry, Task, Worker
+from duebell import Abort, Retry, Task, Worker
 
 from .payloads import Item, Sale
 
-__all__ = ["worker"]
+__all__ = ["put_on_sale", "restock", "take_off_sale", "worker"]
 
 worker = Worker.from_env()
 

@@ -11,8 +11,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from duebell_editor import DuebellError, Editor, Status, Task
-from duebell_editor.http import serve
+from duebell import DuebellError, Editor, Status, Task
+from duebell.http import serve
 from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.local import EmbeddedStack
 from duebell_infra.ministack import refuse_taken

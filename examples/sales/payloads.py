@@ -1,4 +1,4 @@
-"""What the shop's tasks carry: written by the service, read by the actions, checked on the way."""
+"""The payloads of the shop's tasks: written by the service, read by the actions, checked on the way."""
 
 from dataclasses import dataclass
 

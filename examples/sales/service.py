@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from duebell_editor import Editor, NewTask, Task
+from duebell import Editor, Task
 
+from .actions import put_on_sale, take_off_sale
 from .payloads import Item, Sale
 
 __all__ = ["Shop"]
@@ -19,13 +20,8 @@ class Shop:
         """Put the item on sale from `start` to `end`; a plan there was for it is replaced."""
         self._editor.add_many(
             [
-                NewTask(
-                    action="put_on_sale",
-                    due=start,
-                    payload=Sale(item=item, price=price),
-                    id=f"sale-{item}-start",
-                ),
-                NewTask(action="take_off_sale", due=end, payload=Item(item=item), id=f"sale-{item}-end"),
+                put_on_sale.task(Sale(item=item, price=price), due=start, id=f"sale-{item}-start"),
+                take_off_sale.task(Item(item=item), due=end, id=f"sale-{item}-end"),
             ],
             if_exists="replace",
         )

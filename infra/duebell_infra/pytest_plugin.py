@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from duebell_infra.testing import Rehearsal
     from duebell_worker import Worker
 
@@ -41,8 +43,9 @@ def duebell_worker(pytestconfig: pytest.Config) -> "Worker":
 
 
 @pytest.fixture
-def duebell(duebell_worker: "Worker") -> "Rehearsal":
+def duebell(duebell_worker: "Worker") -> "Iterator[Rehearsal]":
     """A scheduler of this test's own, in memory: `duebell.editor`, `duebell.let_time_pass(timedelta(…))`."""
     from duebell_infra.testing import Rehearsal  # noqa: PLC0415
 
-    return Rehearsal(duebell_worker)
+    with Rehearsal(duebell_worker) as rehearsal:
+        yield rehearsal

@@ -17,10 +17,18 @@ from .errors import BundleFailed
 __all__ = ["actions_files", "own_files", "package_files"]
 
 #: The packages that a worker runs on; actions use the editor to add tasks that follow.
-_OWN = ("duebell_shared", "duebell_worker", "duebell_editor")
+_OWN = ("duebell", "duebell_shared", "duebell_worker", "duebell_editor")
 
 #: Parts of these that only a person's machine needs, with the extras they import.
-_LEFT_OUT = ("duebell_editor/cli", "duebell_editor/http", "duebell_editor/page", "duebell_editor/static")
+_LEFT_OUT = (
+    "duebell/__main__",
+    "duebell/http",
+    "duebell/testing",
+    "duebell_editor/cli",
+    "duebell_editor/http",
+    "duebell_editor/page",
+    "duebell_editor/static",
+)
 
 _REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(\.[^\W\d]\w*)*)")
 _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "test", "tests"}

@@ -13,7 +13,7 @@ from pynamodb.constants import BINARY, NUMBER, STRING
 from .counts import LARGEST
 from .failure import FailedAttempt, Failure, bounded
 from .given import fit_changed_by
-from .instants import MILLISECOND, in_utc, parse, render
+from .instants import MILLISECOND, in_utc, parse, render, to_json
 from .packed_occurrences import bounded_occurrences, pack_occurrences, unpack_occurrences
 from .past_index import parse_past, render_past
 from .quoting import shortened
@@ -85,10 +85,6 @@ class _Converted(Attribute[_T]):
             return self._otherwise(value)
 
 
-def _to_json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
-
-
 def _from_json(kind: type[_T], text: str) -> _T:
     value: _T = in_utc(msgspec.json.decode(text, type=kind))
     return value
@@ -149,14 +145,14 @@ Duration = partial(
     lambda number: int(number) * MILLISECOND,
 )
 
-Recurring = partial(_Converted[Recurrence], STRING, _to_json, _recurrence)
+Recurring = partial(_Converted[Recurrence], STRING, to_json, _recurrence)
 
 # Attributes that only inform: a task with one that cannot be read is as good as any other.
 
 LastFailure = partial(
     _Converted[Failure],
     STRING,
-    _to_json,
+    to_json,
     partial(_from_json, Failure),
     otherwise=lambda text: bounded(Failure(type="Unreadable", message=text)),
 )
@@ -164,7 +160,7 @@ LastFailure = partial(
 FailedAttempts = partial(
     _Converted[tuple[FailedAttempt, ...]],
     STRING,
-    _to_json,
+    to_json,
     partial(_from_json, tuple[FailedAttempt, ...]),
     otherwise=lambda _: (),
 )

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from .arming import ArmingRecord
-from .instants import NEVER, Instant
+from .instants import NEVER, Instant, to_json
 from .lane import Lane
 
 __all__ = ["pack", "unpack"]
@@ -39,7 +39,7 @@ def pack(record: ArmingRecord) -> str:
     lanes = " ".join(_pack_lane(lane, leases) for lane in record.lanes)
     others = {name: getattr(record, name) for name in _DEFAULTS}
     changed = {name: value for name, value in others.items() if value != _DEFAULTS[name]}
-    return msgspec.json.encode({"lanes": lanes, "leases": list(leases), **changed}).decode()
+    return to_json({"lanes": lanes, "leases": list(leases), **changed})
 
 
 def unpack(text: str) -> ArmingRecord:

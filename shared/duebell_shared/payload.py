@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from .errors import InvalidTask
+from .instants import time_text
 from .quoting import in_brief, quoted, shortened
 
 __all__ = ["MAX_BYTES", "MAX_LEVELS", "check_text", "decode", "decode_or_text", "encode", "of_task"]
@@ -63,7 +64,7 @@ def _encode(payload: object) -> str:
     dump = getattr(payload, "model_dump", None)  # a pydantic model, without importing pydantic
     plain = payload
     try:
-        plain = msgspec.to_builtins(dump(mode="json") if callable(dump) else payload)
+        plain = msgspec.to_builtins(dump(mode="json") if callable(dump) else payload, enc_hook=_plain)
         if _is_too_deep(plain):
             raise InvalidTask("payload", _TOO_DEEP)
         text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -75,6 +76,12 @@ def _encode(payload: object) -> str:
     if reason := _odd_key(plain):
         raise InvalidTask("payload", reason)
     return _check_size(text)
+
+
+def _plain(value: object) -> object:
+    """A value in a payload that msgspec does not know, as one that it does; such as a pydantic model."""
+    dump = getattr(value, "model_dump", None)
+    return dump(mode="json") if callable(dump) else time_text(value)
 
 
 def _check_size(text: str) -> str:

@@ -20,6 +20,8 @@ OWN_NAMES = {
     "shared/duebell_shared/rule.py",
     "worker/duebell_worker/action.py",
     "worker/duebell_worker/loader.py",
+    "worker/duebell_worker/parameters.py",
+    "worker/duebell_worker/payload_type.py",
     "worker/duebell_worker/worker.py",
 }
 

@@ -65,9 +65,7 @@ def test_a_name_that_is_none_says_what_it_must_be(name: str) -> None:
 def test_what_is_no_worker_is_said_to_be_none(sales: ModuleType, attribute: str, value: object) -> None:
     if value is not None:
         vars(sales)[attribute] = value
-    with pytest.raises(
-        InvalidSettings, match=f"'sales_for_tests:{attribute}' is not a duebell_worker.Worker"
-    ):
+    with pytest.raises(InvalidSettings, match=f"'sales_for_tests:{attribute}' is not a duebell.Worker"):
         entry.load(f"sales_for_tests:{attribute}")
 
 

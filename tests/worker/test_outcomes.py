@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,9 +11,10 @@ import pytest
 from duebell_shared.instants import LATEST
 from duebell_shared.keeping import Keeping
 from duebell_shared.task import Failure, Status, Task
-from duebell_worker import Abort, Retry
-from duebell_worker.action import Action, InvalidPayload
-from duebell_worker.outcome import Unfinished, after_attempt, back_off, without_attempt
+from duebell_worker import Abort, Backoff, Retry
+from duebell_worker.action import Action, new_action
+from duebell_worker.outcome import Unfinished, after_attempt, without_attempt
+from duebell_worker.payload_type import InvalidPayload
 from duebell_worker.report import Outcome
 from tests.support import NOON
 
@@ -35,8 +37,8 @@ def task_at(attempt: int) -> Task:
     )
 
 
-def actions(attempts: int) -> Mapping[str, Action]:
-    return {"act": Action.of("act", lambda: None, attempts=attempts)}
+def actions(attempts: int) -> Mapping[str, Action[..., Any]]:
+    return {"act": new_action("act", lambda: None, attempts=attempts)}
 
 
 def attempted(
@@ -82,13 +84,13 @@ def test_a_failure_is_retried_after_a_back_off_and_says_why() -> None:
     [(1, 30), (2, 60), (3, 120), (4, 240), (7, 1920), (8, 3600), (9, 3600), (1000, 3600), (10**6, 3600)],
 )
 def test_the_back_off_doubles_up_to_an_hour_and_chance_takes_up_to_half(attempt: int, whole: int) -> None:
-    pauses = [back_off(attempt, Random(seed)).total_seconds() for seed in range(200)]
+    pauses = [Backoff().wait(attempt, Random(seed)).total_seconds() for seed in range(200)]
     assert whole / 2 <= min(pauses) < 0.55 * whole
     assert 0.95 * whole < max(pauses) <= whole
 
 
 def test_the_same_chance_gives_the_same_back_off() -> None:
-    assert back_off(3, Random(42)) == back_off(3, Random(42))
+    assert Backoff().wait(3, Random(42)) == Backoff().wait(3, Random(42))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def test_an_attempt_beyond_the_limit_was_not_made() -> None:
 
 
 def test_an_unknown_action_names_those_that_are_known() -> None:
-    known = {name: Action.of(name, lambda: None, attempts=1) for name in ("zip", "mail")}
+    known = {name: new_action(name, lambda: None, attempts=1) for name in ("zip", "mail")}
     for given, words in ((known, "it has mail, zip."), ({}, "it has none at all.")):
         ended = without_attempt(task_at(1), given, now=NOON, keep=Keeping(retention=DAY))
         assert ended

@@ -301,7 +301,7 @@ def test_pydantic_values_within_others_are_read_too(
 
 
 def test_a_task_where_the_payload_belongs_is_refused(worker: Worker) -> None:
-    def act(task: Task) -> None: ...
+    def act(task: Task, payload: object) -> None: ...
 
     with pytest.raises(TypeError, match=r"first argument of .*act is given the payload, the task is the sec"):
         worker.action("act")(act)

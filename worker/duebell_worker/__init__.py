@@ -1,19 +1,27 @@
-"""duebell for whoever does the work: actions, and the Lambda that runs them when the rule rings.
-
-from duebell_worker import Worker
-worker = Worker.from_env()
-
-@worker.action("remind", attempts=5)
-def remind(payload: dict, task: Task) -> None: ...
-"""
+"""The worker: actions, and the Lambda that runs them when the rule rings. Users import it from `duebell`."""
 
 from duebell_shared.failure import Failure
 from duebell_shared.settings import Settings
 from duebell_shared.status import Status
 from duebell_shared.task import Task
 
+from .action import Action, ArgumentsAction, PayloadAction
+from .backoff import Backoff
 from .outcome import Abort, Retry
 from .report import RunReport
 from .worker import Worker
 
-__all__ = ["Abort", "Failure", "Retry", "RunReport", "Settings", "Status", "Task", "Worker"]
+__all__ = [
+    "Abort",
+    "Action",
+    "ArgumentsAction",
+    "Backoff",
+    "Failure",
+    "PayloadAction",
+    "Retry",
+    "RunReport",
+    "Settings",
+    "Status",
+    "Task",
+    "Worker",
+]

@@ -1,165 +1,268 @@
-"""An action: the named function that handles a task, and how its payload becomes the type it asks for."""
+"""An action: the named function that handles a task, and the typed handle by which tasks for it are added."""
 
 import asyncio
 import inspect
-import re
-import typing
-from collections.abc import Callable
-from typing import Any, Self
-
-import msgspec
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from functools import update_wrapper
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 from duebell_shared import payload as payloads
+from duebell_shared.errors import InvalidTask
 from duebell_shared.given import check_name
+from duebell_shared.recurrence import Missed
 from duebell_shared.reserved import VERIFY
 from duebell_shared.task import Task
 
-__all__ = ["BUILT_IN", "Action", "InvalidPayload"]
+from .backoff import Backoff
+from .parameters import Parameters
+from .payload_type import InvalidPayload
 
-_MOST_ARGUMENTS = 2  # the payload and the task
+if TYPE_CHECKING:
+    from duebell_editor import Editor, IfExists, NewTask
+
+__all__ = ["BUILT_IN", "Action", "ActionDecorator", "ArgumentsAction", "PayloadAction", "new_action"]
+
+_P = ParamSpec("_P")  # the function's own parameters
+_A = ParamSpec("_A")  # those of them that a task gives, by keyword
+_R = TypeVar("_R")
+_T = TypeVar("_T")
 
 
-class InvalidPayload(Exception):
-    """The payload does not fit the type that the action asks for; the message names the field."""
+class TaskOptions(TypedDict, total=False):
+    """The fields of a NewTask that an action does not fill in."""
+
+    due: datetime | timedelta | None
+    schedule: str | None
+    timezone: str | None
+    start: datetime | None
+    end: datetime | None
+    missed: Missed | Literal["once", "all", "skip"] | None
+    max_runs: int | None
+    spread: timedelta | None
+    expires_after: timedelta | None
+    id: str | None
 
 
-class Action(msgspec.Struct, frozen=True, kw_only=True):
-    """A function that handles tasks: called with the payload and the task, or the first, or nothing."""
+class AddOptions(TaskOptions, total=False):
+    """The arguments of `Editor.add` that an action does not fill in."""
 
-    name: str
-    function: Callable[..., Any]
-    attempts: int
-    arguments: int
-    decode: Callable[[str], Any]
+    if_exists: "IfExists | Literal['fail', 'keep', 'replace']"
+    rev: int | None
 
-    @classmethod
-    def of(cls, name: str, function: Callable[..., Any], *, attempts: int) -> Self:
-        """The action that `function` is. Raises TypeError or ValueError if it cannot be one, saying why.
 
-        The annotation of its first parameter is the payload's type: nothing, Any or dict for plain JSON, or
-        a dataclass, TypedDict, msgspec or pydantic type.
-        """
-        check_name("action", name)
-        if attempts < 1:
-            raise ValueError(f"action {name!r}: attempts must be 1 or more, not {attempts}")
-        parameters = [
-            parameter
-            for parameter in inspect.signature(function).parameters.values()
-            if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}
-        ]
-        if len(parameters) > _MOST_ARGUMENTS:
-            raise TypeError(
-                f"action {name!r}: {function.__qualname__} takes {len(parameters)} arguments, "
-                f"and an action gets two, the payload and the task"
-            )
-        annotations = _annotations(name, function) if parameters else {}
-        payload_type = annotations.get(parameters[0].name, Any) if parameters else Any
-        if payload_type is Task:
-            raise TypeError(
-                f"action {name!r}: the first argument of {function.__qualname__} is given the payload, "
-                f"the task is the second: def {function.__name__}(payload, task: Task)"
-            )
-        return cls(
-            name=name,
-            function=function,
-            attempts=attempts,
-            arguments=len(parameters),
-            decode=_decoder(name, payload_type),
-        )
+#: The names that no argument of an action can have, if its arguments are the payload's fields.
+_RESERVED = frozenset({"action", "payload", "task", *AddOptions.__annotations__})
 
-    def is_last_attempt(self, claimed: Task) -> bool:
-        """Whether this claim is for the last attempt, or beyond it because that was never begun."""
-        return claimed.attempt >= self.attempts and (claimed.begun or 0) < self.attempts
 
-    def is_used_up(self, task: Task) -> bool:
-        """Whether the last attempt was begun before this claim: the process died during it."""
-        return task.attempt > self.attempts and (task.begun or 0) >= self.attempts
+class Action(Generic[_P, _R]):
+    """A function that handles tasks. It stays callable as it is.
 
-    def __call__(self, task: Task) -> None:
-        """Handle the task. Raises InvalidPayload, and whatever the function raises."""
-        payload = self.decode(task.payload_json)
-        result = self.function(*(payload, task)[: self.arguments])
+    name      its name, which a task gives as its `action`
+    attempts  how often it is tried
+    backoff   the wait between a failed attempt and the next
+    function  the function itself
+    """
+
+    __name__: str
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[_P, _R],
+        parameters: Parameters,
+        *,
+        attempts: int,
+        backoff: Backoff,
+        editor: "Callable[[], Editor]",
+    ) -> None:
+        update_wrapper(self, function)
+        self.name = name
+        self.function = function
+        self.attempts = attempts
+        self.backoff = backoff
+        self._parameters = parameters
+        self._editor = editor
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Call the function itself, at once."""
+        return self.function(*args, **kwargs)
+
+    def handle(self, task: Task) -> None:
+        """Call the function for this task. Raises InvalidPayload, and whatever the function raises."""
+        result = self._parameters.call(self.function, task)
         if inspect.iscoroutine(result):
             asyncio.run(result)
 
+    def is_last_attempt(self, claimed: Task) -> bool:
+        """Tell whether this claim is for the last attempt, or beyond it because that was never begun."""
+        return claimed.attempt >= self.attempts and (claimed.begun or 0) < self.attempts
 
-def _annotations(name: str, function: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(function, include_extras=True)
-    except NameError as error:
-        raise TypeError(
-            f"action {name!r}: an annotation of {function.__qualname__} cannot be resolved ({error}); "
-            f"define or import the type at the module's top level"
-        ) from error
+    def is_used_up(self, task: Task) -> bool:
+        """Tell whether the last attempt was begun before this claim: the process died during it."""
+        return task.attempt > self.attempts and (task.begun or 0) >= self.attempts
 
+    def _add(self, payload: object, options: Mapping[str, Any]) -> Task:
+        return self._editor().add(self.name, payload=self._checked(payload), **options)
 
-def _decoder(name: str, payload_type: Any) -> Callable[[str], Any]:
-    """What turns JSON text into this type, or raises InvalidPayload."""
-    if hasattr(payload_type, "__pydantic_validator__"):
-        return _pydantic_decoder(payload_type)
-    decode = payloads.decode if payload_type in {Any, object} else _msgspec_decoder(name, payload_type)
+    def _task(self, payload: object, options: Mapping[str, Any]) -> "NewTask":
+        from duebell_editor import NewTask  # noqa: PLC0415 (a worker that only runs tasks loads no editor)
 
-    def decode_checked(text: str) -> Any:
+        return NewTask(action=self.name, payload=self._checked(payload), **options)
+
+    def _checked(self, payload: object) -> object:
+        """The payload, if the function can take it. Raises InvalidTask."""
         try:
-            return decode(text)
-        except ValueError as error:  # msgspec's and json's own errors are of this kind
-            raise InvalidPayload(_without_value(str(error))) from error
-        except RecursionError as error:
-            raise InvalidPayload("payload: is nested too deeply to be read") from error
-
-    return decode_checked
+            self._parameters.decode(payloads.of_task(payload))
+        except InvalidPayload as error:
+            raise InvalidTask("payload", str(error).removeprefix("payload: ")) from None
+        return payload
 
 
-def _without_value(said: str) -> str:
-    """What msgspec said, for a log that is to hold nothing of a payload: it repeats an enum's wrong value."""
-    what, at, place = said.rpartition(" - at `$")
-    if at and re.match(r"Invalid (enum )?value ", what):
-        said = f"not one of the values allowed{at}{place}"
-    elif re.match(r"Invalid (enum )?value ", said):
-        said = "not one of the values allowed"
-    return said.replace("`$.", "`payload.").replace("`$", "`payload")
+class PayloadAction(Action[_P, _R], Generic[_T, _P, _R]):
+    """An action whose function takes the whole payload: `put_on_sale.add(Sale(item=42), due=…)`."""
+
+    def add(self, payload: _T, **options: Unpack[AddOptions]) -> Task:
+        """Add a task with this payload; the options are the arguments of `Editor.add`.
+
+        Adds with the worker's editor, `Worker.editor`. Raises InvalidTask before anything is stored if the
+        function cannot take the payload, and what `Editor.add` raises.
+        """
+        return self._add(payload, options)
+
+    def task(self, payload: _T, **options: Unpack[TaskOptions]) -> "NewTask":
+        """A task with this payload, for `Editor.add_many`. Raises InvalidTask."""
+        return self._task(payload, options)
 
 
-def _msgspec_decoder(name: str, payload_type: Any) -> Callable[[str], Any]:
-    try:
-        decode: Callable[[str], Any] = msgspec.json.Decoder(payload_type, dec_hook=_decode_inner).decode
-        is_data = not isinstance(msgspec.inspect.type_info(payload_type), msgspec.inspect.CustomType)
-    except TypeError as error:
-        raise TypeError(f"action {name!r}: a payload cannot be {payload_type}: {error}") from error
-    if not is_data:
-        raise TypeError(f"action {name!r}: a payload cannot be {payload_type}: no JSON can be read as that")
-    return decode
+class ArgumentsAction(Action[_P, _R], Generic[_A, _P, _R]):
+    """An action whose function takes the payload's fields by keyword: `put_on_sale.add(due=…, item=42)`."""
 
+    if TYPE_CHECKING:
+        # The options cannot be Unpack[AddOptions] here: ParamSpec takes what follows *args.
+        def add(  # noqa: PLR0917
+            self,
+            due: datetime | timedelta | None = None,
+            schedule: str | None = None,
+            timezone: str | None = None,
+            start: datetime | None = None,
+            end: datetime | None = None,
+            missed: Missed | Literal["once", "all", "skip"] | None = None,
+            max_runs: int | None = None,
+            spread: timedelta | None = None,
+            expires_after: timedelta | None = None,
+            id: str | None = None,
+            if_exists: IfExists | Literal["fail", "keep", "replace"] = "fail",
+            rev: int | None = None,
+            *args: _A.args,
+            **arguments: _A.kwargs,
+        ) -> Task: ...
 
-def _decode_inner(inner_type: Any, value: Any) -> Any:
-    """A pydantic value within a payload of another kind. Raises ValueError: msgspec adds the place."""
-    validate = getattr(inner_type, "model_validate", None)
-    if validate is None:
-        raise ValueError(f"no JSON can be read as {inner_type}")
-    try:
-        return validate(value)
-    except ValueError as error:  # pydantic's is of this kind
-        raise ValueError(_faults(error, ())) from error
+        def task(  # noqa: PLR0917
+            self,
+            due: datetime | timedelta | None = None,
+            schedule: str | None = None,
+            timezone: str | None = None,
+            start: datetime | None = None,
+            end: datetime | None = None,
+            missed: Missed | Literal["once", "all", "skip"] | None = None,
+            max_runs: int | None = None,
+            spread: timedelta | None = None,
+            expires_after: timedelta | None = None,
+            id: str | None = None,
+            *args: _A.args,
+            **arguments: _A.kwargs,
+        ) -> NewTask: ...
 
+    else:
 
-def _pydantic_decoder(payload_type: Any) -> Callable[[str], Any]:
-    import pydantic  # noqa: PLC0415 (the user's own dependency: ours is not to load it)
+        def add(self, **given: Any) -> Task:
+            """Add a task with these arguments of the function, beside the arguments of `Editor.add`.
 
-    validate = pydantic.TypeAdapter(payload_type).validate_json
+            Adds with the worker's editor, `Worker.editor`. Raises TypeError and InvalidTask before anything
+            is stored if the function cannot take the arguments, and what `Editor.add` raises.
+            """
+            return self._add(*self._split(given, AddOptions))
 
-    def decode(text: str) -> Any:
+        def task(self, **given: Any) -> "NewTask":
+            """A task with these arguments, for `Editor.add_many`. Raises TypeError and InvalidTask."""
+            return self._task(*self._split(given, TaskOptions))
+
+    def _split(
+        self, given: Mapping[str, Any], options: type[TaskOptions]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The function's arguments and the options. Raises TypeError as a call of the function would."""
+        known = options.__annotations__.keys()
+        arguments = {name: value for name, value in given.items() if name not in known}
         try:
-            return validate(text)
-        except pydantic.ValidationError as error:
-            raise InvalidPayload(_faults(error, ("payload",))) from error
+            self._parameters.fields.bind(**arguments)
+        except TypeError as error:
+            raise TypeError(f"action {self.name!r}: {error}") from None
+        return arguments, {name: value for name, value in given.items() if name in known}
 
-    return decode
+
+class ActionDecorator(Protocol):
+    """Makes an action of a function; its type tells the type checker which arguments a task gives."""
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]
+        self, function: Callable[[object], _R], /
+    ) -> PayloadAction[Any, [Any], _R]: ...
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, function: Callable[[_T, Task], _R], /
+    ) -> PayloadAction[_T, [_T, Task], _R]: ...
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, function: Callable[Concatenate[Task, _A], _R], /
+    ) -> ArgumentsAction[_A, Concatenate[Task, _A], _R]: ...
+
+    @overload
+    def __call__(self, function: Callable[[_T], _R], /) -> PayloadAction[_T, [_T], _R]: ...
+
+    @overload
+    def __call__(self, function: Callable[_A, _R], /) -> ArgumentsAction[_A, _A, _R]: ...
 
 
-def _faults(error: Any, place: tuple[str, ...]) -> str:
-    """What pydantic found, each with its place in the payload."""
-    faults = error.errors(include_url=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, (*place, *fault['loc'])))}: {fault['msg']}" for fault in faults)
+def _no_editor() -> "Editor":
+    raise TypeError("this action belongs to no worker, so it has no editor to add tasks with")
+
+
+def new_action(
+    name: str,
+    function: Callable[..., Any],
+    *,
+    attempts: int,
+    backoff: Backoff = Backoff(),  # noqa: B008 (a value)
+    editor: "Callable[[], Editor]" = _no_editor,
+) -> Action[..., Any]:
+    """Make an action of a function. Raises TypeError, ValueError or InvalidTask if it cannot be one.
+
+    The annotation of the parameter for the payload is the payload's type: nothing, Any or dict for plain
+    JSON, or a dataclass, TypedDict, msgspec or pydantic type.
+    """
+    check_name("action", name)
+    if attempts < 1:
+        raise ValueError(f"action {name!r}: attempts must be 1 or more, not {attempts}")
+    if isinstance(function, Action):  # one function may be several actions
+        function = function.function
+    parameters = Parameters.of(name, function, reserved=_RESERVED)
+    kind = PayloadAction if parameters.takes_payload else ArgumentsAction
+    return kind(name, function, parameters, attempts=attempts, backoff=backoff, editor=editor)
 
 
 def _succeed() -> None:
@@ -167,4 +270,4 @@ def _succeed() -> None:
 
 
 #: The actions that every worker has.
-BUILT_IN = {VERIFY: Action.of(VERIFY, _succeed, attempts=5)}
+BUILT_IN = {VERIFY: new_action(VERIFY, _succeed, attempts=5)}

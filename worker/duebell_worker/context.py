@@ -34,7 +34,7 @@ class RunContext:
 
     id: str
     backend: Backend
-    actions: Mapping[str, Action]
+    actions: Mapping[str, Action[..., Any]]
     pool: Pool
     places: int
     random: Random

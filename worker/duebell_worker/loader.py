@@ -20,5 +20,5 @@ def load(name: str) -> Worker:
         )
     worker = getattr(importlib.import_module(module), attribute, None)
     if not isinstance(worker, Worker):
-        raise InvalidSettings("DUEBELL_WORKER", f"{name!r} is not a duebell_worker.Worker, but {worker!r}")
+        raise InvalidSettings("DUEBELL_WORKER", f"{name!r} is not a duebell.Worker, but {worker!r}")
     return worker

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from duebell_shared.failure import Failure
 from duebell_shared.instants import LATEST
@@ -15,13 +15,11 @@ from duebell_shared.quoting import quoted
 from duebell_shared.reserved import is_reserved
 from duebell_shared.task import Task
 
-from .action import Action, InvalidPayload
+from .action import Action
+from .payload_type import InvalidPayload
 from .report import Outcome
 
-__all__ = ["Abort", "Ended", "Retry", "Unfinished", "after_attempt", "back_off", "without_attempt"]
-
-#: The first retry comes about this much later, and each further one twice as much later, up to the most.
-_FIRST, _MOST = timedelta(seconds=30), timedelta(hours=1)
+__all__ = ["Abort", "Ended", "Retry", "Unfinished", "after_attempt", "without_attempt"]
 
 _MESSAGE, _TRACEBACK = 1_000, 4_000
 
@@ -51,15 +49,6 @@ class Unfinished(Exception):
         )
 
 
-def back_off(attempt: int, random: Random) -> timedelta:
-    """Return the wait after this attempt failed: doubling, between half and all of it by chance.
-
-    Chance keeps tasks that failed together from being retried together.
-    """
-    doublings: int = 2 ** min(attempt - 1, 20)
-    return min(_FIRST * doublings, _MOST) * random.uniform(0.5, 1.0)
-
-
 class Ended(NamedTuple):
     """The end of an attempt: the task as it was started, the task as it is now, and its outcome."""
 
@@ -69,7 +58,7 @@ class Ended(NamedTuple):
 
 
 def without_attempt(
-    task: Task, actions: Mapping[str, Action], *, now: datetime, keep: Keeping
+    task: Task, actions: Mapping[str, Action[..., Any]], *, now: datetime, keep: Keeping
 ) -> Ended | None:
     """End a claimed task for which no attempt is made; return None if one is to be made.
 
@@ -93,7 +82,7 @@ def without_attempt(
 def after_attempt(
     task: Task,
     error: BaseException | None,
-    action: Action,
+    action: Action[..., Any],
     *,
     now: datetime,
     keep: Keeping,
@@ -105,7 +94,7 @@ def after_attempt(
     failure = _describe(error)
     if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts or not task.can_wait:
         return Ended(task, task.failed(failure, now=now, keep=keep), Outcome.FAILED)
-    pause = error.after if isinstance(error, Retry) else back_off(task.attempt, random)
+    pause = error.after if isinstance(error, Retry) else action.backoff.wait(task.attempt, random)
     pause = max(min(pause, LATEST - now), timedelta(0))
     return Ended(task, task.to_retry(now + pause, failure, now=now), Outcome.RETRIED)
 

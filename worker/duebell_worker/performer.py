@@ -150,7 +150,7 @@ class Performer:
     def _call(self, task: Task) -> BaseException | None:
         """Call the action; what it raises, whatever that is, is no more than a failed attempt."""
         try:
-            self._context.actions[task.action](task)
+            self._context.actions[task.action].handle(task)
         except BaseException as raised:  # noqa: BLE001 (whatever an action raises, it fails alone)
             return raised
         return None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cached_property
 from random import Random, random
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 import boto3
 import msgspec
@@ -14,10 +14,12 @@ import msgspec
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, NotArmed
 from duebell_shared.function import lanes_in, token_in
+from duebell_shared.instants import time_text
 from duebell_shared.reserved import RESERVED, is_reserved
 from duebell_shared.settings import Settings
 
-from .action import BUILT_IN, Action
+from .action import BUILT_IN, Action, ActionDecorator, new_action
+from .backoff import Backoff
 from .context import RunContext
 from .log import emit
 from .metrics import Metrics
@@ -25,26 +27,27 @@ from .pool import Pool, ThreadPool
 from .report import RunReport
 from .run import execute
 
-__all__ = ["FailedOnPurpose", "LambdaContext", "Worker"]
+if TYPE_CHECKING:
+    from duebell_editor import Editor
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+__all__ = ["FailedOnPurpose", "LambdaContext", "Worker"]
 
 #: Seconds until a run that failed is tried again; the last failure is Lambda's to deal with.
 _PAUSES = (1.0, 4.0, 16.0, 32.0, 0.0)
 
-#: Of a run's time, what is kept for giving the lanes back and re-arming; a fifth of it if that is less.
+#: The part of a run that is kept for giving the lanes back and re-arming; a fifth of the run if that is less.
 _RESERVE = timedelta(seconds=20)
 
 
 class FailedOnPurpose(Exception):
-    """What an invocation ends with that `duebell verify --dead-letter` told to fail."""
+    """The error of an invocation that `duebell verify --dead-letter` told to fail."""
 
 
 class LambdaContext(Protocol):
-    """What the worker uses of the context that Lambda gives a handler."""
+    """The context that Lambda gives a handler, as far as the worker uses it."""
 
     def get_remaining_time_in_millis(self) -> int:
-        """How long until this invocation is ended, in milliseconds."""
+        """The time until Lambda ends this invocation, in milliseconds."""
 
 
 class Worker:
@@ -63,7 +66,7 @@ class Worker:
 
         concurrency  how many actions run at a time
         backend      stands in for settings and session, for tests with a clock of their own
-        pool         makes what they run in, likewise
+        pool         makes the pool of threads that they run in, for tests likewise
         """
         if concurrency < 1:
             raise ValueError(f"concurrency must be 1 or more, not {concurrency}")
@@ -72,7 +75,8 @@ class Worker:
         self._given_backend = backend
         self._concurrency = concurrency
         self._make_pool = pool
-        self._actions: dict[str, Action] = {}
+        self._actions: dict[str, Action[..., Any]] = {}
+        self._editor: Editor | None = None
 
     @classmethod
     def from_env(cls) -> Self:
@@ -90,28 +94,58 @@ class Worker:
         """The queue and the rule; connected when they are first needed. Raises InvalidSettings."""
         return self._given_backend or Backend.connect(self._settings or Settings.from_env(), self._session)
 
-    def action(self, name: str, *, attempts: int = 5) -> Callable[[_F], _F]:
-        """Register a function as the action of this name. It stays callable as it is.
+    @property
+    def editor(self) -> "Editor":
+        """The editor that the actions' `add` uses: over this worker's queue, unless another was set.
 
-        It is called with the payload and the task, or the first of them, or nothing; it may be `async`. Tasks
-        run at least once, so make it idempotent: `task.id` and `task.attempt` help. What it raises is a
-        failed attempt, retried after a back-off until `attempts` are used up; `Retry` and `Abort` decide
-        otherwise. Raises ValueError or TypeError if it cannot be an action. Names that start with
-        `duebell.` are reserved.
+        Raises InvalidSettings.
+        """
+        if self._editor is None:
+            from duebell_editor import Editor  # noqa: PLC0415 (a worker that adds nothing loads no editor)
+
+            self._editor = Editor(backend=self.backend)
+        return self._editor
+
+    def set_editor(self, editor: "Editor | None") -> "Editor | None":
+        """Have the actions' `add` use another editor: one that says who adds, or one over another queue.
+
+        Returns the one that was set before, or None; None stands for the worker's own.
+        """
+        before, self._editor = self._editor, editor
+        return before
+
+    def action(
+        self,
+        name: str,
+        *,
+        attempts: int = 5,
+        backoff: Backoff = Backoff(),  # noqa: B008 (a value)
+    ) -> ActionDecorator:
+        """Register a function as the action of this name. It stays callable as it is, and can `add` tasks.
+
+        It is called with the payload and the task, or the payload, or nothing. Without a payload, it may take
+        the task, and the payload's fields by keyword: `def put_on_sale(task: Task, *, item: int)`. It may be
+        `async`. Tasks run at least once, so make it idempotent: `task.id` and `task.attempt` help.
+
+        An error that it raises is a failed attempt, retried after the `backoff` until `attempts` are used up;
+        `Retry` and `Abort` decide otherwise. Raises ValueError or TypeError if it cannot be an action. Names
+        that start with `duebell.` are reserved.
         """
 
-        def register(function: _F) -> _F:
+        def register(function: Callable[..., Any]) -> Action[..., Any]:
             if name in self._actions:
                 raise ValueError(
                     f"there is an action {name!r} already: {self._actions[name].function.__qualname__}"
                 )
-            action = Action.of(name, function, attempts=attempts)
+            action = new_action(
+                name, function, attempts=attempts, backoff=backoff, editor=lambda: self.editor
+            )
             if is_reserved(name):
                 raise ValueError(f"action {name!r}: names that start with {RESERVED!r} are duebell's own")
             self._actions[name] = action
-            return function
+            return action
 
-        return register
+        return cast("ActionDecorator", register)
 
     def run(self, *, now: datetime | None = None, time_left: timedelta | None = None) -> RunReport:
         """Run everything that is due, and re-arm the rule. Returns what was done.
@@ -145,7 +179,7 @@ class Worker:
                 self.backend.sleep(pause)
             else:
                 break
-        answer: dict[str, Any] = msgspec.to_builtins(report)
+        answer: dict[str, Any] = msgspec.to_builtins(report, enc_hook=time_text)
         return answer
 
     def _run(

@@ -1,6 +1,6 @@
 """For tests of code that schedules: a scheduler in memory whose time passes when the test says so.
 
-from duebell_infra.testing import Rehearsal
+from duebell.testing import Rehearsal
 rehearsal = Rehearsal(worker)
 rehearsal.editor.add("remind", due=timedelta(days=2))
 rehearsal.let_time_pass(timedelta(days=3))
@@ -8,6 +8,6 @@ rehearsal.let_time_pass(timedelta(days=3))
 
 from .inline import InlinePool
 from .memory import MemoryStore
-from .rehearsal import Rehearsal
+from .rehearsal import FrozenClock, Rehearsal
 
-__all__ = ["InlinePool", "MemoryStore", "Rehearsal"]
+__all__ = ["FrozenClock", "InlinePool", "MemoryStore", "Rehearsal"]

@@ -24,7 +24,7 @@ class Bell:
 
     @property
     def client(self) -> "EventBridgeClient":
-        """What a Rule calls."""
+        """The client that a Rule calls."""
         client = SimpleNamespace(
             describe_rule=lambda **_: dict(self._rule),
             put_rule=self._put_rule,

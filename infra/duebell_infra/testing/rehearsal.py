@@ -1,6 +1,9 @@
 """A scheduler for tests: in memory, without AWS, and time passes when the test says so."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol, Self
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
@@ -13,7 +16,14 @@ from .bell import Bell
 from .inline import InlinePool
 from .memory import MemoryStore
 
-__all__ = ["Rehearsal"]
+__all__ = ["FrozenClock", "Rehearsal"]
+
+
+class FrozenClock(Protocol):
+    """A wall clock that a test has frozen: what `freeze_time` and `time_machine.travel` give."""
+
+    def move_to(self, time: datetime, /) -> Any:
+        """Have the wall clock show this time."""
 
 
 class Rehearsal:
@@ -22,17 +32,37 @@ class Rehearsal:
     editor   what the code under test is given; the real one, over a queue in memory
     now      what time it is here, in UTC; tasks that are due so long from now count from it
     reports  what each run did
+
+    The actions of the worker add their tasks here from then on, until `close` or the end of a `with`.
     """
 
     def __init__(self, worker: Worker, *, now: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
-        """`worker` is yours, with your actions; it is not changed. `now` is aware."""
+        """`worker` is yours, with your actions; of it, only its editor is changed. `now` is aware."""
         self.now = now.astimezone(UTC)
         self.reports: list[RunReport] = []
+        self._frozen: FrozenClock | None = None
         self._bell = Bell()
         rule = Rule("duebell", self._bell.client, clock=self._clock, sleep=self._sleep)
         backend = Backend(Settings(), MemoryStore(), rule, clock=self._clock, sleep=self._sleep)
         self.editor = Editor(backend=backend)
         self._worker = worker.over(backend, pool=lambda _: InlinePool())
+        self._users = worker
+        self._users_editor = worker.set_editor(self.editor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Have the worker's actions add their tasks where they did before."""
+        self._users.set_editor(self._users_editor)
+
+    def also_move(self, frozen: FrozenClock) -> None:
+        """Have a wall clock that freezegun or time-machine froze show the time here, now and as it passes."""
+        self._frozen = frozen
+        self._set(self.now)
 
     def let_time_pass(self, by: timedelta) -> list[RunReport]:
         """Let time pass, and the rule ring in between; returns what the runs did.
@@ -42,14 +72,29 @@ class Rehearsal:
         """
         until = self.now + by
         first = len(self.reports)
-        while (minute := minute_of(self._bell.expression)) and minute <= until:
-            self.now = max(self.now, minute)
-            self.reports.append(self._worker.run())
-        self.now = max(self.now, until)
+        with self._adding_here():
+            while (minute := minute_of(self._bell.expression)) and minute <= until:
+                self._set(max(self.now, minute))
+                self.reports.append(self._worker.run())
+        self._set(max(self.now, until))
         return self.reports[first:]
+
+    @contextmanager
+    def _adding_here(self) -> Iterator[None]:
+        """Actions that run here add here, although another rehearsal of the same worker began later."""
+        other = self._users.set_editor(self.editor)
+        try:
+            yield
+        finally:
+            self._users.set_editor(other)
 
     def _clock(self) -> datetime:
         return self.now
 
     def _sleep(self, seconds: float) -> None:
-        self.now += timedelta(seconds=seconds)
+        self._set(self.now + timedelta(seconds=seconds))
+
+    def _set(self, now: datetime) -> None:
+        self.now = now
+        if self._frozen:
+            self._frozen.move_to(now)

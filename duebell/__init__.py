@@ -1,0 +1,186 @@
+"""duebell: run things later on AWS. Users import everything from here, and from `duebell.testing` for tests.
+
+from duebell import Editor, Worker
+
+worker = Worker.from_env()
+
+@worker.action("remind", attempts=5)
+def remind(*, user: int) -> None: ...
+
+remind.add(due=timedelta(days=2), user=7)
+Editor.from_env().add("remind", due=timedelta(days=2), payload={"user": 7})
+
+A name is loaded when it is first used: a service that only adds tasks loads no worker.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from duebell_editor import Bucket as Bucket
+    from duebell_editor import ChangeFailure as ChangeFailure
+    from duebell_editor import ChangeReport as ChangeReport
+    from duebell_editor import Diagnosis as Diagnosis
+    from duebell_editor import Editor as Editor
+    from duebell_editor import Ended as Ended
+    from duebell_editor import IfExists as IfExists
+    from duebell_editor import Look as Look
+    from duebell_editor import NewTask as NewTask
+    from duebell_editor import Page as Page
+    from duebell_editor import Problem as Problem
+    from duebell_editor import ProblemKind as ProblemKind
+    from duebell_editor import SchedulerStatus as SchedulerStatus
+    from duebell_editor import Selection as Selection
+    from duebell_editor import Step as Step
+    from duebell_editor import TaskChange as TaskChange
+    from duebell_editor import TaskHistory as TaskHistory
+    from duebell_shared.add_report import AddFailure as AddFailure
+    from duebell_shared.add_report import AddReport as AddReport
+    from duebell_shared.errors import AwsError as AwsError
+    from duebell_shared.errors import AwsRefused as AwsRefused
+    from duebell_shared.errors import AwsUnavailable as AwsUnavailable
+    from duebell_shared.errors import DuebellError as DuebellError
+    from duebell_shared.errors import InvalidInput as InvalidInput
+    from duebell_shared.errors import InvalidQuery as InvalidQuery
+    from duebell_shared.errors import InvalidSchedule as InvalidSchedule
+    from duebell_shared.errors import InvalidSettings as InvalidSettings
+    from duebell_shared.errors import InvalidTask as InvalidTask
+    from duebell_shared.errors import NotArmed as NotArmed
+    from duebell_shared.errors import NotDeployed as NotDeployed
+    from duebell_shared.errors import QueueFull as QueueFull
+    from duebell_shared.errors import TaskChanged as TaskChanged
+    from duebell_shared.errors import TaskConflict as TaskConflict
+    from duebell_shared.errors import TaskExists as TaskExists
+    from duebell_shared.errors import TaskNotFound as TaskNotFound
+    from duebell_shared.errors import UnreadableTask as UnreadableTask
+    from duebell_shared.failure import FailedAttempt as FailedAttempt
+    from duebell_shared.failure import Failure as Failure
+    from duebell_shared.keeping import History as History
+    from duebell_shared.occurrence import Occurrence as Occurrence
+    from duebell_shared.occurrence import Result as Result
+    from duebell_shared.recurrence import Missed as Missed
+    from duebell_shared.recurrence import Recurrence as Recurrence
+    from duebell_shared.run_notes import LastRun as LastRun
+    from duebell_shared.run_notes import LateRing as LateRing
+    from duebell_shared.run_notes import RestingLane as RestingLane
+    from duebell_shared.schedule import Schedule as Schedule
+    from duebell_shared.schedule import make_schedule as make_schedule
+    from duebell_shared.settings import Precision as Precision
+    from duebell_shared.settings import Settings as Settings
+    from duebell_shared.status import Status as Status
+    from duebell_shared.task import Task as Task
+    from duebell_shared.verbs import Verb as Verb
+    from duebell_worker import Abort as Abort
+    from duebell_worker import Action as Action
+    from duebell_worker import ArgumentsAction as ArgumentsAction
+    from duebell_worker import Backoff as Backoff
+    from duebell_worker import PayloadAction as PayloadAction
+    from duebell_worker import Retry as Retry
+    from duebell_worker import RunReport as RunReport
+    from duebell_worker import Worker as Worker
+
+__all__ = [
+    "Abort",
+    "Action",
+    "AddFailure",
+    "AddReport",
+    "ArgumentsAction",
+    "AwsError",
+    "AwsRefused",
+    "AwsUnavailable",
+    "Backoff",
+    "Bucket",
+    "ChangeFailure",
+    "ChangeReport",
+    "Diagnosis",
+    "DuebellError",
+    "Editor",
+    "Ended",
+    "FailedAttempt",
+    "Failure",
+    "History",
+    "IfExists",
+    "InvalidInput",
+    "InvalidQuery",
+    "InvalidSchedule",
+    "InvalidSettings",
+    "InvalidTask",
+    "LastRun",
+    "LateRing",
+    "Look",
+    "Missed",
+    "NewTask",
+    "NotArmed",
+    "NotDeployed",
+    "Occurrence",
+    "Page",
+    "PayloadAction",
+    "Precision",
+    "Problem",
+    "ProblemKind",
+    "QueueFull",
+    "Recurrence",
+    "RestingLane",
+    "Result",
+    "Retry",
+    "RunReport",
+    "Schedule",
+    "SchedulerStatus",
+    "Selection",
+    "Settings",
+    "Status",
+    "Step",
+    "Task",
+    "TaskChange",
+    "TaskChanged",
+    "TaskConflict",
+    "TaskExists",
+    "TaskHistory",
+    "TaskNotFound",
+    "UnreadableTask",
+    "Verb",
+    "Worker",
+    "make_schedule",
+]
+
+#: The names by where they are defined. Type checkers cannot read this, so the names are listed above, too; a
+#: test holds the lists in step.
+_NAMES = {
+    "duebell_editor": (
+        "Bucket ChangeFailure ChangeReport Diagnosis Editor Ended IfExists Look NewTask Page Problem "
+        "ProblemKind SchedulerStatus Selection Step TaskChange TaskHistory"
+    ),
+    "duebell_shared.add_report": "AddFailure AddReport",
+    "duebell_shared.errors": (
+        "AwsError AwsRefused AwsUnavailable DuebellError InvalidInput InvalidQuery InvalidSchedule "
+        "InvalidSettings InvalidTask NotArmed NotDeployed QueueFull TaskChanged TaskConflict TaskExists "
+        "TaskNotFound UnreadableTask"
+    ),
+    "duebell_shared.failure": "FailedAttempt Failure",
+    "duebell_shared.keeping": "History",
+    "duebell_shared.occurrence": "Occurrence Result",
+    "duebell_shared.recurrence": "Missed Recurrence",
+    "duebell_shared.run_notes": "LastRun LateRing RestingLane",
+    "duebell_shared.schedule": "Schedule make_schedule",
+    "duebell_shared.settings": "Precision Settings",
+    "duebell_shared.status": "Status",
+    "duebell_shared.task": "Task",
+    "duebell_shared.verbs": "Verb",
+    "duebell_worker": "Abort Action ArgumentsAction Backoff PayloadAction Retry RunReport Worker",
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+if not TYPE_CHECKING:  # to a type checker, this function would make any name right
+
+    def __getattr__(name: str) -> Any:
+        """Load the name, the first time that it is used."""
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(_MODULES[name]), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,5 @@
+"""The command line, as `python -m duebell`."""
+
+from duebell_infra.cli import main
+
+main()

@@ -1,0 +1,350 @@
+"""An action as a typed handle: what `add` and `task` take, and where the tasks go.
+
+The `type: ignore` comments are tests, too: mypy says so when one of them is not needed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from inspect import signature
+from typing import Any, assert_type
+
+import msgspec
+import pydantic
+import pytest
+
+from duebell import (
+    ArgumentsAction,
+    Backoff,
+    Editor,
+    InvalidTask,
+    NewTask,
+    PayloadAction,
+    Status,
+    Task,
+    TaskExists,
+    Worker,
+)
+from duebell.testing import Rehearsal
+from duebell_worker import action as actions
+
+HOUR = timedelta(hours=1)
+
+
+@dataclass
+class Sale:
+    item: int
+    price: float = 1.5
+
+
+class Model(pydantic.BaseModel):
+    item: int
+
+
+@pytest.fixture
+def worker() -> Worker:
+    return Worker()
+
+
+@pytest.fixture
+def rehearsal(worker: Worker) -> Rehearsal:
+    return Rehearsal(worker)
+
+
+def test_a_whole_payload_is_added(worker: Worker, rehearsal: Rehearsal) -> None:
+    got = []
+
+    @worker.action("sell")
+    def sell(payload: Sale, task: Task) -> None:
+        got.append((payload, task.id))
+
+    assert_type(sell, PayloadAction[Sale, [Sale, Task], None])
+    task = sell.add(Sale(42), due=HOUR, id="one")
+    assert (task.id, task.action, task.payload) == ("one", "sell", {"item": 42, "price": 1.5})
+    sell.add(payload=Sale(43), schedule="rate(1 day)", max_runs=1, id="two")
+    rehearsal.let_time_pass(timedelta(days=2))
+    assert got == [(Sale(42), "one"), (Sale(43), "two")]
+
+
+def test_arguments_are_the_fields_of_the_payload(worker: Worker, rehearsal: Rehearsal) -> None:
+    got = []
+
+    @worker.action("sell")
+    def sell(*, item: int, price: float = 1.5) -> None:
+        got.append((item, price))
+
+    task = sell.add(due=HOUR, item=42, id="one")
+    assert (task.id, task.payload) == ("one", {"item": 42})
+    sell.add(due=2 * HOUR, item=43, price=2.5)
+    rehearsal.editor.add("sell", due=3 * HOUR, payload={"item": 44})
+    rehearsal.let_time_pass(4 * HOUR)
+    assert got == [(42, 1.5), (43, 2.5), (44, 1.5)]
+    sell(item=1)
+    assert got[-1] == (1, 1.5)
+
+
+def test_arguments_may_come_with_the_task(worker: Worker, rehearsal: Rehearsal) -> None:
+    got = []
+
+    @worker.action("sell")
+    async def sell(task: Task, *, item: int) -> None:
+        got.append((task.id, item))
+
+    @worker.action("tick")
+    def tick(task: Task) -> None:
+        got.append((task.id, task.attempt))
+
+    sell.add(due=HOUR, item=42, id="one")
+    tick.add(due=2 * HOUR, id="two")
+    rehearsal.let_time_pass(3 * HOUR)
+    assert got == [("one", 42), ("two", 1)]
+
+
+def test_arguments_can_be_of_any_type_that_a_payload_can(worker: Worker, rehearsal: Rehearsal) -> None:
+    got: list[object] = []
+
+    @worker.action("sell")
+    def sell(*, sale: Sale, model: Model, tags: frozenset[str] = frozenset({"a"})) -> None:
+        got.append((sale, model, tags))
+
+    sell.add(due=HOUR, sale=Sale(42), model=Model(item=43))
+    rehearsal.let_time_pass(HOUR)
+    assert got == [(Sale(42), Model(item=43), frozenset({"a"}))]
+
+
+def test_tasks_for_add_many(worker: Worker, rehearsal: Rehearsal) -> None:
+    @worker.action("sell")
+    def sell(*, item: int) -> None: ...
+
+    @worker.action("remind")
+    def remind(payload: Sale) -> None: ...
+
+    tasks = [sell.task(due=HOUR, item=42, id="one"), remind.task(Sale(43), due=HOUR, id="two")]
+    assert tasks == [
+        NewTask(action="sell", due=HOUR, payload={"item": 42}, id="one"),
+        NewTask(action="remind", due=HOUR, payload=Sale(43), id="two"),
+    ]
+    assert rehearsal.editor.add_many(tasks).added == ("one", "two")
+
+
+def test_the_other_arguments_are_those_of_an_editors_add(worker: Worker, rehearsal: Rehearsal) -> None:
+    @worker.action("sell")
+    def sell(*, item: int) -> None: ...
+
+    sell.add(due=HOUR, item=42, id="one")
+    with pytest.raises(TaskExists):
+        sell.add(due=HOUR, item=42, id="one")
+    assert sell.add(due=2 * HOUR, item=43, id="one", if_exists="keep").payload == {"item": 42}
+
+    # And they are the same ones, wherever they are listed
+    of_add = set(signature(Editor.add).parameters) - {"self", "action", "payload"}
+    assert set(actions.AddOptions.__annotations__) == of_add
+    assert {*actions.TaskOptions.__annotations__, "action", "payload"} == set(NewTask.__struct_fields__)
+
+
+def refused(worker: Worker, call: Callable[[], object], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()
+    assert not list(worker.editor.list().tasks)
+
+
+def test_what_the_function_cannot_take_is_not_stored(worker: Worker, rehearsal: Rehearsal) -> None:
+    @worker.action("sell")
+    def sell(*, item: int, price: float = 1.0) -> None: ...
+
+    @worker.action("remind")
+    def remind(payload: Sale, task: Task) -> None: ...
+
+    @worker.action("tidy")
+    def tidy() -> None: ...
+
+    for call, error, words in (
+        (
+            lambda: sell.add(due=HOUR, item="x"),  # type: ignore[arg-type]
+            InvalidTask,
+            "payload: Expected `int`, got `str` - at `payload.item`",
+        ),
+        (
+            lambda: sell.add(due=HOUR),  # type: ignore[call-arg]
+            TypeError,
+            "action 'sell': missing a required (keyword-only )?argument: 'item'",
+        ),
+        (
+            lambda: sell.add(due=HOUR, item=1, dew=1),  # type: ignore[call-arg]
+            TypeError,
+            "action 'sell': got an unexpected keyword argument 'dew'",
+        ),
+        (
+            lambda: sell.task(due=HOUR, item=None),  # type: ignore[arg-type]
+            InvalidTask,
+            "got `null` - at `payload.item`",
+        ),
+        (lambda: sell.add(due=HOUR, item=1, price=float("nan")), InvalidTask, "payload.*nan"),
+        (
+            lambda: remind.add({"item": 1}, due=HOUR, dew=1),  # type: ignore[arg-type, call-arg]
+            TypeError,
+            "unexpected keyword argument 'dew'",
+        ),
+        (
+            lambda: remind.add({"price": 1}, due=HOUR),  # type: ignore[arg-type]
+            InvalidTask,
+            "payload: Object missing required field `item`",
+        ),
+        (lambda: remind.task(Sale("x")), InvalidTask, "at `payload.item`"),  # type: ignore[arg-type]
+        (lambda: tidy.add(due=HOUR, item=1), TypeError, "'item'"),  # type: ignore[call-arg]
+        (lambda: remind.add(Sale(1)), InvalidTask, "due: is missing"),
+    ):
+        refused(worker, call, error, words)
+
+
+def test_a_payload_that_does_not_fit_the_arguments_fails_clearly(
+    worker: Worker, rehearsal: Rehearsal
+) -> None:
+    @worker.action("sell")
+    def sell(*, item: int) -> None: ...
+
+    rehearsal.editor.add("sell", due=HOUR, payload={"item": 1, "price": 2}, id="more")
+    rehearsal.editor.add("sell", due=HOUR, payload={}, id="less")
+    rehearsal.editor.add("sell", due=HOUR, payload=[1], id="other")
+    rehearsal.let_time_pass(HOUR)
+    failures = {id: rehearsal.editor.get(id).failure for id in ("more", "less", "other")}
+    assert {id: failure and (failure.type, failure.message) for id, failure in failures.items()} == {
+        "more": ("InvalidPayload", "Object contains unknown field `price`"),
+        "less": ("InvalidPayload", "Object missing required field `item`"),
+        "other": ("InvalidPayload", "Expected `object`, got `array`"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda *, start, end: None, "the argument 'start' of .* has the name of an argument of `add`"),
+        (lambda *, payload: None, "the argument 'payload' .* take a payload that has it as a field"),
+        (lambda payload, *, item: None, "nothing fills the argument 'item'"),
+    ],
+)
+def test_arguments_that_cannot_be_told_apart_or_filled_are_refused(
+    worker: Worker, function: Callable[..., None], words: str
+) -> None:
+    with pytest.raises(TypeError, match=f"action 'act': {words}"):
+        worker.action("act")(function)
+
+
+def test_the_task_is_given_by_position(worker: Worker) -> None:
+    def act(*, the_task: Task) -> None: ...
+
+    with pytest.raises(TypeError, match=r"gets it by position: def act\(task: Task, \*, …\)"):
+        worker.action("act")(act)
+
+
+def test_options_with_defaults_beside_a_payload_are_the_functions_own(
+    worker: Worker, rehearsal: Rehearsal
+) -> None:
+    got = []
+
+    @worker.action("act")
+    def act(payload: dict[str, int], *, dry: bool = True) -> None:
+        got.append((payload, dry))
+
+    act.add({"dry": 0}, due=HOUR)
+    rehearsal.let_time_pass(HOUR)
+    assert got == [({"dry": 0}, True)]
+
+
+def test_the_type_checker_knows_each_kind_of_function(worker: Worker) -> None:
+    @worker.action("one")
+    def one(payload: object) -> int:
+        return 1
+
+    @worker.action("two")
+    def two(*, item: int = 1) -> None: ...
+
+    @worker.action("three")
+    def three() -> str:
+        return "three"
+
+    assert_type(one, PayloadAction[Any, [Any], int])
+    assert_type(three, ArgumentsAction[[], [], str])
+    assert_type(three(), str)
+    assert isinstance(two, ArgumentsAction)
+    assert (one.name, one.attempts, one.backoff, one.__name__) == ("one", 5, Backoff(), "one")
+
+
+def test_tasks_are_added_with_the_workers_editor_or_the_one_it_was_given(
+    worker: Worker, rehearsal: Rehearsal
+) -> None:
+    @worker.action("act")
+    def act() -> None: ...
+
+    assert act.add(due=HOUR, id="one").changed_by is None
+    before = worker.set_editor(rehearsal.editor.acting_as("the shop"))
+    assert act.add(due=HOUR, id="two").changed_by == "the shop"
+    assert before is rehearsal.editor
+    rehearsal.let_time_pass(HOUR)
+    assert rehearsal.editor.get("two").status is Status.DONE
+
+
+def test_a_workers_own_editor_is_over_its_queue(backend: Any) -> None:
+    worker = Worker(backend=backend)
+
+    @worker.action("act")
+    def act() -> None: ...
+
+    assert Editor(backend=backend).get(act.add(due=HOUR).id).action == "act"
+    assert worker.editor is worker.editor
+
+
+def test_a_rehearsal_takes_the_tasks_that_actions_add_and_gives_the_editor_back(worker: Worker) -> None:
+    @worker.action("again")
+    def again(task: Task, *, left: int) -> None:
+        if left:
+            again.add(due=HOUR, left=left - 1, id=f"left-{left - 1}")
+
+    with Rehearsal(worker) as one:
+        again.add(due=HOUR, left=2, id="left-2")
+        with Rehearsal(worker) as other:
+            assert one.let_time_pass(5 * HOUR)
+            assert one.editor.get("left-0").status is Status.DONE
+            assert worker.editor is other.editor
+            assert not other.editor.list().tasks
+        assert worker.editor is one.editor
+    assert worker._editor is None
+
+
+def test_an_action_has_a_back_off_of_its_own(worker: Worker, rehearsal: Rehearsal) -> None:
+    @worker.action("fail", attempts=3, backoff=Backoff(first=HOUR, longest=HOUR, factor=1))
+    def fail() -> None:
+        raise ValueError
+
+    fail.add(due=timedelta(0), id="one")
+    [first] = rehearsal.let_time_pass(timedelta(minutes=5))
+    assert first.retried == 1
+    assert not rehearsal.let_time_pass(timedelta(minutes=20))
+    assert sum(report.retried + report.failed for report in rehearsal.let_time_pass(2 * HOUR)) == 2
+    assert rehearsal.editor.get("one").status is Status.FAILED
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"first": timedelta(0)}, "first must be above zero"),
+        ({"first": 2 * HOUR}, "at most longest"),
+        ({"factor": 0.5}, "factor must be 1 to 100, not 0.5"),
+        ({"factor": float("nan")}, "factor must be 1 to 100, not nan"),
+        ({"factor": 101}, "factor must be 1 to 100, not 101"),
+    ],
+)
+def test_a_back_off_that_cannot_be_is_refused(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=f"backoff: .*{words}"):
+        Backoff(**given)
+
+
+def test_a_struct_is_added_as_itself(worker: Worker, rehearsal: Rehearsal) -> None:
+    class Point(msgspec.Struct):
+        x: int
+
+    got: list[object] = []
+    handle = worker.action("act")(got.append)
+    handle.add(Point(1), due=HOUR)
+    rehearsal.let_time_pass(HOUR)
+    assert got == [{"x": 1}]

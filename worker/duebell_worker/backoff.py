@@ -1,0 +1,43 @@
+"""The wait between a failed attempt and the next."""
+
+from datetime import timedelta
+from random import Random
+
+import msgspec
+
+__all__ = ["Backoff"]
+
+#: Growths that are computed: beyond, any factor above 1.2 has reached a century.
+_MOST_GROWTHS = 100
+
+_MOST_FACTOR = 100.0
+
+
+class Backoff(msgspec.Struct, frozen=True, kw_only=True):
+    """The wait after a failed attempt: `first` after the first one, `factor` times as long after each other.
+
+    first    the wait after the first failure
+    longest  no wait is longer
+    factor   1 to 100; 1 for a constant wait
+
+    Each wait is between half and all of that, by chance: tasks that failed together do not come back
+    together. Raises ValueError.
+    """
+
+    first: timedelta = timedelta(seconds=30)
+    longest: timedelta = timedelta(hours=1)
+    factor: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not timedelta(0) < self.first <= self.longest:
+            raise ValueError(
+                f"backoff: first must be above zero and at most longest, "
+                f"not {self.first} with longest {self.longest}"
+            )
+        if not 1 <= self.factor <= _MOST_FACTOR:
+            raise ValueError(f"backoff: factor must be 1 to {_MOST_FACTOR:.0f}, not {self.factor}")
+
+    def wait(self, attempt: int, random: Random) -> timedelta:
+        """The wait after this attempt, counted from 1."""
+        whole = self.first.total_seconds() * self.factor ** min(attempt - 1, _MOST_GROWTHS)
+        return timedelta(seconds=min(whole, self.longest.total_seconds()) * random.uniform(0.5, 1.0))

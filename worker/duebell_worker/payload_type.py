@@ -1,0 +1,93 @@
+"""Payloads of a type: JSON text read as the dataclass, TypedDict, msgspec or pydantic type of a parameter."""
+
+import re
+from collections.abc import Callable
+from datetime import date, time
+from typing import Any
+
+import msgspec
+
+from duebell_shared import payload as payloads
+
+__all__ = ["Decode", "InvalidPayload", "decoder"]
+
+#: Reads a payload's JSON text. Raises InvalidPayload.
+Decode = Callable[[str], Any]
+
+
+class InvalidPayload(Exception):
+    """The payload does not fit the type that the action asks for; the message names the field."""
+
+
+def decoder(name: str, payload_type: Any) -> Decode:
+    """The reader of payloads of this type. Raises TypeError if no JSON can be read as it."""
+    if hasattr(payload_type, "__pydantic_validator__"):
+        return _pydantic_decoder(payload_type)
+    decode = payloads.decode if payload_type in {Any, object} else _msgspec_decoder(name, payload_type)
+
+    def decode_checked(text: str) -> Any:
+        try:
+            return decode(text)
+        except ValueError as error:  # msgspec's and json's own errors are of this kind
+            raise InvalidPayload(_without_value(str(error))) from error
+        except RecursionError as error:
+            raise InvalidPayload("payload: is nested too deeply to be read") from error
+
+    return decode_checked
+
+
+def _without_value(message: str) -> str:
+    """msgspec's message without the value of an enum, which it repeats: payloads are not logged."""
+    what, at, place = message.rpartition(" - at `$")
+    if at and re.match(r"Invalid (enum )?value ", what):
+        message = f"not one of the values allowed{at}{place}"
+    elif re.match(r"Invalid (enum )?value ", message):
+        message = "not one of the values allowed"
+    return message.replace("`$.", "`payload.").replace("`$", "`payload")
+
+
+def _msgspec_decoder(name: str, payload_type: Any) -> Decode:
+    try:
+        decode: Decode = msgspec.json.Decoder(payload_type, dec_hook=_decode_inner).decode
+        is_data = not isinstance(msgspec.inspect.type_info(payload_type), msgspec.inspect.CustomType)
+    except TypeError as error:
+        raise TypeError(f"action {name!r}: a payload cannot be {payload_type}: {error}") from error
+    if not is_data:
+        raise TypeError(f"action {name!r}: a payload cannot be {payload_type}: no JSON can be read as that")
+    return decode
+
+
+def _decode_inner(inner_type: Any, value: Any) -> Any:
+    """A value of a type that msgspec does not know. Raises ValueError: msgspec adds the place.
+
+    It knows no pydantic models, and no subclasses of datetime, such as pendulum's and freezegun's.
+    """
+    if isinstance(inner_type, type) and issubclass(inner_type, date | time):
+        return inner_type.fromisoformat(str(value))
+    validate = getattr(inner_type, "model_validate", None)
+    if validate is None:
+        raise ValueError(f"no JSON can be read as {inner_type}")
+    try:
+        return validate(value)
+    except ValueError as error:  # pydantic's is of this kind
+        raise ValueError(_faults(error, ())) from error
+
+
+def _pydantic_decoder(payload_type: Any) -> Decode:
+    import pydantic  # noqa: PLC0415 (the user's own dependency: a cold start does not load it for nothing)
+
+    validate = pydantic.TypeAdapter(payload_type).validate_json
+
+    def decode(text: str) -> Any:
+        try:
+            return validate(text)
+        except pydantic.ValidationError as error:
+            raise InvalidPayload(_faults(error, ("payload",))) from error
+
+    return decode
+
+
+def _faults(error: Any, place: tuple[str, ...]) -> str:
+    """The faults that pydantic found, each with its place in the payload."""
+    faults = error.errors(include_url=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, (*place, *fault['loc'])))}: {fault['msg']}" for fault in faults)

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duebell_shared.log_lines import log_event
 
-from .callers import caller_of
+from .access import visitor_of
 
 __all__ = ["AccessLog"]
 
@@ -57,7 +57,7 @@ class AccessLog:
                 path=self._path(scope),
                 status=status,
                 duration_ms=round((time.monotonic() - started) * 1000, 1),
-                who=caller_of(scope),
+                who=visitor_of(scope),
                 client=client[0] if client else None,
             )
 

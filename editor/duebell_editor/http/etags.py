@@ -6,38 +6,21 @@ As RFC 9110 has it, section 13.1: a list of tags, or `*`; If-Match takes no weak
 import re
 from typing import Annotated
 
-from fastapi import Depends, Header, Request, Response
+from fastapi import Depends, Header, Request
 
-from duebell_editor import Editor, TaskChanged
-from duebell_editor.reading import Queue
-from duebell_shared.errors import InvalidQuery
+from duebell_editor import InvalidQuery, Task, TaskChanged
 
-from .callers import acting_for
-from .views import TaskView
+from .access import VisitorsEditor
 
-__all__ = ["Expected", "ItsEditor", "ItsQueue", "Replaced", "is_known", "tagged"]
+__all__ = ["ExpectedRev", "IfNoneMatch", "ReplacedRev", "etag_of", "is_known"]
 
 _TAG = re.compile(r'(?P<weak>W/)?"(?P<tag>[\x21\x23-\x7e\x80-\xff]*)"')
 _ANY = "*"
 
 
-def _editor(request: Request) -> Editor:
-    return acting_for(request.scope, request.app.state.editor)
-
-
-ItsEditor = Annotated[Editor, Depends(_editor)]
-
-
-def _queue(editor: ItsEditor) -> Queue:
-    return editor.queue
-
-
-ItsQueue = Annotated[Queue, Depends(_queue)]
-
-
 def _expected(
     request: Request,
-    editor: ItsEditor,
+    editor: VisitorsEditor,
     if_match: Annotated[
         str | None,
         Header(
@@ -61,7 +44,7 @@ def _expected(
 
 
 #: The rev at which the request expects the task that it changes; None for any.
-Expected = Annotated[int | None, Depends(_expected)]
+ExpectedRev = Annotated[int | None, Depends(_expected)]
 
 
 def _replaced(
@@ -84,23 +67,24 @@ def _replaced(
 
 
 #: The rev at which the request replaces a task; None for any.
-Replaced = Annotated[int | None, Depends(_replaced)]
+ReplacedRev = Annotated[int | None, Depends(_replaced)]
+
+IfNoneMatch = Annotated[str | None, Header(description="The ETags that you have", examples=['"7"'])]
 
 
-def is_known(task: TaskView, request: Request) -> bool:
-    """Whether the asker has the task as it is. Raises InvalidQuery."""
+def etag_of(task: Task) -> dict[str, str]:
+    """The header with the task's ETag."""
+    return {"ETag": f'"{task.rev}"'}
+
+
+def is_known(task: Task, request: Request) -> bool:
+    """Tell whether who asks has the task as it is. Raises InvalidQuery."""
     tags = _tags("If-None-Match", request)
     return tags == [] or str(task.rev) in {tag for _, tag in tags or ()}
 
 
-def tagged(task: TaskView, response: Response) -> TaskView:
-    """The task, with its rev as the response's ETag."""
-    response.headers["ETag"] = f'"{task.rev}"'
-    return task
-
-
 def _tags(header: str, request: Request) -> list[tuple[bool, str]] | None:
-    """The header's tags, whether weak and which; none for `*`; None without such a header."""
+    """The header's tags, each with whether it is weak; none for `*`; None without such a header."""
     lines = request.headers.getlist(header)
     if not lines:
         return None

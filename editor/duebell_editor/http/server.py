@@ -16,9 +16,9 @@ from duebell_editor import Editor
 from duebell_shared.errors import DuebellError, InvalidSettings
 from duebell_shared.quoting import quoted
 
+from .access import ANY_HOST
 from .app import create_app
 from .deadlines import Deadlines
-from .guard import ANY_HOST
 
 __all__ = ["serve"]
 

@@ -18,16 +18,15 @@ from duebell_editor.reading import Queue
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER, utc_now
 
-from ..answers import AWS, Responses, problems
-from ..asks import Watching
-from ..bodies import JsonRoute
-from ..etags import ItsEditor
-from ..reports import StatusView
+from ..access import VisitorsEditor
+from ..answers import status_answer, to_json
+from ..description import AWS, Responses, problems_only
+from ..requests import StrictRoute, Watching
 from ..shared_readings import SharedReadings
 
 __all__ = ["router"]
 
-router = APIRouter(route_class=JsonRoute, tags=["scheduler"])
+router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
 
 #: Seconds between looks: while something happens or is about to, and while nothing does.
 _BUSY, _QUIET = 2.0, 6.0
@@ -57,10 +56,10 @@ _DESCRIPTION: Responses = {
     "/changes",
     summary="A stream of changes",
     response_class=StreamingResponse,
-    responses={**_DESCRIPTION, **problems(422, *AWS)},
+    responses={**_DESCRIPTION, **problems_only(422, *AWS)},
 )
 async def stream_changes(
-    watching: Annotated[Watching, Query()], request: Request, editor: ItsEditor
+    watching: Annotated[Watching, Query()], request: Request, editor: VisitorsEditor
 ) -> StreamingResponse:
     """Server-sent events: `ready` (what is changed from now on is told), `status` (as `/api/status`, at first
     and when it differs), `changed` (something in the stretch of the queue, or of the tasks, that is being
@@ -139,7 +138,7 @@ class _Stream:
             ("status", now.arming), self._editor.status, max_age=max_age
         )
         self._status = status
-        return [_event("status", StatusView.of(status).model_dump_json())] if status != before else []
+        return [_event("status", to_json(status_answer(status)))] if status != before else []
 
     def _pause(self) -> float:
         if self._look is None or self._look.busy:

@@ -1,6 +1,7 @@
 // The form above the list: which of the tasks to show.
 
 import { byId, debounce, h } from "./dom.js";
+import { limits } from "./limits.js";
 import { filters, isHistory, on, setFilters } from "./state.js";
 import { toLocalInput } from "./time.js";
 import { BETWEEN, choices } from "./when.js";
@@ -60,6 +61,7 @@ export function startFilters() {
       if (["action", "prefix"].includes(target.name)) read();
     }),
   );
+  form.elements.prefix.maxLength = limits("Filters", "prefix").maxLength;
   on("filters", show);
   show();
 }

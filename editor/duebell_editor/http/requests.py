@@ -1,43 +1,150 @@
-"""What the API is asked for: the bodies and queries of requests."""
+"""Requests: their bodies and queries, read strictly: what could be understood in two ways is refused."""
 
-from typing import Any
+import json
+from collections.abc import Callable, Coroutine
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
-from pydantic import ConfigDict, Field
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from starlette.exceptions import HTTPException
 
 from duebell_editor import IfExists
 from duebell_editor.bulk import MAX_BULK, Verb
 from duebell_editor.filtering import MAX_LIMIT
 from duebell_editor.timeline import MAX_BUCKETS, Step
+from duebell_shared.errors import InvalidSchedule
+from duebell_shared.given import MAX_COUNT
+from duebell_shared.instants import LATEST, MILLISECOND, render, to_utc
+from duebell_shared.payload import MAX_LEVELS
+from duebell_shared.quoting import quoted, shortened
 from duebell_shared.recurrence import Missed
 from duebell_shared.task import Status
-
-from .fields import (
-    Given,
-    GivenCount,
-    GivenInstant,
-    GivenName,
-    GivenSeconds,
-    GivenZone,
-    KnownName,
-    PresentInstant,
-    PresentName,
-    PresentText,
-)
+from duebell_shared.zones import zone_of
 
 __all__ = [
-    "BulkBody",
+    "BulkChange",
     "Filters",
-    "MoveBody",
-    "NewTaskBody",
-    "PreviewBody",
+    "Move",
+    "NewTask",
+    "SchedulePreview",
     "Stretch",
+    "StrictRoute",
     "TaskChange",
     "Watching",
-    "Where",
 ]
 
 
-class NewTaskBody(Given):
+class StrictRoute(APIRoute):
+    """A route whose bodies are read so."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's own, given a request that reads its body strictly."""
+        handle = super().get_route_handler()
+
+        async def handle_strictly(request: Request) -> Response:
+            return await handle(_JsonRequest(request.scope, request.receive))
+
+        return handle_strictly
+
+
+class _JsonRequest(Request):
+    async def json(self) -> Any:
+        """The body's value. Raises HTTPException: 400, with what is wrong."""
+        try:
+            return json.loads((await self.body()).decode(), object_pairs_hook=_object)
+        except json.JSONDecodeError as error:
+            why = f"{error.msg} at character {error.pos}"
+        except UnicodeDecodeError:
+            why = "it is not UTF-8"
+        except RecursionError:
+            why = f"it is nested too deeply: a payload has {MAX_LEVELS} levels at most"
+        except ValueError as error:
+            why = str(error)
+        raise HTTPException(400, f"the body is not JSON as it is taken here: {why}")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise ValueError(f"the name {quoted(name)} is twice in one object")
+        made[name] = value
+    return made
+
+
+class Given(BaseModel):
+    """What comes in: a name that is not known is most likely a mistake, and is said, not ignored."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+def _instant(given: object) -> datetime:
+    """Stricter than pydantic, which takes numbers for times and says little of a missing offset."""
+    if not isinstance(given, str):
+        raise ValueError("must be text, such as '2026-12-31T00:00:00Z'")  # noqa: TRY004 - pydantic's protocol
+    try:
+        instant = datetime.fromisoformat(given)
+    except ValueError:
+        raise ValueError(f"{quoted(given)} is not an ISO-8601 time, such as '2026-12-31T00:00:00Z'") from None
+    if instant.utcoffset() is None:
+        raise ValueError(f"{quoted(given)} has no offset: end it with Z for UTC, or with +01:00 and the like")
+    try:
+        return to_utc(instant)
+    except OverflowError:
+        raise ValueError(f"{quoted(given)} is outside the calendar") from None
+
+
+def _seconds(given: object) -> timedelta:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise ValueError("must be a number of seconds")  # noqa: TRY004 - pydantic's protocol
+    try:
+        length = timedelta(seconds=given)
+    except (OverflowError, ValueError):
+        raise ValueError(f"{shortened(given)} seconds are too many") from None
+    if length < MILLISECOND:
+        raise ValueError(f"must be 0.001 seconds or more, not {shortened(given)}")
+    return length
+
+
+def _zone(given: object) -> ZoneInfo:
+    try:
+        return zone_of(str(given))
+    except InvalidSchedule as error:
+        raise ValueError(error.reason) from None
+
+
+def _known(name: str) -> str:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise ValueError("has half of a surrogate pair, and no id has") from None
+    return name
+
+
+_TIME = WithJsonSchema({"type": "string", "format": "date-time", "formatMaximum": render(LATEST)})
+_SECONDS = WithJsonSchema({"type": "number", "minimum": 0.001})
+_NAME = WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 256})
+_TEXT = WithJsonSchema({"type": "string"})
+
+GivenInstant = Annotated[datetime, BeforeValidator(_instant), _TIME]
+GivenSeconds = Annotated[timedelta, BeforeValidator(_seconds), _SECONDS]
+GivenZone = Annotated[ZoneInfo, BeforeValidator(_zone), _TEXT]
+GivenCount = Annotated[int, Field(strict=True, ge=1, le=MAX_COUNT)]
+
+#: A name to give, of which the library says what is wrong with it; and one that some task may have.
+GivenName = Annotated[str, _NAME]
+KnownName = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_known)]
+
+#: What may be left out of a change, but not be null: their types alone would allow it.
+PresentInstant = Annotated[GivenInstant | None, _TIME]
+PresentName = Annotated[str | None, _NAME]
+PresentText = Annotated[str | None, _TEXT]
+
+
+class NewTask(Given):
     """A task to add; the fields are the arguments of the library's `Editor.add`."""
 
     model_config = ConfigDict(
@@ -108,7 +215,7 @@ class TaskChange(Given):
     expires_after: GivenSeconds | None = Field(default=None, description="null: never")
 
 
-class MoveBody(Given):
+class Move(Given):
     """Another due date."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"due": "2026-12-31T00:00:00Z"}]})
@@ -116,7 +223,7 @@ class MoveBody(Given):
     due: GivenInstant
 
 
-class PreviewBody(Given):
+class SchedulePreview(Given):
     """A schedule to look at; the fields are those of a new task."""
 
     model_config = ConfigDict(
@@ -149,7 +256,7 @@ class Filters(Where):
     cursor: str | None = Field(default=None, description="The last page's, for the next")
 
 
-class BulkBody(Given):
+class BulkChange(Given):
     """A change to many tasks: to those that are named, or to those found."""
 
     model_config = ConfigDict(

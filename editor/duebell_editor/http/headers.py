@@ -22,7 +22,7 @@ HEADERS = {
 
 
 class Headers:
-    """Adds the headers, as ASGI middleware, and asks the application for GET where HEAD is wanted.
+    """Adds the headers, as ASGI middleware, and answers HEAD with the headers of GET.
 
     What is under `/api` is never kept in a cache. The stream has no HEAD.
     """

@@ -23,7 +23,7 @@ def path_of(scope: Scope) -> str:
 
 
 def is_open(scope: Scope) -> bool:
-    """Tell whether it may be had without the token: neither the queue, nor anything that we do not know."""
+    """Tell whether it is answered without the token: nothing of the queue, and no unknown path."""
     path = path_of(scope)
     return path in _OPEN or path.startswith("/static/")
 

@@ -38,7 +38,7 @@ __all__ = [
 
 
 class StrictRoute(APIRoute):
-    """A route whose bodies are read so."""
+    """A route that reads its body strictly: UTF-8, and no name twice in one object."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's own, given a request that reads its body strictly."""
@@ -76,7 +76,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class Given(BaseModel):
-    """What comes in: a name that is not known is most likely a mistake, and is said, not ignored."""
+    """A body or a query. An unknown name is most likely a mistake, so it is refused and not ignored."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -293,7 +293,7 @@ class Stretch(Given):
 
 
 class Watching(Given):
-    """What the asker is looking at."""
+    """The part of the queue, and the tasks, that a client follows."""
 
     after: GivenInstant | None = None
     before: GivenInstant | None = None

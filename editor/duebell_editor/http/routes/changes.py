@@ -78,7 +78,7 @@ async def stream_changes(
 
 
 class _Stream:
-    """What one connection has been told. What is read for it is shared with the others."""
+    """The events of one connection. The readings that they come from are shared with other connections."""
 
     def __init__(self, editor: Editor, watched: Watched, readings: SharedReadings) -> None:
         self._editor = editor
@@ -109,7 +109,7 @@ class _Stream:
                 await asyncio.sleep(_STEP)
 
     async def _look_again(self) -> Look:
-        """How things stand. At first as another stream has just seen them: what came since is told then."""
+        """Look at the queue. The first look may be one that another stream has just made."""
         queue, max_age = self._editor.queue, self._pause()
         stretch = msgspec.structs.replace(self._watched, ids=())
         seen = await self._readings.get(

@@ -4,7 +4,7 @@ import { byId, debounce, h } from "./dom.js";
 import { limits } from "./limits.js";
 import { filters, isHistory, on, setFilters } from "./state.js";
 import { toLocalInput } from "./time.js";
-import { BETWEEN, choices } from "./when.js";
+import { BETWEEN, choices } from "./time_ranges.js";
 
 const MILLISECOND = 1;
 

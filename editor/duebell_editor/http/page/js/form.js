@@ -1,11 +1,11 @@
 // Adding a task and editing one: once or recurring, with what it means said as it is written.
 
-import { anotherId } from "./again.js";
+import { anotherId } from "./add_again.js";
 import { ask, getTask, taskPath } from "./api.js";
-import { blameFor } from "./blame.js";
+import { blameFor } from "./field_errors.js";
 import { busy } from "./busy.js";
 import { check } from "./checks.js";
-import { clash, differences } from "./clash.js";
+import { clash, differences } from "./conflict.js";
 import { confirm, openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 import { blame, forgive, goTo } from "./field.js";

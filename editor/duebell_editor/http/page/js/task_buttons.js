@@ -1,6 +1,6 @@
 // The buttons of one task: what can be done to it.
 
-import { canBeAddedAgain } from "./again.js";
+import { canBeAddedAgain } from "./add_again.js";
 import { h } from "./dom.js";
 import { openForm } from "./form.js";
 import { openMove } from "./move.js";

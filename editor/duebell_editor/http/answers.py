@@ -24,7 +24,7 @@ from duebell_shared.instants import MILLISECOND, Instant, render
 from duebell_shared.recurrence import Recurrence
 from duebell_shared.task import Task
 
-from .problems import kind_of
+from .problems import ProblemDocument, kind_of
 
 __all__ = [
     "BulkAnswer",
@@ -267,26 +267,27 @@ _DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILIN
 def schemas() -> dict[str, Any]:
     """The JSON schemas of all answers, by name."""
     answers = (_TASK, _TASK_IN_BRIEF, TaskPage, _STATUS, TimeZones, Preview, Timeline, History, BulkAnswer)
-    _, made = msgspec.json.schema_components(answers, ref_template=reference("{name}")["$ref"])
-    return {name: _completed(schema) for name, schema in made.items()}
+    return {**_described(*answers), **_described(ProblemDocument, may_leave_out=True)}
 
 
-def _completed(schema: dict[str, Any]) -> dict[str, Any]:
-    """With each field described, and required: an answer leaves none out."""
-    text = inspect.cleandoc(schema.get("description", "")).replace("None", "null")
-    if "properties" not in schema:
-        return {**schema, "description": text}
-    described = {
-        name: " ".join(words.split())
-        for names, words in _DESCRIPTION.findall(text)
-        for name in names.split(", ")
-    }
-    properties = {}
-    for name, given in schema["properties"].items():
-        field = {key: value for key, value in given.items() if key != "default"}
-        if "description" not in field and name in described:
-            words = described[name]
-            field["description"] = words[0].upper() + words[1:]
-        properties[name] = field
-    intro = "\n\n".join(part for part in text.split("\n\n") if not _DESCRIPTION.match(part))
-    return {**schema, "description": intro, "properties": properties, "required": list(properties)}
+def _described(*structs: type[Struct], may_leave_out: bool = False) -> dict[str, Any]:
+    """The schemas of structs, with each field described, and required unless some may be left out."""
+    _, made = msgspec.json.schema_components(structs, ref_template=reference("{name}")["$ref"])
+    for schema in made.values():
+        text = inspect.cleandoc(schema.get("description", "")).replace("None", "null")
+        schema["description"] = text
+        if fields := schema.get("properties"):
+            parts = text.split("\n\n")
+            schema["description"] = "\n\n".join(part for part in parts if not _DESCRIPTION.match(part))
+            schema["required"] = schema["required"] if may_leave_out else list(fields)
+            _describe(fields, text)
+    return made
+
+
+def _describe(fields: dict[str, Any], text: str) -> None:
+    for field in fields.values():
+        field.pop("default", None)
+    for names, words in _DESCRIPTION.findall(text):
+        for name in names.split(", "):
+            if name in fields:
+                fields[name].setdefault("description", words[0].upper() + " ".join(words[1:].split()))

@@ -4,10 +4,13 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI
 
 from duebell_editor import (
     AwsRefused,
+    DuebellError,
+    InvalidInput,
     LastRun,
     LateRing,
     NotArmed,
@@ -37,7 +40,7 @@ from .answers import (
     task_answer,
     to_json,
 )
-from .problems import MEDIA_TYPE, document, document_of
+from .problems import MEDIA_TYPE, ProblemDocument
 
 __all__ = [
     "ADDED",
@@ -60,79 +63,44 @@ _TAGS = [
 
 _TEXT = {"type": "string"}
 
-#: The one form of every answer that is not a success (RFC 9457).
-_PROBLEM: dict[str, Any] = {
-    "title": "ProblemDocument",
-    "description": "A problem document (RFC 9457); `field` and `reason` say what cannot be right",
-    "type": "object",
-    "required": ["type", "title", "status", "detail"],
-    "properties": {
-        "type": {**_TEXT, "description": "What kind: `urn:duebell:…`, for programs"},
-        "title": _TEXT,
-        "status": {"type": "integer"},
-        "detail": {**_TEXT, "description": "What is wrong and what to do, for people"},
-        "field": {**_TEXT, "description": "What was given that cannot be right"},
-        "reason": _TEXT,
-        "errors": {
-            "type": "array",
-            "description": "All that cannot be right, when it is more than one thing",
-            "items": {"type": "object", "properties": {"field": _TEXT, "reason": _TEXT}},
-        },
-        "id": {"type": ["string", "null"], "description": "The task it is about"},
-        "rev": {"type": "integer", "description": "With 412: the task's rev as it is now"},
-        "stored": {"type": "boolean", "description": "With 503: the task is stored all the same"},
-    },
-}
-
-_MISSING = {"field": "action", "reason": "is missing"}
-
-#: What each status means here, and a problem document that may come with it.
-_PROBLEMS: dict[int, tuple[str, dict[str, object]]] = {
+#: What each status means here, and an error or a `detail` that may come with it.
+_PROBLEMS: dict[int, tuple[str, DuebellError | str]] = {
     400: (
         "The body is not JSON, or the visitor is named twice",
-        document(400, "the body is not JSON as it is taken here: the name 'due' is twice in one object"),
+        "the body is not JSON as it is taken here: the name 'due' is twice in one object",
     ),
-    401: (
-        "The token is missing or wrong",
-        document(401, "this server wants its token: Authorization: Bearer <token>"),
-    ),
+    401: ("The token is missing or wrong", "this server wants its token: Authorization: Bearer <token>"),
     403: (
         "Another site's request, or another server's; or a change, where the server is read-only",
-        document(403, "this request comes from another site"),
+        "this request comes from another site",
     ),
-    404: ("There is no such task", document_of(TaskNotFound("sale-42"))),
-    408: ("The body did not come in time", document(408, "the body must come within 30 seconds")),
+    404: ("There is no such task", TaskNotFound("sale-42")),
+    408: ("The body did not come in time", "the body must come within 30 seconds"),
     409: (
         "The task's status does not allow it, or the id is taken",
-        document_of(TaskConflict("cannot pause task 'sale-42': it is done, and this needs it scheduled")),
+        TaskConflict("cannot pause task 'sale-42': it is done, and this needs it scheduled"),
     ),
     412: (
         "The task was changed since it was seen (If-Match)",
-        document_of(TaskChanged("sale-42", expected=7, rev=8)),
+        TaskChanged("sale-42", expected=7, rev=8),
     ),
-    413: ("The body is too long", document(413, "the body must be 2 MB at most")),
+    413: ("The body is too long", "the body must be 2 MB at most"),
     415: (
         "The body is not sent as JSON",
-        document(415, "the body must be JSON, sent with Content-Type: application/json"),
+        "the body must be JSON, sent with Content-Type: application/json",
     ),
-    422: (
-        "Something given cannot be right",
-        document(422, "action: is missing", kind="invalid-input", **_MISSING, errors=[_MISSING]),
-    ),
+    422: ("Something given cannot be right", InvalidInput("action", "is missing")),
     500: (
         "A fault of duebell's own, or an item of the table that is no task",
-        document(500, "Something went wrong inside duebell; the server's log has the details."),
+        "Something went wrong inside duebell; the server's log has the details.",
     ),
-    502: ("AWS refused", document_of(AwsRefused("DynamoDB, table 'duebell': AccessDenied"))),
+    502: ("AWS refused", AwsRefused("DynamoDB, table 'duebell': AccessDenied")),
     503: (
         "AWS does not answer, nothing is deployed, the rule could not be confirmed, or too many requests are "
         "at work. Retry-After says when to ask again, where that may help",
-        document_of(NotArmed("the task is stored, but the rule could not be confirmed"), "sale-42"),
+        NotArmed("the task is stored, but the rule could not be confirmed"),
     ),
-    507: (
-        "The lane of the task holds as much as DynamoDB lets it hold",
-        document_of(QueueFull("sale-42", 3)),
-    ),
+    507: ("The lane of the task holds as much as DynamoDB lets it hold", QueueFull("sale-42", 3)),
 }
 
 #: What every request may come to: a body can be sent with any.
@@ -172,8 +140,12 @@ def problems_only(*statuses: int) -> Responses:
 
 
 def _problem(status: int) -> dict[str, Any]:
-    meaning, example = _PROBLEMS[status]
-    content = {MEDIA_TYPE: {"schema": reference("ProblemDocument"), "example": example}}
+    meaning, error = _PROBLEMS[status]
+    if isinstance(error, str):
+        example = ProblemDocument.of(status, error)
+    else:
+        example = ProblemDocument.of_error(error, "sale-42")
+    content = {MEDIA_TYPE: {"schema": reference("ProblemDocument"), "example": msgspec.to_builtins(example)}}
     return {"description": meaning, "content": content}
 
 
@@ -185,7 +157,7 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
     def openapi() -> dict[str, Any]:
         document = made()
         components = document["components"]
-        components["schemas"] |= {"ProblemDocument": _PROBLEM, **schemas()}
+        components["schemas"] |= schemas()
         for name, examples in _examples().items():
             components["schemas"][name]["examples"] = json.loads(to_json(examples))
         if with_token:

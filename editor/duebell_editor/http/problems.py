@@ -3,10 +3,12 @@
 import json
 from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Self
 
+import msgspec
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
+from msgspec import UNSET, Struct, UnsetType
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 
@@ -28,7 +30,14 @@ from duebell_shared.quoting import shortened
 from .headers import HEADERS
 from .paths import STREAM, path_of
 
-__all__ = ["EXCEPTION_HANDLERS", "MEDIA_TYPE", "document", "document_of", "kind_of", "problem", "status_of"]
+__all__ = [
+    "EXCEPTION_HANDLERS",
+    "MEDIA_TYPE",
+    "InvalidField",
+    "ProblemDocument",
+    "kind_of",
+    "problem",
+]
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -63,45 +72,69 @@ def kind_of(error: DuebellError) -> str:
     return f"urn:duebell:{error.kind}"
 
 
-def status_of(error: DuebellError) -> HTTPStatus:
-    """The status of an answer with this error."""
-    return next(_STATUS[cls] for cls in type(error).__mro__ if cls in _STATUS)
+class InvalidField(Struct):
+    """A field of a body or a query that cannot be right, and why."""
+
+    field: str
+    reason: str
 
 
-def document(status: int, detail: str, *, kind: str | None = None, **more: object) -> dict[str, object]:
-    """A problem document. Without a kind of ours its title is the status's own."""
-    title = HTTPStatus(status).phrase
-    if kind:
+class ProblemDocument(Struct, kw_only=True):
+    """A problem document (RFC 9457); `field` and `reason` say what cannot be right.
+
+    type    what kind: `urn:duebell:…`, for programs
+    detail  what is wrong and what to do, for people
+    field   what was given that cannot be right
+    errors  all that cannot be right
+    id      the task it is about
+    rev     with 412: the task's rev as it is now
+    stored  with 503: the task is stored all the same
+    """
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    field: str | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+    errors: list[InvalidField] | UnsetType = UNSET
+    id: str | UnsetType | None = UNSET
+    rev: int | UnsetType = UNSET
+    stored: bool | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, status: int, detail: str, *, kind: str | None = None, **more: Any) -> Self:
+        """A document with this status. Without a kind of ours its title is the status's own."""
+        if kind is None:
+            return cls(title=HTTPStatus(status).phrase, status=status, detail=detail, **more)
         title = kind.replace("-", " ").capitalize().replace("Aws", "AWS")
-    type = f"urn:duebell:{kind}" if kind else "about:blank"
-    return {"type": type, "title": title, "status": int(status), "detail": detail, **more}
+        return cls(type=f"urn:duebell:{kind}", title=title, status=status, detail=detail, **more)
 
+    @classmethod
+    def of_error(cls, error: DuebellError, task_id: str | None = None) -> Self:
+        """The document of an error of the library, about the task with this id."""
+        told: dict[str, Any] = {name: getattr(error, name) for name in _TOLD if hasattr(error, name)}
+        if isinstance(error, InvalidInput):
+            told["errors"] = [InvalidField(error.field, error.reason)]
+        elif isinstance(error, NotArmed):
+            told |= {"stored": True, "id": task_id}
+        elif isinstance(error, AwsUnavailable) and task_id:  # it may be stored, or not
+            told |= {"id": task_id}
+        status = next(_STATUS[cls] for cls in type(error).__mro__ if cls in _STATUS)
+        return cls.of(status, str(error), kind=error.kind, **told)
 
-def document_of(error: DuebellError, task_id: str | None = None) -> dict[str, object]:
-    """The problem document of an error of the library, about the task with this id."""
-    told: dict[str, object] = {name: getattr(error, name) for name in _TOLD if hasattr(error, name)}
-    if isinstance(error, NotArmed):
-        told |= {"stored": True, "id": task_id}
-    elif isinstance(error, AwsUnavailable) and task_id:  # it may be stored, or not
-        told |= {"id": task_id}
-    return document(status_of(error), str(error), kind=error.kind, **told)
+    def answer(self, headers: Mapping[str, str] | None = None) -> Response:
+        """The document as a response."""
+        # As ASCII: what was given may hold half of a surrogate pair, which UTF-8 cannot.
+        text = json.dumps(_shortened(msgspec.to_builtins(self)))
+        return Response(text, self.status, headers, MEDIA_TYPE)
 
 
 def problem(
-    status: int,
-    detail: str,
-    *,
-    kind: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    extra: Mapping[str, object] | None = None,
+    status: int, detail: str, *, kind: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
     """A response with a problem document."""
-    return _response(document(status, detail, kind=kind, **(extra or {})), headers)
-
-
-def _response(document: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    # As ASCII: what was given may hold half of a surrogate pair, which UTF-8 cannot.
-    return Response(json.dumps(_shortened(document)), document["status"], headers, MEDIA_TYPE)
+    return ProblemDocument.of(status, detail, kind=kind).answer(headers)
 
 
 def _shortened(value: Any) -> Any:
@@ -119,14 +152,16 @@ async def _from_the_library(request: Request, error: DuebellError) -> Response:
     # The task of the path, or the one that the request added.
     task_id = request.path_params.get("id") or getattr(request.state, "task_id", None)
     may_pass = isinstance(error, NotArmed | AwsUnavailable)
-    return _response(document_of(error, task_id), {"Retry-After": _RETRY_AFTER} if may_pass else None)
+    headers = {"Retry-After": _RETRY_AFTER} if may_pass else None
+    return ProblemDocument.of_error(error, task_id).answer(headers)
 
 
 async def _invalid(_request: Request, error: RequestValidationError) -> Response:
     """Tell what FastAPI found wrong as InvalidInput does; all of it in `errors`, the first at the top."""
-    errors = [{"field": _field(one), "reason": _reason(one)} for one in error.errors()[:_MOST]]
-    detail = "; ".join(f"{one['field']}: {one['reason']}" for one in errors)
-    return problem(422, detail, kind="invalid-input", extra={**errors[0], "errors": errors})
+    errors = [InvalidField(_field(one), _reason(one)) for one in error.errors()[:_MOST]]
+    detail = "; ".join(f"{one.field}: {one.reason}" for one in errors)
+    first = msgspec.structs.asdict(errors[0])
+    return ProblemDocument.of(422, detail, kind="invalid-input", errors=errors, **first).answer()
 
 
 def _field(one: Mapping[str, Any]) -> str:

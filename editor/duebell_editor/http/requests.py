@@ -125,12 +125,15 @@ def _known(name: str) -> str:
 
 
 _TIME = WithJsonSchema({"type": "string", "format": "date-time", "formatMaximum": render(LATEST)})
-_SECONDS = WithJsonSchema({"type": "number", "minimum": 0.001})
+_DAY, _CENTURY = 86_400, 36_525 * 86_400
+_SPREAD = WithJsonSchema({"type": "number", "minimum": 0.001, "maximum": _DAY})
+_EXPIRY = WithJsonSchema({"type": "number", "minimum": 0.001, "maximum": _CENTURY})
 _NAME = WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 256})
 _TEXT = WithJsonSchema({"type": "string"})
 
 GivenInstant = Annotated[datetime, BeforeValidator(_instant), _TIME]
-GivenSeconds = Annotated[timedelta, BeforeValidator(_seconds), _SECONDS]
+GivenSpread = Annotated[timedelta, BeforeValidator(_seconds), _SPREAD]
+GivenExpiry = Annotated[timedelta, BeforeValidator(_seconds), _EXPIRY]
 GivenZone = Annotated[ZoneInfo, BeforeValidator(_zone), _TEXT]
 GivenCount = Annotated[int, Field(strict=True, ge=1, le=MAX_COUNT)]
 
@@ -172,10 +175,10 @@ class NewTask(Given):
     end: GivenInstant | None = Field(default=None, description="No occurrence is after this")
     missed: Missed | None = Field(default=None, description="What becomes of missed ones; once if not given")
     max_runs: GivenCount | None = Field(default=None, description="It ends after so many")
-    spread: GivenSeconds | None = Field(
+    spread: GivenSpread | None = Field(
         default=None, description="Run up to so many seconds after it is due, a day at most"
     )
-    expires_after: GivenSeconds | None = Field(
+    expires_after: GivenExpiry | None = Field(
         default=None, description="Not to be run when that many seconds late, a century at most"
     )
     payload: Any = Field(
@@ -211,8 +214,8 @@ class TaskChange(Given):
     end: GivenInstant | None = Field(default=None, description="null: no end")
     missed: Missed | None = Field(default=None, description="null: once")
     max_runs: GivenCount | None = Field(default=None, description="null: no limit")
-    spread: GivenSeconds | None = Field(default=None, description="null: none")
-    expires_after: GivenSeconds | None = Field(default=None, description="null: never")
+    spread: GivenSpread | None = Field(default=None, description="null: none")
+    expires_after: GivenExpiry | None = Field(default=None, description="null: never")
 
 
 class Move(Given):

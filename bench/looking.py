@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tests.support import create_rule, create_table
 
 from duebell_editor import Editor, Settings
-from duebell_editor.changes import Watched, look
+from duebell_editor.look import Watched, look
 from duebell_editor.timeline import Step, timeline
 from duebell_shared.backend import Backend
 from duebell_shared.failure import Failure

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 
 import boto3
@@ -142,10 +143,14 @@ def _run(
     waiting: int = 0,
     counts: bool = False,
 ) -> Path:
-    """A run that finds so many tasks due; after one that counts, a minute before, unless it counts itself."""
+    """A run that finds so many tasks due in one lane.
+
+    It comes a minute after one that counts, unless it counts itself.
+    """
     with _scene() as scene:
-        for number in range(tasks):
-            scene.add(f"task-{number:03}", **task)
+        ids = (f"task-{number:03}" for number in range(999))
+        for id in islice((id for id in ids if scene.editor.queue.lane_of(id) == 0), tasks):
+            scene.add(id, **task)
         long_after = {"action": "act", "due": _LATER + timedelta(days=99), "payload": PAYLOAD}
         scene.editor.add_many({**long_after, "id": f"waits-{number}"} for number in range(waiting))
         scene.editor.cancel("head")

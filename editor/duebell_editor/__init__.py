@@ -32,12 +32,18 @@ from duebell_shared.schedule import Schedule, make_schedule
 from duebell_shared.settings import Precision, Settings
 from duebell_shared.status import Status
 from duebell_shared.task import Task
+from duebell_shared.verbs import Verb
 
+from .change_many import ChangeFailure, ChangeReport, Selection
 from .editor import Editor, IfExists
 from .health import Problem, ProblemKind
+from .history import Ended, TaskHistory
 from .listing import Page
-from .many import AddFailure, AddReport, NewTask
-from .status import SchedulerStatus
+from .look import Look
+from .many import AddFailure, AddReport
+from .status import Diagnosis, SchedulerStatus
+from .timeline import Bucket, Step
+from .values import NewTask, TaskChange
 
 __all__ = [
     "AddFailure",
@@ -45,8 +51,13 @@ __all__ = [
     "AwsError",
     "AwsRefused",
     "AwsUnavailable",
+    "Bucket",
+    "ChangeFailure",
+    "ChangeReport",
+    "Diagnosis",
     "DuebellError",
     "Editor",
+    "Ended",
     "FailedAttempt",
     "Failure",
     "History",
@@ -58,6 +69,7 @@ __all__ = [
     "InvalidTask",
     "LastRun",
     "LateRing",
+    "Look",
     "Missed",
     "NewTask",
     "NotArmed",
@@ -73,13 +85,18 @@ __all__ = [
     "Result",
     "Schedule",
     "SchedulerStatus",
+    "Selection",
     "Settings",
     "Status",
+    "Step",
     "Task",
+    "TaskChange",
     "TaskChanged",
     "TaskConflict",
     "TaskExists",
+    "TaskHistory",
     "TaskNotFound",
     "UnreadableTask",
+    "Verb",
     "make_schedule",
 ]

@@ -32,13 +32,27 @@ from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
 from duebell_shared.task import QueueKey, Status, Task
 from duebell_shared.twins import drop_twin
+from duebell_shared.verbs import Verb
+from duebell_shared.zones import zone_of
 
 from .change_log import log_change, logged
-from .filtering import make_filter
+from .change_many import (
+    MAX_MANY,
+    ChangeReport,
+    Selection,
+    change_all,
+    check_verb,
+    select_found,
+    select_named,
+    statuses_for,
+)
+from .filtering import MAX_LIMIT, check_flag, check_ids, check_instant, check_limit, make_filter
+from .history import TaskHistory, history
 from .listing import Page, list_tasks
-from .many import AddFailure, AddReport, NewTask, check_all, task_from, write_all
+from .look import Look, Watched, look
+from .many import AddFailure, AddReport, check_all, write_all
 from .reading import Queue
-from .status import SchedulerStatus, read_status
+from .status import Diagnosis, SchedulerStatus, read_status
 from .taken import (
     TRIES,
     IfExists,
@@ -49,8 +63,9 @@ from .taken import (
     settle,
     settle_all,
 )
+from .timeline import Bucket, Step, check_step, timeline
 from .transfer import ImportReport, export_tasks, read_chunks, write_chunk
-from .updating import Update
+from .values import NewTask, TaskChange
 
 __all__ = ["Editor", "IfExists"]
 
@@ -233,6 +248,7 @@ class Editor:
         latest_first: bool = False,
         limit: int = 100,
         cursor: str | None = None,
+        most_keys: int | None = None,
     ) -> Page:
         """Tasks by time: when they are next looked at, or when they ended; the paused by their due date.
 
@@ -243,6 +259,9 @@ class Editor:
         latest_first   the latest first, not the earliest
         limit          at most this many, 1 to 1,000
         cursor         the last page's, for the next
+        most_keys      look at so many entries of the indexes at most, and read a fifth as many tasks: what is
+                       rare among many is not looked for to the end. The page may be short then, or empty,
+                       and its cursor goes on from there
 
         What ended within the last second may be missing: the index of the past follows the tasks.
         Raises InvalidQuery.
@@ -257,7 +276,51 @@ class Editor:
             limit=limit,
             cursor=cursor,
         )
-        return list_tasks(self.queue, which)
+        if most_keys is not None:
+            check_limit(most_keys, field="most_keys", most=None)
+        return list_tasks(self.queue, which, most_keys=most_keys)
+
+    def select(
+        self,
+        verb: Verb | str,
+        *,
+        ids: Iterable[str] | None = None,
+        status: Status | str | Iterable[Status | str] | None = None,
+        action: str | None = None,
+        prefix: str = "",
+        after: datetime | None = None,
+        before: datetime | None = None,
+        limit: int = MAX_MANY,
+    ) -> Selection:
+        """The tasks that `change_many` can do something to, by its verb; the filter is that of `list`.
+
+        ids    of these tasks only, and no filter
+        limit  at most so many of those found
+
+        Raises InvalidQuery.
+        """
+        verb = check_verb(verb)
+        if ids is not None:
+            return select_named(self.queue, verb, check_ids(ids))
+        which = make_filter(
+            status=status,
+            action=action,
+            prefix=prefix,
+            after=after,
+            before=before,
+            limit=min(check_limit(limit, most=None), MAX_LIMIT),
+        )
+        statuses = statuses_for(verb, which.statuses if status else None)
+        found = msgspec.structs.replace(which, statuses=statuses, limit=limit)
+        return select_found(self.queue, found)
+
+    def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
+        """Cancel, pause, resume, retry or run_now each of these tasks, side by side.
+
+        What one does not allow is in the report. When AWS stops to answer, the rest is not tried. Raises
+        InvalidQuery; AwsError or NotDeployed when that is why not one of them was changed.
+        """
+        return change_all(self, check_verb(verb), check_ids(ids))
 
     def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
         """Another due date for a task that is scheduled, paused or running, with all attempts to come.
@@ -266,7 +329,7 @@ class Editor:
         the one occurrence that it stands at, as long as that does not run, and leaves the others alone.
         Raises TaskNotFound, TaskConflict, InvalidTask, NotArmed.
         """
-        return self._change("move", id, lambda task: task.moved(due, now=self._clock()), rev)
+        return self._change(Verb.MOVE, id, lambda task: task.moved(due, now=self._clock()), rev)
 
     def update(
         self,
@@ -294,7 +357,7 @@ class Editor:
         A failed task can be given another payload or action, to be retried then.
         Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """
-        update = Update(
+        change = TaskChange(
             payload=payload,
             action=action,
             due=due,
@@ -307,8 +370,8 @@ class Editor:
             spread=spread,
             expires_after=expires_after,
         )
-        update.check()
-        return self._change("update", id, lambda task: update.of(task, now=self._clock()), rev)
+        change.check()
+        return self._change(Verb.UPDATE, id, lambda task: change.applied_to(task, now=self._clock()), rev)
 
     def cancel(self, id: str, *, rev: int | None = None) -> Task:
         """Never run this task; it is kept as history. A failed task too, which settles it.
@@ -317,11 +380,11 @@ class Editor:
         Raises TaskNotFound, TaskConflict.
         """
         keep = self._backend.settings.keeping
-        return self._change("cancel", id, lambda task: task.cancelled(now=self._clock(), keep=keep), rev)
+        return self._change(Verb.CANCEL, id, lambda task: task.cancelled(now=self._clock(), keep=keep), rev)
 
     def pause(self, id: str, *, rev: int | None = None) -> Task:
         """Take a scheduled task out of the queue until it is resumed. Raises TaskNotFound, TaskConflict."""
-        return self._change("pause", id, Task.paused, rev)
+        return self._change(Verb.PAUSE, id, Task.paused, rev)
 
     def resume(self, id: str, *, rev: int | None = None) -> Task:
         """Put a paused task back; it runs at once if its due date has passed.
@@ -329,7 +392,7 @@ class Editor:
         Of a recurring task's occurrences that passed meanwhile, its policy on missed ones disposes.
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
-        return self._change("resume", id, lambda task: task.resumed(now=self._clock()), rev)
+        return self._change(Verb.RESUME, id, lambda task: task.resumed(now=self._clock()), rev)
 
     def run_now(self, id: str, *, rev: int | None = None) -> Task:
         """Run a recurring task once more, now, beside its schedule, which goes on undisturbed.
@@ -337,14 +400,14 @@ class Editor:
         A scheduled task that runs once is run now instead of when it is due.
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
-        return self._change("run_now", id, lambda task: task.run_extra(now=self._clock()), rev)
+        return self._change(Verb.RUN_NOW, id, lambda task: task.run_now(now=self._clock()), rev)
 
     def retry(self, id: str, *, rev: int | None = None) -> Task:
         """Run a failed or expired task again, now, with all attempts to come.
 
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
-        return self._change("retry", id, lambda task: task.retried(now=self._clock()), rev)
+        return self._change(Verb.RETRY, id, lambda task: task.retried(now=self._clock()), rev)
 
     def status(self, *, thorough: bool = False) -> SchedulerStatus:
         """How the scheduler stands, and what is wrong with it, if anything.
@@ -354,6 +417,52 @@ class Editor:
         What AWS refuses, or has not got, is among the problems. Raises AwsUnavailable.
         """
         return read_status(self._backend, thorough=thorough)
+
+    def doctor(self, *, fix: bool = False) -> Diagnosis:
+        """The thorough status; with `fix`, after `ensure_armed`, and with the problems that are gone by that.
+
+        Raises AwsUnavailable, NotArmed.
+        """
+        before = self.status().problems if check_flag("fix", fix) else ()
+        if fix:
+            self._armer.verify()
+        status = self.status(thorough=True)
+        still = {problem.kind for problem in status.problems}
+        mended = tuple(one for one in before if one.mendable and one.kind not in still)
+        return Diagnosis(status=status, mended=mended)
+
+    def timeline(
+        self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"
+    ) -> tuple[Bucket, ...]:
+        """How many tasks are to come, in so many buckets from the step that `start` is in.
+
+        step      minute, hour, day or month; days and months are those of the time zone, an IANA name
+        count     of the buckets, 1 to 100
+
+        What is overdue counts where it was due. Where there are very many, one lane stands for all, and the
+        counts are estimates. Raises InvalidQuery, InvalidSchedule for an unknown time zone.
+        """
+        return timeline(self.queue, start, check_step(step), count, zone=zone_of(timezone))
+
+    def history(
+        self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"
+    ) -> TaskHistory:
+        """How many tasks ended, how, and how late they were started; the arguments are those of `timeline`.
+
+        Cancelled tasks did not run and are left out. Raises InvalidQuery, InvalidSchedule.
+        """
+        return history(self.queue, start, check_step(step), count, zone=zone_of(timezone))
+
+    def look(
+        self, *, after: datetime | None = None, before: datetime = NEVER, ids: Iterable[str] = ()
+    ) -> Look:
+        """A cheap look at the queue between two times, and at these tasks: whatever has changed, it differs.
+
+        One read for the scheduler's record, one for each lane and task.
+        """
+        begin = None if after is None else check_instant("after", after)
+        watched = Watched(after=begin, before=check_instant("before", before), ids=check_ids(ids))
+        return look(self.queue, watched)
 
     def ensure_armed(self) -> SchedulerStatus:
         """See to it that the rule rings for the earliest task, whatever happened to it. Raises NotArmed."""
@@ -399,7 +508,7 @@ class Editor:
         return msgspec.structs.replace(task, lane=lane_of(task.id, lanes))
 
     def _check(self, given: NewTask) -> Task:
-        return msgspec.structs.replace(task_from(given, self._clock()), changed_by=self.changed_by)
+        return msgspec.structs.replace(given.task(self._clock()), changed_by=self.changed_by)
 
     def _add(
         self,
@@ -452,7 +561,7 @@ class Editor:
                 raise error
         return failed
 
-    def _change(self, what: str, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
+    def _change(self, verb: Verb, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read, change and write on condition of the rev that was read: `rev`, if one is expected."""
         rev = check_rev(rev)
         for _ in range(TRIES):
@@ -469,7 +578,7 @@ class Editor:
                 return task
             changed = msgspec.structs.replace(wanted, changed_by=self.changed_by)
             if self._store.save(task, changed):
-                log_change(what, task, changed)
+                log_change(verb, task, changed)
                 # Whether or not this call changed the time: an earlier one may have, and not armed.
                 self._arm([changed])
                 return changed

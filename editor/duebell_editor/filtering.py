@@ -7,14 +7,24 @@ from typing import Self
 import msgspec
 from msgspec.structs import replace
 
-from duebell_shared.errors import InvalidQuery
+from duebell_shared.errors import InvalidQuery, InvalidTask
+from duebell_shared.given import check_name
 from duebell_shared.instants import FIRST, NEVER, floor, to_utc
 from duebell_shared.quoting import quoted
 from duebell_shared.task import Status, Task
 
 from .places import Place, place_from
 
-__all__ = ["MAX_LIMIT", "QUEUED", "Filter", "make_filter"]
+__all__ = [
+    "MAX_LIMIT",
+    "QUEUED",
+    "Filter",
+    "check_flag",
+    "check_ids",
+    "check_instant",
+    "check_limit",
+    "make_filter",
+]
 
 MAX_LIMIT = 1000
 
@@ -63,10 +73,10 @@ def make_filter(
         statuses=statuses,
         action=None if action is None else _text("action", action),
         prefix=_text("prefix", prefix),
-        after=FIRST if after is None else to_utc(_aware("after", after)),
-        before=NEVER if before is None else floor(_aware("before", before)),
-        latest_first=_flag("latest_first", latest_first),
-        limit=_limit(limit),
+        after=FIRST if after is None else to_utc(check_instant("after", after)),
+        before=NEVER if before is None else floor(check_instant("before", before)),
+        latest_first=check_flag("latest_first", latest_first),
+        limit=check_limit(limit),
         start=None if cursor is None else place_from(_text("cursor", cursor)),
     )
 
@@ -85,13 +95,26 @@ def _status(given: object) -> Status:
     raise InvalidQuery("status", f"{quoted(given)} is not a valid Status; it is one of {', '.join(Status)}")
 
 
-def _limit(given: object) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= MAX_LIMIT:
-        raise InvalidQuery("limit", f"must be 1 to {MAX_LIMIT}, not {quoted(given)}")
+def check_ids(given: object) -> tuple[str, ...]:
+    """The ids of tasks, each once. Raises InvalidQuery."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidQuery("ids", f"must be ids of tasks, in a list for example, not {type(given).__name__}")
+    try:
+        return tuple(dict.fromkeys(check_name("ids", id) for id in given))
+    except InvalidTask as error:
+        raise InvalidQuery(error.field, error.reason) from None
+
+
+def check_limit(given: object, *, field: str = "limit", most: int | None = MAX_LIMIT) -> int:
+    """A whole number from 1 to `most`. Raises InvalidQuery."""
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= (most or given):
+        allowed = "1 or more" if most is None else f"1 to {most}"
+        raise InvalidQuery(field, f"must be {allowed}, not {quoted(given)}")
     return given
 
 
-def _flag(field: str, given: object) -> bool:
+def check_flag(field: str, given: object) -> bool:
+    """True or False. Raises InvalidQuery."""
     if not isinstance(given, bool):
         raise InvalidQuery(field, f"must be True or False, not {quoted(given)}")
     return given
@@ -103,8 +126,8 @@ def _text(field: str, given: object) -> str:
     return given
 
 
-def _aware(field: str, instant: object) -> datetime:
-    """`instant` in UTC; what lies beyond the ends of the calendar there, as they are."""
+def check_instant(field: str, instant: object) -> datetime:
+    """`instant` in UTC, or the end of the calendar that it lies beyond. Raises InvalidQuery."""
     if not isinstance(instant, datetime) or instant.utcoffset() is None:
         raise InvalidQuery(field, f"must be a datetime with a time zone, not {quoted(instant)}")
     try:

@@ -13,14 +13,14 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from duebell_shared.instants import MILLISECOND, NEVER
+from duebell_shared.instants import MILLISECOND, NEVER, Instant
 from duebell_shared.past import Past, PastKey
 from duebell_shared.recurrence import Result
 
 from .reading import Queue
 from .timeline import Step, edges
 
-__all__ = ["Ended", "History", "history"]
+__all__ = ["Ended", "TaskHistory", "history"]
 
 #: Keys of one kind in one lane that are looked at, and tasks that are read in full.
 _KEYS, _READ = 2_000, 1_000
@@ -35,8 +35,8 @@ _RECUR = (Past.RECURRING, Past.FAILING, Past.PAUSED)
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """What ended from `start` on and before `end`, and how late it was started, in milliseconds."""
 
-    start: datetime
-    end: datetime
+    start: Instant
+    end: Instant
     done: int
     failed: int
     skipped: int
@@ -44,7 +44,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     lateness_max_ms: int | None
 
 
-class History(msgspec.Struct, frozen=True, kw_only=True):
+class TaskHistory(msgspec.Struct, frozen=True, kw_only=True):
     """What has been; `is_all` is false when there is more than was looked at.
 
     Lateness is that of the first thousand tasks, and of the occurrences of another thousand that recur.
@@ -60,7 +60,7 @@ class _End(msgspec.Struct, frozen=True):
     lateness_ms: int | None
 
 
-def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> History:
+def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> TaskHistory:
     """So many buckets from the step that `start` is in. Cancelled tasks did not run and are left out.
 
     Raises InvalidQuery.
@@ -72,7 +72,7 @@ def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zone
     for end in itertools.chain(_ends(queue, ended), _ends(queue, recurring)):
         if borders[0] <= end.at < borders[-1]:
             buckets[bisect.bisect_right(borders, end.at) - 1].append(end)
-    return History(
+    return TaskHistory(
         buckets=tuple(
             _summed(begin, stop, ends)
             for (begin, stop), ends in zip(itertools.pairwise(borders), buckets, strict=True)

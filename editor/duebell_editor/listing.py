@@ -5,7 +5,6 @@ Each stands in an index, so a page costs what it shows, however much is stored.
 
 import itertools
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import msgspec
 
@@ -15,7 +14,7 @@ from .filtering import Filter
 from .places import Key, Place, places
 from .reading import BATCH, Queue
 
-__all__ = ["Page", "Patience", "list_tasks", "search"]
+__all__ = ["QUICKLY", "Page", "list_tasks", "search"]
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,21 +24,17 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
-class Patience(NamedTuple):
-    """Bounds for one page: keys of the indexes that are looked at, and tasks that are read in full."""
+#: Entries of the indexes that are looked at for someone who waits for the answer.
+QUICKLY = 5_000
 
-    keys: int
-    tasks: int
-
-
-#: What someone who waits for an answer may want to wait for.
-_PATIENCE = Patience(keys=5_000, tasks=1_000)
+#: For so many entries that may be looked at, one task may be read in full.
+_KEYS_PER_TASK = 5
 
 
-def list_tasks(queue: Queue, which: Filter, *, patience: Patience | None = None) -> Page:
+def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> Page:
     """The page of tasks that the filter asks for: full, unless these are the last.
 
-    With `patience`, what is rare among many is not looked for to the end: a page may then hold fewer tasks
+    With `most_keys`, what is rare among many is not looked for to the end: a page may then hold fewer tasks
     than were asked for, or none, and its cursor goes on where it stopped.
 
     Tasks of the same moment stand by id, those that are on the same page.
@@ -55,7 +50,7 @@ def list_tasks(queue: Queue, which: Filter, *, patience: Patience | None = None)
             cursor = found[which.limit - 1][0]
             break
         seen, read = seen + len(batch), read + len(named)
-        if patience and (seen >= patience.keys or read >= patience.tasks):
+        if most_keys and (seen >= most_keys or read >= most_keys // _KEYS_PER_TASK):
             cursor = batch[-1] if next(keys, None) else None
             break
     shown = sorted(
@@ -68,7 +63,7 @@ def list_tasks(queue: Queue, which: Filter, *, patience: Patience | None = None)
 
 def search(queue: Queue, which: Filter) -> Page:
     """The same for someone who waits for the answer: within seconds, however much is stored."""
-    return list_tasks(queue, which, patience=_PATIENCE)
+    return list_tasks(queue, which, most_keys=QUICKLY)
 
 
 def _wanted(queue: Queue, which: Filter, keys: list[Key]) -> Iterator[tuple[Key, Task]]:

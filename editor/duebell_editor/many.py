@@ -1,52 +1,25 @@
 """Adding many tasks at once: all checked first, then written in batches side by side, then armed once."""
 
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
 from typing import Any, Self
 
 import msgspec
 
 from duebell_shared.errors import DuebellError, InvalidTask
-from duebell_shared.item_size import check_size
-from duebell_shared.new_task import new_task
-from duebell_shared.quoting import quoted, shortened
-from duebell_shared.recurrence import Missed
+from duebell_shared.quoting import quoted
 from duebell_shared.store import AT_ONCE
 from duebell_shared.task import Task
 
-from .recurring import Recurring, new_recurrence
+from .values import NewTask
 
-__all__ = ["AddFailure", "AddReport", "NewTask", "check_all", "task_from", "write_all"]
+__all__ = ["AddFailure", "AddReport", "check_all", "write_all"]
 
 #: Batches under way at a time; the connection pool holds more.
 _THREADS = 16
 
 #: As many bytes of payloads go into a batch, so that it is sent well within the time that a call may take.
 _BATCH_BYTES = 1_000_000
-
-
-class NewTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A task to add, for `Editor.add_many`; the fields are the arguments of `Editor.add`."""
-
-    action: str
-    due: datetime | timedelta | None = None
-    schedule: str | None = None
-    timezone: str | None = None
-    start: datetime | None = None
-    end: datetime | None = None
-    missed: Missed | str | None = None
-    max_runs: int | None = None
-    spread: timedelta | None = None
-    expires_after: timedelta | None = None
-    payload: object = None
-    id: str | None = None
-
-    @property
-    def recurring(self) -> Recurring:
-        """What it says of when and how it recurs."""
-        return Recurring(**{field: getattr(self, field) for field in Recurring.__struct_fields__})
 
 
 class AddFailure(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,21 +54,6 @@ class AddReport(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def task_from(given: NewTask, now: datetime) -> Task:
-    """The task that is asked for, in lane 0 until it is placed. Raises InvalidTask."""
-    task = new_task(
-        id=str(uuid.uuid4()) if given.id is None else given.id,
-        action=given.action,
-        due=given.due,
-        payload=given.payload,
-        now=now,
-        recurrence=new_recurrence(given.recurring, now),
-        spread=given.spread,
-        expires_after=given.expires_after,
-    )
-    return check_size(task)
-
-
 def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task]) -> list[Task]:
     """All the tasks as they are to be written. Raises InvalidTask, naming the first bad one."""
     checked: list[Task] = []
@@ -105,7 +63,7 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
         raise InvalidTask("tasks", f"must be tasks, in a list for example, not {type(tasks).__name__}")
     for index, given in enumerate(tasks):
         try:
-            task = make(given if isinstance(given, NewTask) else _from_mapping(given))
+            task = make(given if isinstance(given, NewTask) else NewTask.from_mapping(given))
         except InvalidTask as error:
             bad.append(type(error)(f"tasks[{index}].{error.field}", error.reason))
             continue
@@ -171,14 +129,3 @@ def _batches(tasks: Iterable[Task]) -> Iterator[list[Task]]:
         ids.add(task.id)
     if batch:
         yield batch
-
-
-def _from_mapping(given: object) -> NewTask:
-    if not isinstance(given, Mapping):
-        raise InvalidTask("task", f"must be a NewTask or a mapping, not {type(given).__name__}")
-    if unknown := [name for name in given if name not in NewTask.__struct_fields__]:
-        known = ", ".join(NewTask.__struct_fields__)
-        raise InvalidTask(shortened(unknown[0]), f"is not a field of a task; the fields are {known}")
-    if "action" not in given:
-        raise InvalidTask("action", "is missing")
-    return NewTask(**given)

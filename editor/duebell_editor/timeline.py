@@ -15,12 +15,14 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from duebell_shared.errors import InvalidQuery
-from duebell_shared.instants import MILLISECOND, NEVER, to_utc
+from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
+from duebell_shared.quoting import quoted
 from duebell_shared.store import Store
 
+from .filtering import check_instant, check_limit
 from .reading import Queue
 
-__all__ = ["MAX_BUCKETS", "Bucket", "Step", "edges", "timeline"]
+__all__ = ["MAX_BUCKETS", "Bucket", "Step", "check_step", "edges", "timeline"]
 
 MAX_BUCKETS = 100
 
@@ -40,8 +42,8 @@ class Step(StrEnum):
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     """The tasks that are looked at from `start` on and before `end`: so many, or about as many."""
 
-    start: datetime
-    end: datetime
+    start: Instant
+    end: Instant
     count: int
     is_estimate: bool = False
 
@@ -64,10 +66,17 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
     )
 
 
+def check_step(given: object) -> Step:
+    """A step of a timeline. Raises InvalidQuery."""
+    if isinstance(given, str) and given in set(Step):
+        return Step(given)
+    raise InvalidQuery("step", f"{quoted(given)} is no step: it is one of {', '.join(Step)}")
+
+
 def edges(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[datetime]:
     """Where the buckets of a timeline begin, and where the last one ends, in UTC. Raises InvalidQuery."""
-    if not 1 <= count <= MAX_BUCKETS:
-        raise InvalidQuery("count", f"must be 1 to {MAX_BUCKETS}, not {count}")
+    check_limit(count, field="count", most=MAX_BUCKETS)
+    start = check_instant("start", start)
     try:
         borders = [to_utc(border) for border in _borders(start.astimezone(zone), step, count, zone)]
     except (OverflowError, ValueError):

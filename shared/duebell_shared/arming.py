@@ -241,6 +241,10 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         mine = self.lanes_of(owner)
         return self._with({number: replace(self.lanes[number], due=NEVER) for number in mine})
 
+    def untouched(self, owner: str) -> set[int]:
+        """The lanes that `owner` holds to which nothing was added since their dues were forgotten."""
+        return {number for number in self.lanes_of(owner) if self.lanes[number].due == NEVER}
+
     def released(self, owner: str, heads: Mapping[int, datetime], *, run: LastRun | None = None) -> Self:
         """The lanes of `heads` that `owner` holds given back, due at their head or what came since `cleared`.
 

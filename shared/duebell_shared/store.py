@@ -97,12 +97,14 @@ class Store(Protocol):
         after: datetime | QueueKey | None = None,
         before: datetime | QueueKey = NEVER,
         latest_first: bool = False,
+        page_size: int = 200,
     ) -> Iterator[QueueKey]:
         """The tasks that wait or run, in order of `queued`: from `after`, to `before`, both included.
 
         Those of the same moment come in an order of the lane's own, which does not change. `after` a key come
         those behind its place, and `before` one those ahead of it, whether it is still there or not; `before`
-        is a key only with the latest first. Read page by page, as it is consumed.
+        is a key only with the latest first. Read page by page, as it is consumed: `page_size` keys at
+        first, then more at a time.
         """
 
     def past(

@@ -63,6 +63,7 @@ class DynamoTable(TableItems):
         after: datetime | QueueKey | None = None,
         before: datetime | QueueKey = NEVER,
         latest_first: bool = False,
+        page_size: int = _PAGE,
     ) -> Iterator[QueueKey]:
         begin, begin_place = (after.queued, after) if isinstance(after, QueueKey) else (after, None)
         end, end_place = (before.queued, before) if isinstance(before, QueueKey) else (before, None)
@@ -71,7 +72,7 @@ class DynamoTable(TableItems):
             return
         place = end_place if latest_first else begin_place
         with self._aws():
-            yield from self._keys(lane, within, behind=place, latest_first=latest_first, page_size=_PAGE)
+            yield from self._keys(lane, within, behind=place, latest_first=latest_first, page_size=page_size)
 
     def past(
         self,

@@ -1,5 +1,6 @@
 """A task: what shall happen, when, and what has become of it. Values and pure functions only."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -29,6 +30,7 @@ from .recurrence import (
     delayed,
 )
 from .status import Status
+from .verbs import Verb
 
 __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task"]
 
@@ -130,6 +132,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """The last occurrence of a recurring task that is over."""
         return self.occurrences[-1] if self.occurrences else None
 
+    @property
+    def can(self) -> tuple[Verb, ...]:
+        """The verbs that its status allows."""
+        return tuple(verb for verb in Verb if self._allows(verb, self.status))
+
     def is_kept(self, keep: Keeping) -> bool:
         """Tell whether an ended task is kept; otherwise the write that ends it deletes it."""
         return self.status is not Status.DONE or keep.history is not History.NONE
@@ -157,8 +164,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         A running attempt's outcome no longer applies. An occurrence that runs is not moved: the next would
         overlap it.
         """
-        running = () if self.recurrence else (Status.RUNNING,)
-        self._only("move", Status.SCHEDULED, *running, Status.PAUSED)
+        self._must_allow(Verb.MOVE)
         due = check_due(due, now)
         if self.recurrence and self.recurrence.turn is Turn.IN_LINE:
             self._check_room("move an occurrence of", self.recurrence)
@@ -179,7 +185,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         expires_after: timedelta | UnsetType | None = UNSET,
     ) -> Self:
         """With another payload, action or expiry; a failed task too, to be retried then."""
-        self._only("update", Status.SCHEDULED, Status.PAUSED, Status.FAILED, Status.EXPIRED)
+        self._must_allow(Verb.UPDATE)
         changes: dict[str, Any] = {}
         if payload is not UNSET:
             changes["payload_json"] = payloads.of_task(payload)
@@ -191,7 +197,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def spread_over(self, spread: timedelta | None, *, now: datetime) -> Self:
         """With another spread; what waits to be tried for the first time is looked at accordingly."""
-        self._only("update", Status.SCHEDULED, Status.PAUSED, Status.FAILED, Status.EXPIRED)
+        self._must_allow(Verb.UPDATE)
         changed = self._next(spread=check_spread(spread))
         if self.queued is None or self.attempt:
             return changed
@@ -205,7 +211,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         An occurrence of the old schedule that was not tried yet gives way to the new one's first, unless it
         is one of its too. One that is to be retried, was moved or is extra stays.
         """
-        self._only("reschedule", Status.SCHEDULED, Status.PAUSED)
+        self._must_be("reschedule", (Status.SCHEDULED, Status.PAUSED))
         recurrence = recurrence.instead_of(self.recurrence, self.due, now)
         if self.recurrence and self.recurrence.turn is not Turn.IN_LINE:
             recurrence = recurrence.put_aside(self._seat(self.queued or self._delayed(self.due)))
@@ -214,12 +220,12 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise InvalidTask("schedule", "leaves nothing to run: it is over, or max_runs is used up")
         return replace(seated, status=Status.PAUSED, queued=None) if self.queued is None else seated
 
-    def run_extra(self, *, now: datetime) -> Self:
+    def run_now(self, *, now: datetime) -> Self:
         """A recurring task once more, now, beside its schedule; one that runs once, now, not when due.
 
         A recurring task that waits to be run once more already stays as it is.
         """
-        self._only("run", Status.SCHEDULED)
+        self._must_allow(Verb.RUN_NOW)
         if self.recurrence is None:
             return self._scheduled(now, due=to_utc(now))
         is_extra = self.recurrence.turn is Turn.EXTRA and not self.attempt
@@ -233,13 +239,12 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def cancelled(self, *, now: datetime, keep: Keeping) -> Self:
         """Never to run; a running attempt is not stopped, but its outcome no longer applies."""
-        waiting = (Status.SCHEDULED, Status.RUNNING, Status.PAUSED)
-        self._only("cancel", *waiting, Status.FAILED, Status.EXPIRED)
+        self._must_allow(Verb.CANCEL)
         return self._finished(Status.CANCELLED, now=now, keep=keep)
 
     def paused(self) -> Self:
         """Out of the queue until it is resumed."""
-        self._only("pause", Status.SCHEDULED)
+        self._must_allow(Verb.PAUSE)
         return self._next(status=Status.PAUSED, queued=None)
 
     def resumed(self, *, now: datetime) -> Self:
@@ -247,14 +252,14 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
         Of a recurring task's occurrences that passed meanwhile, its policy on missed ones disposes.
         """
-        self._only("resume", Status.PAUSED)
+        self._must_allow(Verb.RESUME)
         queued = self._delayed(self.due)
         seated = self._next(status=Status.SCHEDULED, queued=queued)._seated_anew(queued)
         return replace(seated, queued=max(seated.queued or queued, to_utc(now)))
 
     def retried(self, *, now: datetime) -> Self:
         """A failed or expired task once more, now, with all attempts to come. Its due date stays."""
-        self._only("retry", Status.FAILED, Status.EXPIRED)
+        self._must_allow(Verb.RETRY)
         return self._scheduled(now, recurrence=self._turned(Turn.EXTRA))
 
     # What a run makes of an attempt.
@@ -447,11 +452,17 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _next(self, *, begun: int | None = None, **changes: Any) -> Self:
         return replace(self, rev=self.rev + 1, begun=begun, **changes)
 
-    def _only(self, verb: str, *statuses: Status) -> None:
+    def _must_allow(self, verb: Verb) -> None:
+        self._must_be(verb.rule.words, [one for one in Status if self._allows(verb, one)])
+
+    def _allows(self, verb: Verb, status: Status) -> bool:
+        return verb.applies_to(status, recurs=self.recurrence is not None)
+
+    def _must_be(self, words: str, statuses: Collection[Status]) -> None:
         if self.status not in statuses:
-            allowed = " or ".join(statuses)
             raise TaskConflict(
-                f"cannot {verb} task {quoted(self.id)}: it is {self.status}, and this needs it {allowed}"
+                f"cannot {words} task {quoted(self.id)}: it is {self.status}, and this needs it "
+                f"{' or '.join(statuses)}"
             )
 
     def _check_room(self, verb: str, recurrence: Recurrence) -> None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from duebell_editor import Editor
 from duebell_editor.cli import listing
-from duebell_editor.listing import Patience, list_tasks
+from duebell_editor.listing import list_tasks
 from tests.cli.program import Duebell, lines
 
 
@@ -24,7 +24,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         listing,
         "search",
-        lambda queue, which: list_tasks(queue, replace(which, limit=1), patience=Patience(keys=2, tasks=2)),
+        lambda queue, which: list_tasks(queue, replace(which, limit=1), most_keys=2),
     )
 
 

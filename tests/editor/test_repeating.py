@@ -16,9 +16,8 @@ from duebell_editor import (
     TaskChanged,
     TaskConflict,
     TaskExists,
+    Verb,
 )
-from duebell_editor.bulk import Verb, change_all, find_all
-from duebell_editor.filtering import make_filter
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.expression import expression_at
 from duebell_shared.keeping import Keeping
@@ -44,7 +43,7 @@ CALLS: dict[str, Call] = {
     "run_now": lambda editor: editor.run_now("one"),
     "run_now, recurring": lambda editor: editor.run_now("daily"),
     "retry": lambda editor: editor.retry("failed"),
-    "retry of many": lambda editor: change_all(editor, Verb.RETRY, ["failed"]),
+    "retry of many": lambda editor: editor.change_many(Verb.RETRY, ["failed"]),
 }
 
 
@@ -104,14 +103,13 @@ def test_a_bulk_change_by_filter_that_could_not_arm_arms_when_it_finds_nothing_m
 ) -> None:
     # Given tasks that are changed while the rule cannot be set
     scheduler.events.troubles["DescribeRule"] = [refusal("AccessDeniedException")] * 20
-    which = make_filter(status=status, limit=100)
-    ids, _ = find_all(scheduler.editor.queue, which)
-    assert change_all(scheduler.editor, verb, ids).failures
+    ids = scheduler.editor.select(verb, status=status, limit=100).ids
+    assert scheduler.editor.change_many(verb, ids).failures
     scheduler.events.troubles.clear()
     # When that is repeated, and the filter finds them no more
-    ids, _ = find_all(scheduler.editor.queue, which)
+    ids = scheduler.editor.select(verb, status=status, limit=100).ids
     assert not ids
-    change_all(scheduler.editor, verb, ids)
+    scheduler.editor.change_many(verb, ids)
     # Then the rule rings for them
     record = scheduler.store.record
     assert record

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from duebell_editor import DuebellError, Editor, InvalidInput, InvalidQuery, InvalidTask, Missed, Status
 from duebell_shared.quoting import MOST_QUOTED
 from tests.editor.memory import Scheduler
+from tests.support import NOON
 
 HOUR = timedelta(hours=1)
 
@@ -62,6 +63,12 @@ METHODS: dict[str, dict[str, Any]] = {
     "ensure_armed": {},
     "acting_as": {"changed_by": "anna"},
     "import_tasks": {"lines": []},
+    "select": {"verb": "cancel"},
+    "change_many": {"verb": "cancel", "ids": ["one"]},
+    "doctor": {},
+    "timeline": {"start": NOON},
+    "history": {"start": NOON},
+    "look": {},
 }
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from duebell_editor import Status, timeline
 from duebell_editor import history as history_module
-from duebell_editor.changes import Watched, look
 from duebell_editor.http import create_app
+from duebell_editor.look import Watched, look
 from duebell_editor.timeline import Step, edges
 from duebell_shared.keeping import Keeping
 from duebell_shared.recurrence import Result

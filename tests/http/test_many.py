@@ -57,7 +57,7 @@ def test_a_search_finds_each_once_in_order_whatever_the_page(
     client: TestClient, scheduler: Scheduler, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given a search that looks at little at a time
-    monkeypatch.setattr(listing, "_PATIENCE", listing.Patience(keys=8, tasks=4))
+    monkeypatch.setattr(listing, "QUICKLY", 8)
     monkeypatch.setattr(listing, "BATCH", 2)
     # And tasks in the queue and out of it
     ids = fill(scheduler.editor)
@@ -88,7 +88,7 @@ def test_a_search_finds_each_once_in_order_whatever_the_page(
 def test_a_search_for_what_is_rare_looks_at_so_much_and_no_more(
     client: TestClient, editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "_PATIENCE", listing.Patience(keys=5, tasks=4))
+    monkeypatch.setattr(listing, "QUICKLY", 5)
     monkeypatch.setattr(listing, "BATCH", 5)
     fill(editor)
     page = client.get("/api/tasks", params={"prefix": "nope"}).json()
@@ -138,7 +138,7 @@ def test_a_task_that_moves_between_two_pages_is_found_once(
     client: TestClient, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given a search that looks at little at a time, and a task that is due later when the next page is read
-    monkeypatch.setattr(listing, "_PATIENCE", listing.Patience(keys=2, tasks=2))
+    monkeypatch.setattr(listing, "QUICKLY", 2)
     monkeypatch.setattr(listing, "BATCH", 2)
     ids = fill(scheduler.editor, 6)
     queued = scheduler.store.queued
@@ -150,7 +150,7 @@ def test_a_task_that_moves_between_two_pages_is_found_once(
 
     monkeypatch.setattr(scheduler.store, "queued", queued_later)
     # Then it is changed once
-    done = bulk(client, do="run", where={"prefix": "t-"})
+    done = bulk(client, do="run_now", where={"prefix": "t-"})
     assert sorted(done["changed"]) == ids
     assert done["found"] == len(ids)
 

@@ -19,18 +19,26 @@ OF_A_RUN = (
     Mutant(
         name="not cleared",
         file=_RUN,
-        line="        self._lease.clear()\n        heads = self",
-        broken="        heads = self",
+        line="        quiet = self._lease.clear()\n",
+        broken="        quiet: dict[int, datetime] = {}\n",
         why="the release keeps a due from before, and what came of it rings again",
         killers=(Killer.ADDED_TO,),
     ),
     Mutant(
         name="cleared after the heads are read",
         file=_RUN,
-        line="        self._lease.clear()\n        heads = self._reader.heads(self._lease.lanes)\n",
-        broken="        heads = self._reader.heads(self._lease.lanes)\n        self._lease.clear()\n",
+        line="        quiet = self._lease.clear()\n",
+        broken="        quiet = self._reader.heads(self._lease.lanes)\n        self._lease.clear()\n",
         why="what was added between the two is forgotten",
         killers=(Killer.GIVING_BACK, Killer.HISTORIES),
+    ),
+    Mutant(
+        name="a lane that was added to is not read again",
+        file="shared/duebell_shared/arming.py",
+        line="return {number for number in self.lanes_of(owner) if self.lanes[number].due == NEVER}",
+        broken="return set(self.lanes_of(owner))",
+        why="what was added since the look into a quiet lane is forgotten",
+        killers=(Killer.GIVING_BACK,),
     ),
     Mutant(
         name="no watchdog armed",
@@ -171,8 +179,11 @@ OF_A_RUN = (
     Mutant(
         name="started early",
         file=_RUN,
-        line="before = now + _LOOK_AGAIN if self._waits else now\n        self._next_due = NEVER\n",
-        broken="now = before = now + timedelta(seconds=30)\n        self._next_due = NEVER\n",
+        line="self._lease.quiet, keys = self._reader.queued(lanes, now=now)\n",
+        broken=(
+            "now += timedelta(seconds=30)\n"
+            "        self._lease.quiet, keys = self._reader.queued(lanes, now=now)\n"
+        ),
         why="nothing runs before it is due",
         killers=(Killer.RUN, Killer.HISTORIES),
     ),

@@ -128,8 +128,8 @@ OF_PRECISION = (
     Mutant(
         name="does not look ahead",
         file=_RUN,
-        line="before = now + _LOOK_AGAIN if self._waits else now",
-        broken="before = now",
+        line="                self._next_due = key.queued\n                break\n",
+        broken="                break\n",
         why="beside an action that takes long, others start up to five seconds late",
         killers=(Killer.PRECISION,),
     ),

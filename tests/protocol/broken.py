@@ -76,6 +76,13 @@ class _ReleaseForgets(ArmingRecord, frozen=True, kw_only=True):
         return self._with({number: Lane(due=heads[number]) for number in mine})
 
 
+class _QuietForEver(ArmingRecord, frozen=True, kw_only=True):
+    """A lane in which nothing was due is not read again, whatever was added to it since."""
+
+    def untouched(self, owner: str) -> set[int]:
+        return set(self.lanes_of(owner))
+
+
 class _LateCallsCount(ArmingRecord, frozen=True, kw_only=True):
     """Who was answered after its hold was over confirms, if nobody else came."""
 
@@ -124,6 +131,7 @@ BROKEN = {
     "all free lanes claimed": Ingredients(record=_OneLaneAtATime),
     "what is left free is due when any was": Ingredients(record=_TheRestKeepsItsDue),
     "release heeds what was added": Ingredients(record=_ReleaseForgets),
+    "a lane that was added to is read again": Ingredients(record=_QuietForEver),
     "late calls do not count": Ingredients(record=_LateCallsCount),
     "dispute": Ingredients(record=_NoDispute),
     "echoes": Ingredients(echoes=False),

@@ -277,7 +277,9 @@ class Model:
             (DONE, NEVER_AT) if due <= s.now and lane in p.lanes else (due, promised)
             for lane, (due, promised) in zip(s.places, s.tasks, strict=True)
         )
-        self._on(p.name, "runs what is due", s, p._replace(step=step), tasks=tasks)
+        looked = ((lane, self._head_of(s, lane)) for lane in p.lanes)
+        quiet = tuple(None if head <= s.now else head for _, head in looked)
+        self._on(p.name, "runs what is due", s, p._replace(step=step, quiet=quiet), tasks=tasks)
 
     def _renew(self, s: State, p: Proc) -> None:
         until = s.now + LEASE
@@ -297,16 +299,27 @@ class Model:
             self._lose(s, p, record)
         elif p.then == "share":
             self._on(p.name, "clears", s, p._replace(step="share"), record=record)
+        elif not self._ingredients.clear_first:
+            self._on(p.name, "clears", s, p._replace(step="release"), record=record)
         else:
-            step = "head" if self._ingredients.clear_first else "release"
-            self._on(p.name, "clears", s, p._replace(step=step), record=record)
+            untouched = self.records[s.record].untouched(p.name)
+            quiet = zip(p.lanes, p.quiet or (None,) * len(p.lanes), strict=True)
+            known = tuple(head if lane in untouched else None for lane, head in quiet)
+            self._on(p.name, "clears", s, self._with_known(p._replace(quiet=known)), record=record)
+
+    def _with_known(self, p: Proc) -> Proc:
+        """The run with the heads that it need not read, up to the next one that it must."""
+        known = p.quiet or (None,) * len(p.lanes)
+        while len(p.heads) < len(p.lanes) and (head := known[len(p.heads)]) is not None:
+            p = p._replace(heads=(*p.heads, head))
+        last = "release" if self._ingredients.clear_first else "clear"
+        return p._replace(step="head") if len(p.heads) < len(p.lanes) else p._replace(step=last, quiet=())
 
     def _head(self, s: State, p: Proc) -> None:
         lane = p.lanes[len(p.heads)]
         head = self._head_of(s, lane)
-        heads, last = (*p.heads, head), "release" if self._ingredients.clear_first else "clear"
-        step = "head" if len(heads) < len(p.lanes) else last
-        self._on(p.name, f"reads lane {lane}: {head}", s, p._replace(step=step, heads=heads))
+        read = self._with_known(p._replace(heads=(*p.heads, head)))
+        self._on(p.name, f"reads lane {lane}: {head}", s, read)
 
     def _head_of(self, s: State, lane: int) -> int:
         dues = (due for of, (due, _) in zip(s.places, s.tasks, strict=True) if of == lane and due != DONE)
@@ -339,6 +352,6 @@ class Model:
         given = (p.name, tuple(zip(p.lanes, p.heads, strict=True)), s.now, even_if_due)
         record = self.records.changed(s.record, t.released, *given)
         if self.records[record].lanes_of(p.name):
-            self._on(p.name, "goes again", s, p._replace(step="drain", then="", heads=()))
+            self._on(p.name, "goes again", s, p._replace(step="drain", then="", heads=(), quiet=()))
         else:
             self._look("releases", s, Proc(p.name, "", "leave"), record=record)

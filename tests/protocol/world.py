@@ -71,7 +71,8 @@ class Proc(NamedTuple):
     due      of an editor: the date it wants
     lanes    of a run: the lanes it holds as far as it knows; before it has claimed any, those it is for
     until    of a run: its lease's end as far as it knows
-    heads    of a run: the heads it has read since `clear`
+    heads    of a run: the heads it has read since `clear`, or need not read again
+    quiet    of a run: the heads of its lanes when it looked what is due, or None where something was
     put      the target it is about to set the rule for, and the end of its hold
     answered when its PutRule was answered
     retried  and that only at the second try: the first may land yet
@@ -88,6 +89,7 @@ class Proc(NamedTuple):
     lanes: tuple[int, ...] = ()
     until: int = 0
     heads: tuple[int, ...] = ()
+    quiet: tuple[int | None, ...] = ()
     put: tuple[int, int] = (0, 0)
     answered: int = 0
     retried: bool = False

@@ -12,9 +12,9 @@ from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
 from duebell_editor import DuebellError, Status
-from duebell_editor.changes import Watched, look
 from duebell_editor.cli import app, at
 from duebell_editor.http import create_app
+from duebell_editor.look import Watched, look
 
 from .foreign import ITEM, number, text
 from .scene import Scene

@@ -162,7 +162,7 @@ def test_only_so_many_wait_aside() -> None:
         task = started(task).to_retry(NOON_PLUS[100], FAILURE, now=NOON + HOUR)
     assert not task.can_wait
     with pytest.raises(TaskConflict, match="too many of its occurrences wait"):
-        task.run_extra(now=NOON)
+        task.run_now(now=NOON)
 
 
 def test_occurrences_that_wait_count_for_max_runs() -> None:
@@ -292,11 +292,11 @@ def test_one_that_runs_is_not_moved_or_run_beside_itself() -> None:
     with pytest.raises(TaskConflict, match="cannot move task 'one': it is running"):
         running.moved(NOON + 5 * HOUR, now=NOON)
     with pytest.raises(TaskConflict, match="cannot run task 'one': it is running"):
-        running.run_extra(now=NOON)
+        running.run_now(now=NOON)
 
 
 def test_an_extra_run_does_not_disturb_the_chain() -> None:
-    task = hourly(max_runs=1).run_extra(now=NOON + MINUTE)
+    task = hourly(max_runs=1).run_now(now=NOON + MINUTE)
     assert task.queued == NOON + MINUTE
     task = done(task)
     assert (task.due, task.queued, task.runs) == (NOON + HOUR, NOON + HOUR, 0)
@@ -311,7 +311,7 @@ def test_an_extra_run_beside_a_retry_keeps_its_attempts() -> None:
     task = (
         started(hourly())
         .to_retry(NOON + HOUR + 10 * MINUTE, FAILURE, now=NOON + HOUR)
-        .run_extra(now=NOON + HOUR + MINUTE)
+        .run_now(now=NOON + HOUR + MINUTE)
     )
     assert (task.queued, task.attempt) == (NOON + HOUR + MINUTE, 0)
     task = done(task)
@@ -319,9 +319,7 @@ def test_an_extra_run_beside_a_retry_keeps_its_attempts() -> None:
 
 
 def test_an_extra_run_that_fails_is_retried_as_such() -> None:
-    task = started(hourly().run_extra(now=NOON + MINUTE)).to_retry(
-        NOON + 2 * MINUTE, FAILURE, now=NOON + HOUR
-    )
+    task = started(hourly().run_now(now=NOON + MINUTE)).to_retry(NOON + 2 * MINUTE, FAILURE, now=NOON + HOUR)
     task = done(task)
     assert task.last
     assert (task.last.extra, task.last.attempts, task.runs, task.due) == (True, 2, 0, NOON + HOUR)

@@ -63,7 +63,7 @@ VERBS: dict[str, Callable[[Task], Task]] = {
     "pause": Task.paused,
     "resume": lambda one: one.resumed(now=NOON),
     "retry": lambda one: one.retried(now=NOON),
-    "run": lambda one: one.run_extra(now=NOON),
+    "run": lambda one: one.run_now(now=NOON),
 }
 
 #: From which status each verb leads to which; from all others it is refused.

@@ -1,6 +1,7 @@
 """Metrics in the log, as CloudWatch reads them."""
 
 import json
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
+from duebell_shared.task import QueueKey
 from duebell_worker import Worker
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
@@ -171,14 +173,14 @@ def test_lanes_in_trouble_are_a_metric_only_where_there_are_any(
     watched: Worker, editor: Editor, monkeypatch: pytest.MonkeyPatch, log: Log
 ) -> None:
     watched.run()
-    head = watched.backend.store.head
+    queued = watched.backend.store.queued
 
-    def unavailable(lane: int, **given: Any) -> Any:
+    def unavailable(lane: int, **given: Any) -> Iterator[QueueKey]:
         if lane == 2:
             raise AwsUnavailable("throttled")
-        return head(lane, **given)
+        yield from queued(lane, **given)
 
-    monkeypatch.setattr(watched.backend.store, "head", unavailable)
+    monkeypatch.setattr(watched.backend.store, "queued", unavailable)
     watched.run()
     assert [line.get("LaneTrouble") for line in log.lines("metrics")] == [None, 1]
 

@@ -49,6 +49,8 @@ class Lease:
             )
         )
         self.lanes = record.lanes_of(owner)
+        #: Lanes in which nothing was due when they were read, with their heads; read after the last `clear`.
+        self.quiet: dict[int, datetime] = {}
         self.counts = False
         self._seen = record
 
@@ -73,9 +75,22 @@ class Lease:
         self._until = until
         self._armer.ensure(record)
 
-    def clear(self) -> None:
-        """Forget the lanes' dues, so that whatever is added from now on shows in them. Raises LeaseLost."""
-        self._check(self._armer.change(lambda record: record.cleared(self._owner)))
+    def clear(self) -> dict[int, datetime]:
+        """Forget the lanes' dues, so that whatever is added from now on shows in them. Raises LeaseLost.
+
+        Returns the `quiet` lanes to which nothing was added since, with their heads: these need not be read
+        again. A head among them may be one that was cancelled meanwhile; the rule rings for it once.
+        """
+        quiet, self.quiet = self.quiet, {}
+        untouched: set[int] = set()
+
+        def clear(record: ArmingRecord) -> ArmingRecord:
+            nonlocal untouched
+            untouched = record.untouched(self._owner)
+            return record.cleared(self._owner)
+
+        self._check(self._armer.change(clear))
+        return {lane: head for lane, head in quiet.items() if lane in untouched}
 
     def next_due(self) -> datetime:
         """When the lanes must be looked at, by what was added since `clear`. Raises LeaseLost."""

@@ -225,8 +225,8 @@ class Run:
         """
         self._attempts.write_again()
         self._wait(0)
-        self._lease.clear()
-        heads = self._reader.heads(self._lease.lanes)
+        quiet = self._lease.clear()
+        heads = {**quiet, **self._reader.heads(lane for lane in self._lease.lanes if lane not in quiet)}
         stays_for = self._head_start + LEAD if self._waits else _MOMENT
         next_due = self._lease.release(
             heads,
@@ -262,9 +262,9 @@ class Run:
         known = {*self._attempts.under_way(), *self._attempts.not_claimed}
         for lane in lanes:
             known |= self._trouble.passed_over(lane).keys()
-        before = now + _LOOK_AGAIN if self._waits else now
         self._next_due = NEVER
-        for key in self._reader.due(lanes, before=before):
+        self._lease.quiet, keys = self._reader.queued(lanes, now=now)
+        for key in keys:
             if key.queued > now:
                 self._next_due = key.queued
                 break

@@ -3,16 +3,15 @@
 from typing import Annotated
 
 import typer
-from msgspec.structs import replace
 
-from ..bulk import Verb, eligible
+from duebell_shared.verbs import Verb
+
 from . import at
 from .changing_many import How, change_found, change_named, change_one
 from .completing import ids as known_ids
-from .given import zone_from
+from .given import instant_from, zone_from
 from .options import Action, After, AsJson, Before, Prefix, StatusOption, Timezone
 from .output import print_change
-from .which import filter_from
 
 __all__ = ["app"]
 
@@ -51,7 +50,7 @@ _COMMANDS = {
         "--status failed --action put_on_sale --limit 50 --yes",
     ),
     "run-now": (
-        Verb.RUN,
+        Verb.RUN_NOW,
         "Run a recurring task once more, now; or a task that runs once, now instead of when it is due. "
         "It must be scheduled.",
         "--prefix report- --yes",
@@ -98,11 +97,12 @@ def _add(name: str, verb: Verb, what: str, example: str) -> None:
             )
         editor, how = at.editor(), How(verb, dry_run=dry_run, yes=yes, as_json=as_json)
         if not ids:
-            which = filter_from(
-                status=eligible(verb, status or ()), action=action, prefix=prefix, after=after, before=before,
-                zone=zone_from(timezone),
+            found = editor.select(
+                verb, status=status, action=action, prefix=prefix,
+                after=instant_from("--after", after, zone_from(timezone)),
+                before=instant_from("--before", before, zone_from(timezone)), limit=limit,
             )  # fmt: skip
-            change_found(editor, replace(which, limit=limit), how)
+            change_found(editor, found, how)
         elif ids == ["-"] or ids[1:] or dry_run:
             change_named(editor, ids, how)
         else:

@@ -10,9 +10,9 @@ import typer
 
 from duebell_editor import DuebellError, Editor, Task
 from duebell_shared.quoting import quoted
+from duebell_shared.verbs import Verb
 
-from ..bulk import BulkFailure, BulkReport, Verb, change_all, find_all, fitting
-from ..filtering import Filter
+from ..change_many import ChangeFailure, ChangeReport, Selection
 from .exits import Exit
 from .progress import bar
 from .saying import tell_some, warn
@@ -22,14 +22,6 @@ __all__ = ["How", "change_found", "change_named", "change_one", "is_asked"]
 
 #: Tasks that are changed before the next are begun with.
 _CHUNK = 200
-
-_DONE = {
-    Verb.PAUSE: "paused",
-    Verb.RESUME: "resumed",
-    Verb.CANCEL: "cancelled",
-    Verb.RETRY: "set to be retried now",
-    Verb.RUN: "set to run now",
-}
 
 
 class How(NamedTuple):
@@ -43,7 +35,7 @@ class How(NamedTuple):
 
 def change_one(editor: Editor, verb: Verb, id: str) -> Task:
     """Do it to this task; raises what it does not allow."""
-    report = change_all(editor, verb, [id])
+    report = editor.change_many(verb, [id])
     if report.failures:
         raise report.failures[0].error
     return report.changed[0]
@@ -53,15 +45,15 @@ def change_named(editor: Editor, ids: Sequence[str], how: How) -> None:
     """Do it to the tasks with these ids. They were named, so nobody is asked."""
     named = tuple(dict.fromkeys(_read(ids)))
     if how.dry_run:
-        named = fitting(editor.queue, how.verb, named)
+        named = editor.select(how.verb, ids=named).ids
     _change(editor, named, how, is_all=True)
 
 
-def change_found(editor: Editor, which: Filter, how: How) -> None:
+def change_found(editor: Editor, found: Selection, how: How) -> None:
     """Do it to what the filter finds, when someone has agreed to how many these are."""
-    ids, is_all = find_all(editor.queue, which)
+    ids, is_all = found.ids, found.is_all
     if ids and not how.dry_run and not how.yes:
-        _ask(f"{_count(len(ids))}{'' if is_all else ', and there are more,'} would be {_DONE[how.verb]}")
+        _ask(f"{_count(len(ids))}{'' if is_all else ', and there are more,'} would be {how.verb.rule.done}")
     _change(editor, ids, how, is_all=is_all)
 
 
@@ -90,30 +82,32 @@ def _ask(what: str) -> None:
 
 def _change(editor: Editor, ids: Sequence[str], how: How, *, is_all: bool) -> None:
     if how.dry_run:
-        _tell(how, len(ids), BulkReport(changed=()), is_all=is_all)
+        _tell(how, len(ids), ChangeReport(changed=()), is_all=is_all)
         return
     changed: list[Task] = []
-    failures: list[BulkFailure] = []
+    failures: list[ChangeFailure] = []
     rest = iter(ids)
     if not ids:
-        change_all(editor, how.verb, ())
+        editor.change_many(how.verb, ())
     with bar(how.verb, len(ids)) as progress:
         try:
             while chunk := list(itertools.islice(rest, _CHUNK)):
-                part = change_all(editor, how.verb, chunk)
+                part = editor.change_many(how.verb, chunk)
                 changed += part.changed
                 failures += part.failures
                 progress(len(changed) + len(failures))
         except (KeyboardInterrupt, DuebellError):
             warn("broken off: some that are not told here may be changed too")
-            _tell(how, len(ids), BulkReport(changed=tuple(changed), failures=tuple(failures)), is_all=is_all)
+            _tell(
+                how, len(ids), ChangeReport(changed=tuple(changed), failures=tuple(failures)), is_all=is_all
+            )
             raise
-    _tell(how, len(ids), BulkReport(changed=tuple(changed), failures=tuple(failures)), is_all=is_all)
+    _tell(how, len(ids), ChangeReport(changed=tuple(changed), failures=tuple(failures)), is_all=is_all)
     if failures:
         raise typer.Exit(Exit.SOME_FAILED)
 
 
-def _tell(how: How, found: int, report: BulkReport, *, is_all: bool) -> None:
+def _tell(how: How, found: int, report: ChangeReport, *, is_all: bool) -> None:
     """What was done; as JSON, what the HTTP editor's bulk answers."""
     failures = [(one.id, plain(in_options(one.error))) for one in report.failures]
     if how.as_json:
@@ -127,9 +121,9 @@ def _tell(how: How, found: int, report: BulkReport, *, is_all: bool) -> None:
         print(json.dumps(document))
         return
     if how.dry_run:
-        print(f"{_count(found)} would be {_DONE[how.verb]}; nothing was changed")
+        print(f"{_count(found)} would be {how.verb.rule.done}; nothing was changed")
     else:
-        print(f"{_count(len(report.changed))} {_DONE[how.verb]}, {len(failures):,} failed")
+        print(f"{_count(len(report.changed))} {how.verb.rule.done}, {len(failures):,} failed")
     sys.stdout.flush()
     if not is_all:
         print("there are more than these: repeat it, or take more with --limit", file=sys.stderr)

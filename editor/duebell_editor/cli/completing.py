@@ -12,7 +12,7 @@ from duebell_shared.zones import zone_names
 
 from ..editor import Editor
 from ..filtering import make_filter
-from ..listing import Patience, list_tasks
+from ..listing import list_tasks
 from . import at
 from .account import choose_account
 
@@ -59,9 +59,8 @@ def profiles(incomplete: str) -> list[str]:
 
 
 def _page(editor: Editor, prefix: str, statuses: Iterable[Status] | None = None) -> tuple[Task, ...]:
-    patience = Patience(keys=_TASKS * 10, tasks=_TASKS)
     which = make_filter(status=statuses, prefix=prefix, limit=_TASKS)
-    return list_tasks(editor.queue, which, patience=patience).tasks
+    return list_tasks(editor.queue, which, most_keys=_TASKS * 10).tasks
 
 
 def _of_the_queue(

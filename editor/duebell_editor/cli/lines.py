@@ -11,7 +11,6 @@ from duebell_shared.errors import InvalidTask
 from duebell_shared.payload import MAX_LEVELS
 from duebell_shared.quoting import quoted, shortened
 
-from ..many import task_from
 from .times import instant
 
 __all__ = ["Line", "Reader", "checked"]
@@ -69,7 +68,7 @@ class Reader:
             if given.get("id") is None and self._id_prefix is not None:
                 given["id"] = f"{self._id_prefix}{number}"
             task = _task(given, self._zone, lambda why: self._warn(f"line {number}: {why}"))
-            task_from(task, self._clock())
+            task.task(self._clock())
             if task.id is None:
                 self.without_id += 1
             elif (first := self._lines.setdefault(hash(task.id), number)) != number:
@@ -83,7 +82,7 @@ def checked(task: NewTask | InvalidTask, now: datetime) -> NewTask | InvalidTask
     """The task, if the library would add it at this time; else why not."""
     try:
         if isinstance(task, NewTask):
-            task_from(task, now)
+            task.task(now)
     except InvalidTask as error:
         return error
     return task

@@ -16,13 +16,11 @@ import msgspec
 from fastapi import Response
 from msgspec import Meta, Struct
 
-from duebell_editor import Page, SchedulerStatus
-from duebell_editor.bulk import _ELIGIBLE, BulkReport
-from duebell_editor.history import History
-from duebell_editor.timeline import Bucket
+from duebell_editor import Bucket, ChangeReport, Page, SchedulerStatus, Selection, TaskHistory
 from duebell_shared.instants import MILLISECOND, Instant, render
 from duebell_shared.recurrence import Recurrence
 from duebell_shared.task import Task
+from duebell_shared.verbs import Verb
 
 from .problems import ProblemDocument, kind_of
 
@@ -94,7 +92,7 @@ _RECURRENCE = _shown(
     upcoming=_said(list[Instant], "The schedule's times after the one it stands at"),
 )
 
-_CAN = _said(list[str], "What can be done to it now")
+_CAN = _said(list[Verb], "What can be done to it now")
 
 _TASK = _shown(
     "Task",
@@ -198,18 +196,9 @@ class BulkAnswer(Struct, kw_only=True):
     failures: list[BulkFailure] = []
 
 
-def _can(task: Task) -> list[str]:
-    can = [str(verb) for verb, statuses in _ELIGIBLE.items() if task.status in statuses]
-    if task.status in {"scheduled", "paused"} or (task.status == "running" and not task.recurrence):
-        can.append("move")
-    if task.status in {"scheduled", "paused", "failed", "expired"}:
-        can.append("update")
-    return can
-
-
 def task_answer(task: Task) -> dict[str, Any]:
     """A task, with all there is to it."""
-    shown = _plain(task) | {"payload": task.payload, "can": _can(task)}
+    shown = _plain(task) | {"payload": task.payload, "can": task.can}
     if task.recurrence:
         words = task.recurrence.schedule.describe()
         shown["recurrence"] |= {"words": words, "upcoming": _upcoming(task.recurrence)}
@@ -229,7 +218,7 @@ def _brief_answer(task: Task) -> dict[str, Any]:
     more: dict[str, object] = {
         "recurs": task.recurrence.schedule.describe() if task.recurrence else None,
         "failed_with": str(task.failure) if task.failure else None,
-        "can": _can(task),
+        "can": task.can,
     }
     return {
         name: more[name] if name in more else getattr(task, name) for name in _TASK_IN_BRIEF.__struct_fields__
@@ -247,11 +236,11 @@ def status_answer(status: SchedulerStatus) -> dict[str, Any]:
     return {**_plain(status), "healthy": status.healthy}
 
 
-def bulk_answer(found: int, report: BulkReport, *, is_all: bool) -> BulkAnswer:
-    """What became of many tasks that were to be changed."""
+def bulk_answer(chosen: Selection, report: ChangeReport) -> BulkAnswer:
+    """What became of the tasks that were to be changed."""
     return BulkAnswer(
-        found=found,
-        is_all=is_all,
+        found=len(chosen.ids),
+        is_all=chosen.is_all,
         dry_run=False,
         changed=[task.id for task in report.changed],
         failures=[
@@ -266,8 +255,11 @@ _DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILIN
 
 def schemas() -> dict[str, Any]:
     """The JSON schemas of all answers, by name."""
-    answers = (_TASK, _TASK_IN_BRIEF, TaskPage, _STATUS, TimeZones, Preview, Timeline, History, BulkAnswer)
-    return {**_described(*answers), **_described(ProblemDocument, may_leave_out=True)}
+    tasks, scheduler = (_TASK, _TASK_IN_BRIEF, TaskPage, BulkAnswer), (_STATUS, Timeline, TaskHistory)
+    return {
+        **_described(*tasks, *scheduler, TimeZones, Preview),
+        **_described(ProblemDocument, may_leave_out=True),
+    }
 
 
 def _described(*structs: type[Struct], may_leave_out: bool = False) -> dict[str, Any]:

@@ -9,22 +9,25 @@ from fastapi import FastAPI
 
 from duebell_editor import (
     AwsRefused,
+    Bucket,
+    ChangeFailure,
+    ChangeReport,
     DuebellError,
+    Ended,
     InvalidInput,
     LastRun,
     LateRing,
     NotArmed,
+    Page,
     QueueFull,
     SchedulerStatus,
+    Selection,
     Task,
     TaskChanged,
     TaskConflict,
+    TaskHistory,
     TaskNotFound,
 )
-from duebell_editor.bulk import BulkFailure, BulkReport
-from duebell_editor.history import Ended, History
-from duebell_editor.listing import Page
-from duebell_editor.timeline import Bucket
 
 from .answers import (
     BulkAnswer,
@@ -158,7 +161,7 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
         document = made()
         components = document["components"]
         components["schemas"] |= schemas()
-        for name, examples in _examples().items():
+        for name, examples in {**_REQUESTS, **_answers()}.items():
             components["schemas"][name]["examples"] = json.loads(to_json(examples))
         if with_token:
             components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
@@ -168,7 +171,29 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _examples() -> dict[str, list[object]]:
+#: Examples of bodies, by the names of their schemas.
+_REQUESTS: dict[str, list[object]] = {
+    "NewTask": [
+        {
+            "action": "put_on_sale",
+            "due": "2026-12-31T00:00:00Z",
+            "payload": {"item": 42},
+            "id": "sale-42",
+            "if_exists": "keep",
+        },
+        {"action": "report", "schedule": "cron(0 9 ? * MON-FRI *)", "timezone": "Europe/Berlin"},
+    ],
+    "TaskChange": [{"payload": {"item": 43}}, {"end": None, "max_runs": 10}],
+    "Move": [{"due": "2026-12-31T00:00:00Z"}],
+    "SchedulePreview": [{"schedule": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}],
+    "BulkChange": [
+        {"do": "pause", "where": {"action": "put_on_sale"}, "limit": 500, "dry_run": True},
+        {"do": "retry", "ids": ["sale-42", "sale-43"]},
+    ],
+}
+
+
+def _answers() -> dict[str, list[object]]:
     """Examples of answers, by the names of their schemas."""
     due, run = datetime(2026, 12, 31, tzinfo=UTC), datetime(2026, 12, 30, 0, 0, 21, 482_000, tzinfo=UTC)
     rung = datetime(2026, 12, 24, 18, 30, tzinfo=UTC)
@@ -211,7 +236,8 @@ def _examples() -> dict[str, list[object]]:
         words="every weekday at 09:00, Europe/Berlin",
         occurrences=[datetime(2026, 11, day, 8, tzinfo=UTC) for day in (23, 24)],
     )
-    missing = BulkFailure(id="sale-43", error=TaskNotFound("sale-43"))
+    missing = ChangeFailure(id="sale-43", error=TaskNotFound("sale-43"))
+    both = Selection(ids=("sale-42", "sale-43"))
     return {
         "Task": [task_answer(task)],
         "TaskPage": [page_answer(Page(tasks=(task,)), brief=False)],
@@ -219,9 +245,9 @@ def _examples() -> dict[str, list[object]]:
         "TimeZones": [TimeZones(tzdata="2026f", names=["Europe/Berlin", "UTC"])],
         "Preview": [preview],
         "Timeline": [Timeline(buckets=(Bucket(start=due, end=end, count=12),))],
-        "History": [History(buckets=(ended,), is_all=True)],
+        "TaskHistory": [TaskHistory(buckets=(ended,), is_all=True)],
         "BulkAnswer": [
             BulkAnswer(found=134, is_all=True, dry_run=True),
-            bulk_answer(2, BulkReport(changed=(task,), failures=(missing,)), is_all=True),
+            bulk_answer(both, ChangeReport(changed=(task,), failures=(missing,))),
         ],
     }

@@ -1,39 +1,35 @@
-"""Requests: their bodies and queries, read strictly: what could be understood in two ways is refused."""
+"""Requests: their bodies and queries, read strictly. What could be understood in two ways is refused."""
 
 import json
 from collections.abc import Callable, Coroutine
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 from starlette.exceptions import HTTPException
 
-from duebell_editor import IfExists
-from duebell_editor.bulk import MAX_BULK, Verb
+from duebell_editor import IfExists, InvalidTask, Status, values
+from duebell_editor.change_many import MAX_MANY
 from duebell_editor.filtering import MAX_LIMIT
 from duebell_editor.timeline import MAX_BUCKETS, Step
-from duebell_shared.errors import InvalidSchedule
-from duebell_shared.given import MAX_COUNT
-from duebell_shared.instants import LATEST, MILLISECOND, render, to_utc
+from duebell_shared.given import MAX_NAME
 from duebell_shared.payload import MAX_LEVELS
-from duebell_shared.quoting import quoted, shortened
-from duebell_shared.recurrence import Missed
-from duebell_shared.task import Status
-from duebell_shared.zones import zone_of
+from duebell_shared.quoting import quoted
+from duebell_shared.verbs import Verb
 
 __all__ = [
     "BulkChange",
     "Filters",
+    "Following",
     "Move",
     "NewTask",
     "SchedulePreview",
-    "Stretch",
     "StrictRoute",
     "TaskChange",
-    "Watching",
+    "TimeSpan",
 ]
 
 
@@ -52,7 +48,7 @@ class StrictRoute(APIRoute):
 
 class _JsonRequest(Request):
     async def json(self) -> Any:
-        """The body's value. Raises HTTPException: 400, with what is wrong."""
+        """The body's value. Raises HTTPException: 400, with the reason."""
         try:
             return json.loads((await self.body()).decode(), object_pairs_hook=_object)
         except json.JSONDecodeError as error:
@@ -80,115 +76,66 @@ class Given(BaseModel):
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
+    def given(self, *but: str) -> dict[str, Any]:
+        """The fields that the request has, all but some."""
+        return {name: getattr(self, name) for name in self.model_fields_set if name not in but}
 
-def _instant(given: object) -> datetime:
-    """Stricter than pydantic, which takes numbers for times and says little of a missing offset."""
-    if not isinstance(given, str):
-        raise ValueError("must be text, such as '2026-12-31T00:00:00Z'")  # noqa: TRY004 - pydantic's protocol
+
+# The fields of tasks are read and described by the library.
+
+#: Fields of which a change cannot take the value away.
+_NEVER_NULL = frozenset({"action", "due", "schedule"})
+
+
+def _read(name: str, given: object) -> Any:
+    """The value that a field of a task has as `given`. Raises ValueError, as pydantic would have it."""
+    read = values.FIELDS[name].read
     try:
-        instant = datetime.fromisoformat(given)
-    except ValueError:
-        raise ValueError(f"{quoted(given)} is not an ISO-8601 time, such as '2026-12-31T00:00:00Z'") from None
-    if instant.utcoffset() is None:
-        raise ValueError(f"{quoted(given)} has no offset: end it with Z for UTC, or with +01:00 and the like")
-    try:
-        return to_utc(instant)
-    except OverflowError:
-        raise ValueError(f"{quoted(given)} is outside the calendar") from None
-
-
-def _seconds(given: object) -> timedelta:
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        raise ValueError("must be a number of seconds")  # noqa: TRY004 - pydantic's protocol
-    try:
-        length = timedelta(seconds=given)
-    except (OverflowError, ValueError):
-        raise ValueError(f"{shortened(given)} seconds are too many") from None
-    if length < MILLISECOND:
-        raise ValueError(f"must be 0.001 seconds or more, not {shortened(given)}")
-    return length
-
-
-def _zone(given: object) -> ZoneInfo:
-    try:
-        return zone_of(str(given))
-    except InvalidSchedule as error:
+        return given if given is None or read is None else read(name, given)
+    except InvalidTask as error:
         raise ValueError(error.reason) from None
 
 
-def _known(name: str) -> str:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise ValueError("has half of a surrogate pair, and no id has") from None
-    return name
+def _field(name: str, *, default: Any = None, means: str | None = None, is_nullable: bool = True) -> Any:
+    """A field of a task, for pydantic; without a default (`...`) it must be given."""
+    field = values.FIELDS[name]
+    schema = dict(field.schema)
+    if schema and is_nullable:
+        schema = {"anyOf": [schema, {"type": "null"}]}
+    type = Annotated[Any, BeforeValidator(partial(_read, name)), WithJsonSchema(schema)]
+    return type, Field(default=default, description=means or field.means)
 
 
-_TIME = WithJsonSchema({"type": "string", "format": "date-time", "formatMaximum": render(LATEST)})
-_DAY, _CENTURY = 86_400, 36_525 * 86_400
-_SPREAD = WithJsonSchema({"type": "number", "minimum": 0.001, "maximum": _DAY})
-_EXPIRY = WithJsonSchema({"type": "number", "minimum": 0.001, "maximum": _CENTURY})
-_NAME = WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 256})
-_TEXT = WithJsonSchema({"type": "string"})
+_NewTask = create_model(
+    "_NewTask",
+    __base__=Given,
+    action=_field("action", default=..., is_nullable=False),
+    **{name: _field(name) for name in values.NewTask.__struct_fields__ if name not in {"action", "id"}},
+    id=_field("id", means=f"{values.FIELDS['id'].means}. Not `.` or `..`, which no address can name"),
+)
 
-GivenInstant = Annotated[datetime, BeforeValidator(_instant), _TIME]
-GivenSpread = Annotated[timedelta, BeforeValidator(_seconds), _SPREAD]
-GivenExpiry = Annotated[timedelta, BeforeValidator(_seconds), _EXPIRY]
-GivenZone = Annotated[ZoneInfo, BeforeValidator(_zone), _TEXT]
-GivenCount = Annotated[int, Field(strict=True, ge=1, le=MAX_COUNT)]
+_TaskChange = create_model(
+    "_TaskChange",
+    __base__=Given,
+    **{
+        name: _field(name, means=values.FIELDS[name].changes, is_nullable=name not in _NEVER_NULL)
+        for name in values.TaskChange.__struct_fields__
+    },
+)
 
-#: A name to give, of which the library says what is wrong with it; and one that some task may have.
-GivenName = Annotated[str, _NAME]
-KnownName = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(_known)]
+_Move = create_model("_Move", __base__=Given, due=_field("due", default=..., is_nullable=False))
 
-#: What may be left out of a change, but not be null: their types alone would allow it.
-PresentInstant = Annotated[GivenInstant | None, _TIME]
-PresentName = Annotated[str | None, _NAME]
-PresentText = Annotated[str | None, _TEXT]
+_Schedule = create_model(
+    "_Schedule",
+    __base__=Given,
+    schedule=_field("schedule", default=..., is_nullable=False),
+    **{name: _field(name) for name in ("timezone", "start", "end")},
+)
 
 
-class NewTask(Given):
+class NewTask(_NewTask):  # type: ignore[misc, valid-type]
     """A task to add; the fields are the arguments of the library's `Editor.add`."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "action": "put_on_sale",
-                    "due": "2026-12-31T00:00:00Z",
-                    "payload": {"item": 42},
-                    "id": "sale-42",
-                    "if_exists": "keep",
-                },
-                {"action": "report", "schedule": "cron(0 9 ? * MON-FRI *)", "timezone": "Europe/Berlin"},
-            ]
-        }
-    )
-
-    action: GivenName = Field(description="Name of an action of the worker, 1 to 256 printable characters")
-    due: GivenInstant | None = Field(
-        default=None, description="When: ISO-8601 with an offset, or with Z; this or a schedule is needed"
-    )
-    schedule: str | None = Field(default=None, description="Or: rate(…), cron(…), five cron fields, at(…)")
-    timezone: str | None = Field(default=None, description="The schedule's, an IANA name; UTC if not given")
-    start: GivenInstant | None = Field(default=None, description="No occurrence is before this")
-    end: GivenInstant | None = Field(default=None, description="No occurrence is after this")
-    missed: Missed | None = Field(default=None, description="What becomes of missed ones; once if not given")
-    max_runs: GivenCount | None = Field(default=None, description="It ends after so many")
-    spread: GivenSpread | None = Field(
-        default=None, description="Run up to so many seconds after it is due, a day at most"
-    )
-    expires_after: GivenExpiry | None = Field(
-        default=None, description="Not to be run when that many seconds late, a century at most"
-    )
-    payload: Any = Field(
-        default=None, description="Any JSON value, at most 350 KB and 100 levels; null is an empty object"
-    )
-    id: GivenName | None = Field(
-        default=None,
-        description="1 to 256 printable characters, but not `.` or `..`, which no address can name. One is "
-        "made if none is given",
-    )
     if_exists: IfExists = Field(
         default=IfExists.FAIL,
         description="What to do when the id is taken. With an id of your own and `keep`, a request can be "
@@ -196,62 +143,42 @@ class NewTask(Given):
     )
 
 
-class TaskChange(Given):
-    """What to change of a task; what is left out stays as it is, and `null` takes away."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"payload": {"item": 43}}, {"end": None, "max_runs": 10}]}
-    )
-
-    payload: Any = Field(default=None, description="Any JSON value; null is an empty object")
-    action: PresentName = Field(default=None, description="A failed task's too, to be retried then")
-    due: PresentInstant = Field(
-        default=None, description="Of a recurring task this one occurrence's, and alone: as in /move"
-    )
-    schedule: PresentText = Field(default=None, description="With its own time zone, start and end")
-    timezone: str | None = Field(default=None, description="null: UTC")
-    start: GivenInstant | None = Field(default=None, description="null: from now on")
-    end: GivenInstant | None = Field(default=None, description="null: no end")
-    missed: Missed | None = Field(default=None, description="null: once")
-    max_runs: GivenCount | None = Field(default=None, description="null: no limit")
-    spread: GivenSpread | None = Field(default=None, description="null: none")
-    expires_after: GivenExpiry | None = Field(default=None, description="null: never")
+class TaskChange(_TaskChange):  # type: ignore[misc, valid-type]
+    """Changes to a task; what is left out stays as it is, and `null` takes away."""
 
 
-class Move(Given):
+class Move(_Move):  # type: ignore[misc, valid-type]
     """Another due date."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"due": "2026-12-31T00:00:00Z"}]})
 
-    due: GivenInstant
-
-
-class SchedulePreview(Given):
+class SchedulePreview(_Schedule):  # type: ignore[misc, valid-type]
     """A schedule to look at; the fields are those of a new task."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"schedule": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}]}
-    )
-
-    schedule: str
-    timezone: str | None = None
-    start: GivenInstant | None = None
-    end: GivenInstant | None = None
     count: int = Field(default=10, strict=True, ge=1, le=100, description="How many occurrences")
 
 
+# Queries, and changes to many tasks.
+
+_Instant = Annotated[
+    datetime,
+    BeforeValidator(partial(_read, "due")),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+_Id = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+
+
 class Where(Given):
-    """Which tasks."""
+    """A filter of tasks."""
 
     status: list[Status] = Field(default=[], description="One or several; scheduled and running if not given")
     action: str | None = None
-    prefix: str = Field(default="", max_length=256, description="What their ids start with")
-    after: GivenInstant | None = Field(default=None, description="No earlier than this; write + as %2B")
-    before: GivenInstant | None = Field(default=None, description="No later than this; write + as %2B")
+    prefix: str = Field(default="", max_length=MAX_NAME, description="The beginning of their ids")
+    after: _Instant | None = Field(default=None, description="No earlier than this; write + as %2B")
+    before: _Instant | None = Field(default=None, description="No later than this; write + as %2B")
 
 
 class Filters(Where):
-    """Which tasks to list, and how."""
+    """The tasks to list, and their order."""
 
     latest_first: bool = Field(default=False, description="The latest first, not the earliest")
     brief: bool = Field(default=False, description="Only what a list shows: no payloads, no tracebacks")
@@ -262,42 +189,31 @@ class Filters(Where):
 class BulkChange(Given):
     """A change to many tasks: to those that are named, or to those found."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"do": "pause", "where": {"action": "put_on_sale"}, "limit": 500, "dry_run": True},
-                {"do": "retry", "ids": ["sale-42", "sale-43"]},
-            ]
-        }
-    )
-
-    do: Verb
-    where: Where | None = Field(default=None, description="Which; without a status, those in the queue")
-    ids: list[KnownName] | None = Field(
-        default=None, max_length=MAX_BULK, description="Or which, by name; give one of `where` and `ids`"
+    do: Verb = Field(json_schema_extra={"enum": [verb.value for verb in Verb if verb.rule.for_many]})
+    where: Where | None = Field(default=None, description="A filter; without a status, those in the queue")
+    ids: list[_Id] | None = Field(
+        default=None, max_length=MAX_MANY, description="Or their ids; give one of `where` and `ids`"
     )
     limit: int = Field(
-        default=MAX_BULK, strict=True, ge=1, le=MAX_BULK, description="At most so many of those found"
+        default=MAX_MANY, strict=True, ge=1, le=MAX_MANY, description="At most so many of those found"
     )
     dry_run: bool = Field(
         default=False, strict=True, description="Only count those that are there and that it applies to"
     )
 
 
-class Stretch(Given):
-    """A stretch of time, in buckets."""
+class TimeSpan(Given):
+    """A span of time, in buckets."""
 
-    start: GivenInstant = Field(description="The first bucket is the step that this is in")
+    start: _Instant = Field(description="The first bucket is the step that this is in")
     step: Step = Step.HOUR
     count: int = Field(default=24, ge=1, le=MAX_BUCKETS, description="How many buckets")
-    timezone: GivenZone = Field(
-        default="UTC", validate_default=True, description="Where days and months begin"
-    )
+    timezone: str = Field(default="UTC", description="Where days and months begin")
 
 
-class Watching(Given):
+class Following(Given):
     """The part of the queue, and the tasks, that a client follows."""
 
-    after: GivenInstant | None = None
-    before: GivenInstant | None = None
-    id: list[KnownName] = Field(default=[], max_length=10, description="Tasks that are looked at in full")
+    after: _Instant | None = None
+    before: _Instant | None = None
+    id: list[_Id] = Field(default=[], max_length=10, description="Tasks that are looked at in full")

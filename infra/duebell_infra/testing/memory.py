@@ -102,6 +102,7 @@ class MemoryStore:
         after: datetime | QueueKey | None = None,
         before: datetime | QueueKey = NEVER,
         latest_first: bool = False,
+        page_size: int = 200,
     ) -> Iterator[QueueKey]:
         yield from self._queues[lane].within(after or FIRST, before, latest_first=latest_first)
 

@@ -5,15 +5,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from duebell_editor import make_schedule
-from duebell_editor.history import history
-from duebell_editor.timeline import timeline
 from duebell_shared.instants import utc_now
 from duebell_shared.zones import TZDATA_VERSION, zone_names
 
 from ..access import VisitorsEditor
 from ..answers import Json, Preview, Timeline, TimeZones, status_answer
 from ..description import AWS, answers
-from ..requests import SchedulePreview, Stretch, StrictRoute
+from ..requests import SchedulePreview, StrictRoute, TimeSpan
 
 __all__ = ["router"]
 
@@ -21,20 +19,19 @@ router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
 
 _STATUS = answers("SchedulerStatus", *AWS)
 
-AskedStretch = Annotated[Stretch, Query()]
+AskedSpan = Annotated[TimeSpan, Query()]
 
 
 @router.get("/timeline", summary="How many tasks are to come", responses=answers("Timeline", 422, *AWS))
-def get_timeline(stretch: AskedStretch, editor: VisitorsEditor) -> Json:
+def get_timeline(span: AskedSpan, editor: VisitorsEditor) -> Json:
     """By minute, hour, day or month. Where there are very many, one lane of the queue is counted for all."""
-    buckets = timeline(editor.queue, stretch.start, stretch.step, stretch.count, zone=stretch.timezone)
-    return Json(Timeline(buckets=buckets))
+    return Json(Timeline(buckets=editor.timeline(**span.given())))
 
 
-@router.get("/history", summary="What has been", responses=answers("History", 422, *AWS))
-def get_history(stretch: AskedStretch, editor: VisitorsEditor) -> Json:
+@router.get("/history", summary="What has been", responses=answers("TaskHistory", 422, *AWS))
+def get_history(span: AskedSpan, editor: VisitorsEditor) -> Json:
     """What was done, failed or skipped, and how late it was started."""
-    return Json(history(editor.queue, stretch.start, stretch.step, stretch.count, zone=stretch.timezone))
+    return Json(editor.history(**span.given()))
 
 
 @router.get("/status", summary="How the scheduler stands", responses=_STATUS)
@@ -46,7 +43,7 @@ def get_status(editor: VisitorsEditor) -> Json:
 @router.get("/doctor", summary="Look thoroughly", responses=_STATUS)
 def look_thoroughly(editor: VisitorsEditor) -> Json:
     """The same, and what shows when more is read: recurring tasks that fail, lanes that nobody looks at."""
-    return Json(status_answer(editor.status(thorough=True)))
+    return Json(status_answer(editor.doctor().status))
 
 
 @router.post("/doctor", summary="Mend what can be mended", responses=_STATUS)

@@ -5,16 +5,15 @@ understood too). Such a path takes all that begins like it, so it comes after th
 """
 
 import uuid
+from collections.abc import Callable
 from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from duebell_editor import IfExists, InvalidQuery, InvalidTask, Task, TaskExists
-from duebell_editor.bulk import change_all, eligible, find_all, fitting
-from duebell_editor.filtering import make_filter
-from duebell_editor.listing import search
+from duebell_editor import IfExists, InvalidQuery, InvalidTask, Selection, Task, TaskExists, listing
 from duebell_shared.quoting import quoted
+from duebell_shared.verbs import Verb
 
 from ..access import VisitorsEditor
 from ..answers import BulkAnswer, Json, bulk_answer, page_answer, task_answer
@@ -46,7 +45,7 @@ def add_task(body: NewTask, request: Request, editor: VisitorsEditor, rev: Repla
 
     201 when it is new; 200 when the id was taken, and `if_exists` says what became of that task.
     """
-    if body.id in {".", ".."}:
+    if body.id in (".", ".."):
         raise InvalidTask("id", f"{quoted(body.id)} cannot be named in an address: choose another")
     if rev is not None and body.if_exists is not IfExists.REPLACE:
         raise InvalidQuery("If-Match", 'goes with "if_exists": "replace"')
@@ -54,8 +53,7 @@ def add_task(body: NewTask, request: Request, editor: VisitorsEditor, rev: Repla
         raise InvalidTask("due", "is missing: say when it shall run, or give a `schedule`")
     # Generated here, not by the library, so that the answer can name the task even if it could not be armed.
     request.state.task_id = str(uuid.uuid4()) if body.id is None else body.id
-    given = {name: getattr(body, name) for name in type(body).model_fields}
-    given["id"] = request.state.task_id
+    given = {**body.given(), "id": request.state.task_id}
     status = 201
     try:
         task = editor.add(**{**given, "if_exists": IfExists.FAIL})
@@ -74,8 +72,7 @@ def list_tasks(filters: Annotated[Filters, Query()], editor: VisitorsEditor) -> 
     Those that have ended stand where they ended, the paused where they are due. With `brief` the tasks are of
     the short form. A cursor goes with the filters that it came with.
     """
-    asked = filters.model_dump(exclude={"brief", "status"})
-    page = search(editor.queue, make_filter(status=filters.status or None, **asked))
+    page = editor.list(**filters.given("brief"), most_keys=listing.QUICKLY)
     return Json(page_answer(page, brief=filters.brief))
 
 
@@ -87,16 +84,15 @@ def change_many(body: BulkChange, editor: VisitorsEditor) -> Json:
     """
     if (body.ids is None) == (body.where is None):
         raise InvalidQuery("where", "or `ids` says which tasks: give one of them, and not both")
-    if body.ids is not None:
-        ids, is_all = tuple(dict.fromkeys(body.ids)), True
-    elif body.where is not None:
-        status = eligible(body.do, body.where.status)
-        which = make_filter(status=status, limit=body.limit, **body.where.model_dump(exclude={"status"}))
-        ids, is_all = find_all(editor.queue, which)
+    if body.where is not None:
+        chosen = editor.select(body.do, **body.where.given(), limit=body.limit)
+    elif body.dry_run:
+        chosen = editor.select(body.do, ids=body.ids)
+    else:
+        chosen = Selection(ids=tuple(dict.fromkeys(body.ids or ())))
     if body.dry_run:
-        ids = ids if body.ids is None else fitting(editor.queue, body.do, ids)
-        return Json(BulkAnswer(found=len(ids), is_all=is_all, dry_run=True))
-    return Json(bulk_answer(len(ids), change_all(editor, body.do, ids), is_all=is_all))
+        return Json(BulkAnswer(found=len(chosen.ids), is_all=chosen.is_all, dry_run=True))
+    return Json(bulk_answer(chosen, editor.change_many(body.do, chosen.ids)))
 
 
 _OF_A_CHANGE = answers("Task", 404, 409, 412, 422, *AWS, FULL, successes=CHANGED)
@@ -112,28 +108,24 @@ def move_task(id: Id, body: Move, editor: VisitorsEditor, rev: ExpectedRev) -> J
     return _answer(editor.move(id, due=body.due, rev=rev))
 
 
-@router.post(f"{_TASK}/pause", summary="Pause a task", responses=_OF_A_CHANGE)
-def pause_task(id: Id, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
-    """Out of the queue until it is resumed."""
-    return _answer(editor.pause(id, rev=rev))
+def _change_by(verb: Verb) -> Callable[..., Json]:
+    def change(id: Id, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
+        do: Callable[..., Task] = getattr(editor, verb)
+        return _answer(do(id, rev=rev))
+
+    return change
 
 
-@router.post(f"{_TASK}/resume", summary="Resume a paused task", responses=_OF_A_CHANGE)
-def resume_task(id: Id, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
-    """Back in the queue; it runs at once if its due date has passed."""
-    return _answer(editor.resume(id, rev=rev))
-
-
-@router.post(f"{_TASK}/retry", summary="Retry a failed or expired task", responses=_OF_A_CHANGE)
-def retry_task(id: Id, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
-    """Now, with all attempts to come."""
-    return _answer(editor.retry(id, rev=rev))
-
-
-@router.post(f"{_TASK}/run", summary="Run a task now", responses=_OF_A_CHANGE)
-def run_task_now(id: Id, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
-    """A recurring task once more, beside its schedule; one that runs once, now instead of when it is due."""
-    return _answer(editor.run_now(id, rev=rev))
+for _verb in (Verb.PAUSE, Verb.RESUME, Verb.RETRY, Verb.RUN_NOW):
+    router.add_api_route(
+        f"{_TASK}/{_verb}",
+        _change_by(_verb),
+        methods=["POST"],
+        name=f"{_verb}_task",
+        summary=f"{_verb.rule.words.capitalize()} a task",
+        description=_verb.rule.means,
+        responses=_OF_A_CHANGE,
+    )
 
 
 @router.get(
@@ -160,7 +152,7 @@ def change_task(id: Id, body: TaskChange, editor: VisitorsEditor, rev: ExpectedR
     A `due` alone moves it, as `/move` does: of a recurring task the occurrence it stands at, and with every
     repetition the next. With If-Match a request that is repeated is carried out once.
     """
-    changes = {name: getattr(body, name) for name in body.model_fields_set}
+    changes = body.given()
     if changes.keys() == {"due"} and body.due is not None:  # running tasks can be moved, and no more
         return _answer(editor.move(id, due=body.due, rev=rev))
     return _answer(editor.update(id, **changes, rev=rev))

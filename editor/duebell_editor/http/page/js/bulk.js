@@ -9,7 +9,7 @@ import { filters, tell, where } from "./state.js";
 import { complain, toast } from "./toast.js";
 
 const VERBS = {
-  run: { name: "Run now", done: "run" },
+  run_now: { name: "Run now", done: "run" },
   pause: { name: "Pause", done: "paused", undo: "resume" },
   resume: { name: "Resume", done: "resumed", undo: "pause" },
   retry: { name: "Retry", done: "retried" },

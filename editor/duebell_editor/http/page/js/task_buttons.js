@@ -19,7 +19,7 @@ export function buttons(task, act) {
     can("move") && button("move", task.recurrence ? "Move this one" : "Move", () => openMove(task)),
     can("pause") && button("hold", "Pause", () => act("pause")),
     can("resume") && button("hold", "Resume", () => act("resume"), "button.primary"),
-    verb("run", "Run now"),
+    verb("run_now", "Run now"),
     canBeAddedAgain(task) && button("again", "Add again", () => openForm(null, { like: task })),
     verb("cancel", "Cancel", "button.danger"),
   ];

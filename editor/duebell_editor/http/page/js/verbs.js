@@ -11,8 +11,8 @@ const post = (id, verb, rev, body) => ask("POST", taskPath(id, verb), { rev, bod
 
 // Each returns the text to say, and how it is undone from the task as it came back.
 const VERBS = {
-  async run(task) {
-    const now = await post(task.id, "run", task.rev);
+  async run_now(task) {
+    const now = await post(task.id, "run_now", task.rev);
     return [
       `${task.id} runs in the next minute or two`,
       !task.recurrence && (() => post(task.id, "move", now.rev, { due: task.due })),

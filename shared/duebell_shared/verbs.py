@@ -1,0 +1,106 @@
+"""The verbs: all that can be done to a task that is there, and in which statuses.
+
+Whatever offers, checks or reports a verb follows this table: `Task`, the editor, the command line, the HTTP
+editor and its page. A verb's value is the name of the editor's method.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from .status import Status
+
+__all__ = ["Rule", "Verb"]
+
+_WAITING = frozenset({Status.SCHEDULED, Status.PAUSED})
+_FAILED = frozenset({Status.FAILED, Status.EXPIRED})
+
+
+class Rule(NamedTuple):
+    """What goes for a verb.
+
+    words     the verb as it stands before "task 42"
+    done      what is told of a task to which it was done
+    means     what it does, for whoever chooses it
+    statuses  those that a task must have for it
+    for_many  whether it can be done to many tasks at once
+    queues    whether it puts a task into the queue, so that the rule must ring for it
+    """
+
+    words: str
+    done: str
+    means: str
+    statuses: frozenset[Status]
+    for_many: bool = True
+    queues: bool = True
+
+
+class Verb(StrEnum):
+    """What can be done to a task."""
+
+    MOVE = "move"
+    UPDATE = "update"
+    CANCEL = "cancel"
+    PAUSE = "pause"
+    RESUME = "resume"
+    RETRY = "retry"
+    RUN_NOW = "run_now"
+
+    @property
+    def rule(self) -> Rule:
+        """What goes for this verb."""
+        return _RULES[self]
+
+    def applies_to(self, status: Status, *, recurs: bool) -> bool:
+        """Tell whether a task of this status can have it done. A recurring one is not moved while it runs."""
+        overlaps = self is Verb.MOVE and recurs and status is Status.RUNNING
+        return status in self.rule.statuses and not overlaps
+
+
+_RULES = {
+    Verb.MOVE: Rule(
+        "move",
+        "moved",
+        "Give a task another due date.",
+        _WAITING | {Status.RUNNING},
+        for_many=False,
+    ),
+    Verb.UPDATE: Rule(
+        "update",
+        "updated",
+        "Change what a task does, or its schedule.",
+        _WAITING | _FAILED,
+        for_many=False,
+    ),
+    Verb.CANCEL: Rule(
+        "cancel",
+        "cancelled",
+        "Never run a task; it is kept as history.",
+        _WAITING | {Status.RUNNING} | _FAILED,
+        queues=False,
+    ),
+    Verb.PAUSE: Rule(
+        "pause",
+        "paused",
+        "Take a task out of the queue until it is resumed.",
+        frozenset({Status.SCHEDULED}),
+        queues=False,
+    ),
+    Verb.RESUME: Rule(
+        "resume",
+        "resumed",
+        "Put a paused task back in the queue; it runs at once if its due date has passed.",
+        frozenset({Status.PAUSED}),
+    ),
+    Verb.RETRY: Rule(
+        "retry",
+        "set to be retried now",
+        "Run a failed or expired task again, now, with all attempts to come.",
+        _FAILED,
+    ),
+    Verb.RUN_NOW: Rule(
+        "run",
+        "set to run now",
+        "Run a task now; a recurring one once more, beside its schedule.",
+        frozenset({Status.SCHEDULED}),
+    ),
+}

@@ -9,7 +9,7 @@ from bench.stub import stub
 from bench.timing import Rounds, on_processor, side_by_side
 from duebell_editor import Editor, Settings
 from duebell_infra.session import embedded_session
-from duebell_shared.items import ARMING
+from duebell_shared.models import ARMING
 
 __all__ = ["REPEATS", "measure"]
 

@@ -20,7 +20,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.failure import Failure
 from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
-from duebell_shared.store import AT_ONCE
+from duebell_shared.store import AT_ONCE, Inserted
 from duebell_shared.task import Task
 
 __all__ = ["LIMIT", "TASKS", "Looking", "Looks", "measure"]
@@ -93,7 +93,7 @@ def _fill(backend: Backend, editor: Editor, tasks: int) -> None:
     ended = (_ended(backend, number, now) for number in range(tasks))
     with ThreadPoolExecutor(_THREADS) as pool:
         for made in pool.map(backend.store.insert_many, _batches(ended)):
-            if not all(one is True for one in made):
+            if not all(one == Inserted() for one in made):
                 raise RuntimeError("a task could not be written")
 
 

@@ -18,7 +18,7 @@ from bench.queues import LANES, item_of
 from duebell_infra.ministack import HOST, free_port
 from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import render
-from duebell_shared.items import ARMING
+from duebell_shared.models import ARMING
 
 __all__ = ["stub"]
 

@@ -54,7 +54,7 @@ def _logged(tasks: int, *, actions: int = 1) -> list[str]:
     """The lines that a run writes which finds so many tasks due."""
     clock = Clock()
     rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    backend = Backend.over(Settings(metrics=True), MemoryStore(), rule, clock=clock, sleep=clock.sleep)
+    backend = Backend(Settings(metrics=True), MemoryStore(), rule, clock=clock, sleep=clock.sleep)
     worker = Worker(backend=backend, pool=lambda _: InlinePool())
     for number in range(actions):
         worker.action(f"put_on_sale_{number}")(lambda: None)

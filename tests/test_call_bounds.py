@@ -14,6 +14,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.failure import Failure
 from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
+from duebell_shared.store import Inserted
 from duebell_shared.task import Status, Task
 from tests.support import NOON, Calls
 
@@ -51,7 +52,7 @@ def long(editor: Editor, backend: Backend) -> None:
     for kind in (Status.DONE, Status.FAILED):
         tasks = [ended(number, kind, backend) for number in range(1_000)]
         for first in range(0, 1_000, 25):
-            assert all(made is True for made in backend.store.insert_many(tasks[first : first + 25]))
+            assert all(made == Inserted() for made in backend.store.insert_many(tasks[first : first + 25]))
 
 
 @pytest.mark.usefixtures("long")

@@ -5,6 +5,7 @@ editor = Editor.from_env()
 editor.add("remind", due=timedelta(days=2), payload={"user": 7})
 """
 
+from duebell_shared.add_report import AddFailure, AddReport
 from duebell_shared.errors import (
     AwsError,
     AwsRefused,
@@ -40,7 +41,6 @@ from .health import Problem, ProblemKind
 from .history import Ended, TaskHistory
 from .listing import Page
 from .look import Look
-from .many import AddFailure, AddReport
 from .status import Diagnosis, SchedulerStatus
 from .timeline import Bucket, Step
 from .values import NewTask, TaskChange

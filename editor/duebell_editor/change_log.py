@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from duebell_shared.log_lines import log_event
+from duebell_shared.store import Inserted
 from duebell_shared.task import Task
 
 __all__ = ["log_change", "logged"]
@@ -29,13 +30,13 @@ def log_change(what: str, before: Task | None, after: Task) -> None:
     )
 
 
-def logged(what: str, insert: Callable[[Sequence[Task]], list[bool | _T]]) -> Callable[..., list[bool | _T]]:
+def logged(what: str, insert: Callable[[Sequence[Task]], list[_T]]) -> Callable[[Sequence[Task]], list[_T]]:
     """`insert`, and a line for each task that it stored."""
 
-    def insert_and_log(tasks: Sequence[Task]) -> list[bool | _T]:
+    def insert_and_log(tasks: Sequence[Task]) -> list[_T]:
         inserted = insert(tasks)
-        for task, is_made in zip(tasks, inserted, strict=True):
-            if is_made is True:
+        for task, result in zip(tasks, inserted, strict=True):
+            if isinstance(result, Inserted):
                 log_change(what, None, task)
         return inserted
 

@@ -10,6 +10,7 @@ import boto3
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from duebell_shared.add_report import AddFailure, AddReport
 from duebell_shared.armer import LanesChanged
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
@@ -50,7 +51,7 @@ from .filtering import MAX_LIMIT, check_flag, check_ids, check_instant, check_li
 from .history import TaskHistory, history
 from .listing import Page, list_tasks
 from .look import Look, Watched, look
-from .many import AddFailure, AddReport, check_all, write_all
+from .many import check_all, write_all
 from .reading import Queue
 from .status import Diagnosis, SchedulerStatus, read_status
 from .taken import (
@@ -644,5 +645,6 @@ class Editor:
             record = self._armer.ensure(lowered)
         except (AwsError, NotArmed, NotDeployed) as error:
             what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
-            raise NotArmed(f"{what} stored, but {error}") from error
+            task = next(iter(tasks)) if len(tasks) == 1 else None
+            raise NotArmed(f"{what} stored, but {error}", task=task) from error
         self._backend.hasten(record)

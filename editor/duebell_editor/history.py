@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from duebell_shared.instants import MILLISECOND, NEVER, Instant
-from duebell_shared.past import Past, PastKey
+from duebell_shared.past_index import Past, PastKey
 from duebell_shared.recurrence import Result
 
 from .reading import Queue

@@ -2,56 +2,23 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self
+from typing import Any
 
-import msgspec
-
+from duebell_shared.add_report import AddFailure, AddReport
 from duebell_shared.errors import DuebellError, InvalidTask
 from duebell_shared.quoting import quoted
-from duebell_shared.store import AT_ONCE
+from duebell_shared.store import AT_ONCE, Failed, Inserted, Taken
 from duebell_shared.task import Task
 
 from .values import NewTask
 
-__all__ = ["AddFailure", "AddReport", "check_all", "write_all"]
+__all__ = ["check_all", "write_all"]
 
 #: Batches under way at a time; the connection pool holds more.
 _THREADS = 16
 
 #: As many bytes of payloads go into a batch, so that it is sent well within the time that a call may take.
 _BATCH_BYTES = 1_000_000
-
-
-class AddFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """One task of many that was not added: its place in the input, its id, and why."""
-
-    index: int
-    id: str
-    error: DuebellError
-
-
-class AddReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What `Editor.add_many` did.
-
-    added          the ids of the tasks that are stored, in the order given
-    there_already  those of them whose ids were taken: kept as they were, or replaced
-    failures       those that are not stored, and why
-    """
-
-    added: tuple[str, ...]
-    failures: tuple[AddFailure, ...] = ()
-    there_already: tuple[str, ...] = ()
-
-    def corrected(self, failures: Iterable[AddFailure]) -> Self:
-        """The report, with these tasks among those that are not stored."""
-        every = sorted((*self.failures, *failures), key=lambda failure: failure.index)
-        failed = {failure.id for failure in every}
-        return msgspec.structs.replace(
-            self,
-            added=tuple(id for id in self.added if id not in failed),
-            there_already=tuple(id for id in self.there_already if id not in failed),
-            failures=tuple(every),
-        )
 
 
 def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task]) -> list[Task]:
@@ -80,8 +47,8 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
 
 def write_all(
     tasks: list[Task],
-    insert: Callable[[Sequence[Task]], list[bool | DuebellError]],
-    settle: Callable[[Sequence[Task]], list[Task | DuebellError]],
+    insert: Callable[[Sequence[Task]], list[Inserted | Taken | Failed]],
+    settle: Callable[[Sequence[Task]], Sequence[Task | DuebellError]],
     progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[list[Task], AddReport]:
     """Write each task, in batches side by side; the tasks stored, in order, and the report.
@@ -91,12 +58,13 @@ def write_all(
 
     def write(batch: list[Task]) -> list[tuple[Task | DuebellError, bool]]:
         """What is stored of each, or the error; and whether its id was taken."""
-        made = insert(batch)
-        left = [task for task, is_made in zip(batch, made, strict=True) if is_made is False]
-        settled = iter(settle(left))
+        results = list(zip(batch, insert(batch), strict=True))
+        settled = iter(settle([task for task, result in results if isinstance(result, Taken)]))
         return [
-            (next(settled), True) if is_made is False else (task if is_made is True else is_made, False)
-            for task, is_made in zip(batch, made, strict=True)
+            (next(settled), True)
+            if isinstance(result, Taken)
+            else (result.error if isinstance(result, Failed) else task, False)
+            for task, result in results
         ]
 
     stored: list[Task] = []

@@ -15,7 +15,7 @@ import msgspec
 
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import FIRST, MILLISECOND, NEVER, to_utc
-from duebell_shared.past import Past, PastKey
+from duebell_shared.past_index import Past, PastKey
 from duebell_shared.task import QueueKey, Status
 
 if TYPE_CHECKING:

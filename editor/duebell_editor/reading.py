@@ -9,7 +9,7 @@ from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of, places_of
-from duebell_shared.past import PastKey, key_of
+from duebell_shared.past_index import PastKey, key_of
 from duebell_shared.task import QueueKey, Task
 
 __all__ = ["BATCH", "Queue"]

@@ -37,9 +37,10 @@ from duebell_shared.errors import (
 )
 from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
-from duebell_shared.past import Past
+from duebell_shared.past_index import Past
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import MAX_LANES
+from duebell_shared.store import Failed, NotEligible, Relocated
 from duebell_shared.task import QueueKey
 from duebell_shared.twins import drop_twin
 
@@ -208,10 +209,10 @@ class _Relaner:
                 if isinstance(outcomes, DuebellError):
                     errors.append(outcomes)
                     continue
-                self._moved += outcomes.count(True)
-                errors += [outcome for outcome in outcomes if isinstance(outcome, DuebellError)]
+                self._moved += outcomes.count(Relocated())
+                errors += [outcome.error for outcome in outcomes if isinstance(outcome, Failed)]
                 for key, outcome in zip(group, outcomes, strict=True):
-                    if outcome is False and not self._is_settled(key):
+                    if isinstance(outcome, NotEligible) and not self._is_settled(key):
                         errors.append(AwsUnavailable(f"task {quoted(key.id)} kept changing meanwhile"))
             self._keep(some)
             self._progress(f"{self._moved:,} tasks moved")
@@ -224,7 +225,7 @@ class _Relaner:
             errors.append(error)
             return []
 
-    def _relocate(self, keys: Sequence[QueueKey]) -> list[bool | DuebellError]:
+    def _relocate(self, keys: Sequence[QueueKey]) -> list[Relocated | NotEligible | Failed]:
         return self._store.relocate(keys, lanes=self._lanes, now=self._clock())
 
     def _misplaced(self) -> Iterator[QueueKey]:

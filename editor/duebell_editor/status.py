@@ -11,7 +11,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.expression import next_ring
 from duebell_shared.instants import NEVER, Instant
-from duebell_shared.past import Past
+from duebell_shared.past_index import Past
 from duebell_shared.rule import RuleState
 from duebell_shared.run_notes import LastRun, LateRing
 from duebell_shared.settings import MAX_LANES, Precision

@@ -7,6 +7,7 @@ import msgspec
 
 from duebell_shared.errors import DuebellError, InvalidTask, TaskChanged, TaskConflict, TaskExists
 from duebell_shared.quoting import quoted
+from duebell_shared.store import Failed, Inserted, Taken
 from duebell_shared.task import Task
 
 from .change_log import log_change
@@ -19,6 +20,7 @@ __all__ = [
     "insert_many",
     "is_same_add",
     "kept_changing",
+    "leave_all",
     "settle",
     "settle_all",
 ]
@@ -42,7 +44,9 @@ def check_if_exists(given: object) -> IfExists:
     raise InvalidTask("if_exists", f"must be 'fail', 'keep' or 'replace', not {quoted(given)}")
 
 
-def insert_many(queue: Queue, tasks: Sequence[Task], chosen: Collection[str]) -> list[bool | DuebellError]:
+def insert_many(
+    queue: Queue, tasks: Sequence[Task], chosen: Collection[str]
+) -> list[Inserted | Taken | Failed]:
     """`Store.insert_many`; an id that a user has chosen may also be taken in the lane that it had before.
 
     That is looked at first, because a relaner moves tasks from there to where they are inserted here.
@@ -50,10 +54,10 @@ def insert_many(queue: Queue, tasks: Sequence[Task], chosen: Collection[str]) ->
     try:
         elsewhere = queue.placed_before(task.id for task in tasks if task.id in chosen)
     except DuebellError as error:
-        return [error] * len(tasks)
+        return [Failed(error)] * len(tasks)
     free = [task for task in tasks if task.id not in elsewhere]
     inserted = iter(queue.store.insert_many(free) if free else ())
-    return [False if task.id in elsewhere else next(inserted) for task in tasks]
+    return [Taken() if task.id in elsewhere else next(inserted) for task in tasks]
 
 
 def is_same_add(there: Task, new: Task) -> bool:
@@ -99,6 +103,11 @@ def settle_all(queue: Queue, tasks: Sequence[Task], if_exists: IfExists) -> list
             return error
 
     return [outcome(task) for task in tasks]
+
+
+def leave_all(tasks: Sequence[Task]) -> Sequence[Task]:
+    """Leave what is stored under the ids of these tasks, as an import does; it is not read."""
+    return tasks
 
 
 def kept_changing(id: str) -> TaskConflict:

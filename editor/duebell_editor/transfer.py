@@ -5,13 +5,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from duebell_shared.errors import DuebellError, InvalidTask
-from duebell_shared.past import Past
+from duebell_shared.add_report import AddFailure
+from duebell_shared.errors import InvalidTask
+from duebell_shared.past_index import Past
+from duebell_shared.store import Failed, Inserted, Taken
 from duebell_shared.task import Task
 
 from .exported import read_line
-from .many import AddFailure, write_all
+from .many import write_all
 from .reading import Queue
+from .taken import leave_all
 
 __all__ = ["ImportReport", "export_tasks", "read_chunks", "write_chunk"]
 
@@ -73,10 +76,10 @@ def read_chunks(lines: Iterable[bytes | str]) -> Iterator[list[Task]]:
 
 
 def write_chunk(
-    tasks: list[Task], insert: Callable[[Sequence[Task]], list[bool | DuebellError]]
+    tasks: list[Task], insert: Callable[[Sequence[Task]], list[Inserted | Taken | Failed]]
 ) -> tuple[ImportReport, list[Task], list[Task]]:
     """Write the tasks, but for ids that are there already. Also returned: those written, and those there."""
-    stored, done = write_all(tasks, insert, list)
+    stored, done = write_all(tasks, insert, leave_all)
     count = len(done.there_already)  # an id that is in it twice is there the second time
     report = ImportReport(written=len(stored) - count, there=count, failures=done.failures)
     there = frozenset(done.there_already)

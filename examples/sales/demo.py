@@ -13,9 +13,10 @@ from pathlib import Path
 
 from duebell_editor import DuebellError, Editor, Status, Task
 from duebell_editor.http import serve
-from duebell_infra.ending import Ended, ended_by_signal
+from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.local import EmbeddedStack
 from duebell_infra.ministack import refuse_taken
+from duebell_infra.signals import Ended, ended_by_signal
 from duebell_infra.worker_log import WorkerLog
 
 from .payloads import Item
@@ -47,7 +48,10 @@ def main() -> int:
 def play(folder: Path, *, once: bool, port: int) -> int:
     """Deploy the stack into `folder`, plan sales, see one task run; the exit status."""
     if not once:
-        refuse_taken(port, option="ARGS='--port N'")
+        try:
+            refuse_taken(port)
+        except EmbeddedStackFailed as error:
+            raise EmbeddedStackFailed(f"{error.reason}: choose another with ARGS='--port N'") from None
     say("deploying the stack on this machine, from the template that goes to AWS")
     with EmbeddedStack(folder, actions="examples.sales.actions:worker", say=say) as stack:
         say("to use the command line meanwhile, in another terminal:  . .venv/bin/activate")

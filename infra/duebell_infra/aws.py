@@ -1,13 +1,17 @@
-"""Calls to AWS made while deploying: their errors as ours."""
+"""Calls to AWS made while deploying: their errors as DeployFailed, or as no answer."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from .errors import DeployFailed
 
-__all__ = ["aws_calls", "code_of"]
+__all__ = ["answer_unless", "aws_calls", "code_of"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def code_of(error: ClientError) -> str:
@@ -15,9 +19,19 @@ def code_of(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
+def answer_unless(codes: Collection[str], call: Callable[P, T], *args: P.args, **given: P.kwargs) -> T | None:
+    """Make the call, and return its answer; None if AWS answers with an error of these codes."""
+    try:
+        return call(*args, **given)
+    except ClientError as error:
+        if code_of(error) in codes:
+            return None
+        raise
+
+
 @contextmanager
 def aws_calls(purpose: str) -> Iterator[None]:
-    """Turn what AWS or the SDK raises inside into DeployFailed, saying what was being done."""
+    """Turn an error of AWS or of the SDK inside into DeployFailed, which says the purpose of the calls."""
     try:
         yield
     except (ClientError, BotoCoreError) as error:

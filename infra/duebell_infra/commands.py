@@ -2,8 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +16,7 @@ from duebell_editor.cli.saying import is_watched
 from duebell_shared.backend import default_session
 from duebell_shared.errors import DuebellError
 from duebell_shared.keeping import History
+from duebell_shared.quoting import quoted
 from duebell_shared.settings import Precision, Settings
 
 from .bundle import build
@@ -25,12 +26,11 @@ from .deploy import deploy as deploy_stack
 from .destroy import Queue
 from .destroy import destroy as destroy_stack
 from .editors import environment_of
-from .ending import ended_by_signal
-from .errors import InfraError
-from .given import bounds, pairs
+from .errors import EmbeddedStackFailed
 from .naming import check_scheduler_name
+from .queue_table import Capacity
+from .signals import ended_by_signal
 from .stack import Stack
-from .table_capacity import Capacity
 from .target import Architecture, Target
 from .verify import When
 from .verify import verify as make_checks
@@ -40,10 +40,10 @@ __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
-Actions = Annotated[
-    str,
-    typer.Option(metavar="MODULE:ATTRIBUTE", envvar="DUEBELL_WORKER", help="The Worker with your actions."),
-]
+_ACTIONS = typer.Option(
+    metavar="MODULE:ATTRIBUTE", envvar="DUEBELL_WORKER", help="The Worker with your actions."
+)
+Actions = Annotated[str, _ACTIONS]
 Requirements = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="What your actions need: a requirements file, or a pyproject.toml."),
@@ -76,12 +76,7 @@ def local(
     state: Annotated[Path, typer.Option(metavar="DIR", help="Where everything is kept.")] = Path(".duebell"),
     port: Annotated[int, typer.Option(min=1, max=65535, help="The stack's port.")] = 4566,
     editor_port: Annotated[int, typer.Option(min=1, max=65535, help="The HTTP editor's port.")] = 8125,
-    actions: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODULE:ATTRIBUTE", envvar="DUEBELL_WORKER", help="The Worker with your actions."
-        ),
-    ] = None,
+    actions: Annotated[str | None, _ACTIONS] = None,
     requirements: Requirements = None,
     precision: Annotated[Precision, typer.Option(help="How near to their due date tasks start.")] = (
         Precision.MINUTE
@@ -89,17 +84,23 @@ def local(
 ) -> None:
     """Run the whole stack on this machine, with the HTTP editor; no AWS account is needed."""
     # Not at the top: it needs locks and signals that only Unix has, and the other commands run anywhere.
-    from .serving import LocalService, serve  # noqa: PLC0415
+    from .local_service import serve  # noqa: PLC0415
 
-    service = LocalService(
-        state=state,
-        port=port,
-        editor_port=editor_port,
-        actions=actions,
-        requirements=requirements,
-        precision=precision,
-    )
-    serve(service, say=typer.echo)
+    try:
+        serve(
+            state,
+            port=port,
+            editor_port=editor_port,
+            actions=actions,
+            requirements=requirements,
+            precision=precision,
+            say=typer.echo,
+        )
+    except EmbeddedStackFailed as error:
+        if not error.field:
+            raise
+        option = f"--{error.field.replace('_', '-')}"
+        raise EmbeddedStackFailed(f"{error.reason}: choose another with {option}") from error
 
 
 @app.command()
@@ -142,8 +143,7 @@ def bundle(
     if not output.parent.is_dir():
         raise typer.BadParameter(f"--output {output}: there is no folder {output.parent}")
     default = Target()
-    with _said_of("--python"):
-        chosen = Target(python=python or default.python, architecture=architecture or default.architecture)
+    chosen = Target(python=python or default.python, architecture=architecture or default.architecture)
     target = Target.this_machine() if this_machine else chosen
     built = build(
         actions, target, requirements=requirements, leave_out=frozenset() if with_sdk else IN_RUNTIME
@@ -197,9 +197,8 @@ def deploy(
     ] = None,
 ) -> None:
     """Create or update the stack on AWS. What is not given stays as it was; so does an armed rule."""
-    with _said_of("--name"):
-        check_scheduler_name(name)
-    given = {
+    check_scheduler_name(name)
+    parameters = {
         "MemorySize": memory,
         "Timeout": timeout,
         "Lanes": lanes,
@@ -207,13 +206,13 @@ def deploy(
         "History": history,
         "KeptPayload": kept_payload,
         "Capacity": capacity,
-        **bounds("--read-units", "ReadUnits", read_units),
-        **bounds("--write-units", "WriteUnits", write_units),
+        **_bounds("--read-units", "ReadUnits", read_units),
+        **_bounds("--write-units", "WriteUnits", write_units),
         "WarmThroughput": warm_throughput,
         "LogRetentionDays": log_retention_days,
         "Precision": precision,
-        "Environment": json.dumps(pairs("--env", env)) if env else None,
-        **pairs("--parameter", parameter or []),
+        "Environment": json.dumps(_pairs("--env", env)) if env else None,
+        **_pairs("--parameter", parameter or []),
     }
     deployment = Deployment(
         name=name,
@@ -222,7 +221,7 @@ def deploy(
         bucket=bucket,
         python=python,
         architecture=architecture,
-        parameters={key: str(value) for key, value in given.items() if value is not None},
+        parameters={key: str(value) for key, value in parameters.items() if value is not None},
     )
     session = default_session()
     settings = deploy_stack(session, deployment, say=typer.echo, progress=typer.echo)
@@ -250,10 +249,11 @@ def verify(
 
     Safe on a queue that is in use: it changes no task but its own, which are gone when it ends.
     """
-    if name is not None:
-        with _said_of("--name"):
-            check_scheduler_name(name)
-    settings = Settings.from_env() if name is None else Settings(table=name, rule=name, function=name)
+    if name is None:
+        settings = Settings.from_env()
+    else:
+        check_scheduler_name(name)
+        settings = Settings(table=name, rule=name, function=name)
     when = {When.ALWAYS, *([When.PROBING] if probe else []), *([When.DEAD_LETTER] if dead_letter else [])}
 
     def progress(text: str) -> None:
@@ -278,8 +278,7 @@ def destroy(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete the stack from AWS. The table stays unless --delete-table is given."""
-    with _said_of("--name"):
-        check_scheduler_name(name)
+    check_scheduler_name(name)
     queue = Queue.DELETE if delete_table else Queue.KEEP
     what = "and its table, with every task in it" if delete_table else "and keep its table"
     if not yes and not sys.stdin.isatty():
@@ -289,13 +288,27 @@ def destroy(
     destroy_stack(default_session(), name, queue=queue, say=typer.echo, progress=typer.echo)
 
 
-@contextmanager
-def _said_of(option: str) -> Iterator[None]:
-    """That a value cannot be right, as wrong usage of this option."""
-    try:
-        yield
-    except InfraError as error:
-        raise typer.BadParameter(f"{option}: {error}") from error
+def _bounds(option: str, name: str, given: str | None) -> dict[str, str]:
+    """The parameters `Min<name>` and `Max<name>` that `MIN:MAX` gives. Raises BadParameter, a usage error."""
+    if given is None:
+        return {}
+    least, colon, most = given.partition(":")
+    if not (colon and least.isdecimal() and most.isdecimal() and 1 <= int(least) <= int(most)):
+        raise typer.BadParameter(f"{option} {quoted(given)} is not MIN:MAX, two numbers from 1 on")
+    return {f"Min{name}": least, f"Max{name}": most}
+
+
+def _pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+    """The values by name that `NAME=VALUE`, given so many times, sets. Raises BadParameter, a usage error."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise typer.BadParameter(f"{option} {quoted(text)} is not NAME=VALUE")
+        if name in found:
+            raise typer.BadParameter(f"{option} {name} is given twice")
+        found[name] = value
+    return found
 
 
 everywhere(app)

@@ -12,9 +12,12 @@ from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
+from packaging.requirements import Requirement as ParsedRequirement
+from packaging.utils import canonicalize_name
+
 from .archive import Files
 from .errors import BundleFailed
-from .requirements import Requirement, Requirements, distribution_name, requirements_of
+from .requirements import Requirement, Requirements, requirements_of
 from .target import Place, Target
 
 __all__ = ["IN_RUNTIME", "core_requirements", "install"]
@@ -23,16 +26,14 @@ __all__ = ["IN_RUNTIME", "core_requirements", "install"]
 #: https://docs.aws.amazon.com/lambda/latest/dg/lambda-python.html
 IN_RUNTIME = frozenset({"boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"})
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 #: Notes of the installer's; they hold paths of this machine, or change with every build.
 _LEFT_OUT_NOTES = {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json"}
 
 
 def core_requirements(*, leave_out: Collection[str] = IN_RUNTIME) -> list[str]:
-    """What duebell's core requires, each at the version installed here, which is the one that was tried."""
-    needed = _required_by("duebell")
-    here = [name for name in sorted(needed - set(leave_out)) if _is_installed(name)]
-    return [f"{name}=={metadata.version(name)}" for name in here]
+    """The libraries that duebell's core requires, each at the version installed here, which was tested."""
+    names = sorted(_required_by("duebell") - set(leave_out))
+    return [f"{name}=={_installed(name).version}" for name in names]
 
 
 def install(
@@ -40,95 +41,81 @@ def install(
 ) -> Files:
     """The core's libraries, and those of the user's requirements file or project, for this target.
 
-    Where the user's requirements have hashes, what has another is refused. What is not taken from this
-    machine's installation is put into `folder`. Raises BundleFailed.
+    Where the user's requirements have hashes, a library with another hash is refused. `folder` takes what is
+    not taken from this machine's installation. Raises BundleFailed.
     """
     users = requirements_of(requirements)
-    core = [_pinned(line) for line in core_requirements(leave_out=leave_out)]
+    core = tuple(_pinned(line) for line in core_requirements(leave_out=leave_out))
     if target.place is Place.LAMBDA and not users.are_hashed:
         both = replace(users, wanted=(*core, *users.wanted))
         return _installed_files(_pip(folder, target, both), leave_out)
     within = replace(users, constraints=(*users.constraints, *core))
-    theirs = _pip(folder / "theirs", target, within) if users.wanted else folder
-    files = _installed_files(theirs, leave_out) if users.wanted else {}
+    theirs = _pip(folder / "theirs", target, within)
     if target.place is Place.LAMBDA:
         # By itself, for the core has no hashes; but with what the user's requirements brought of it.
-        brought = {distribution_name(found.name): found.version for found in _distributions(theirs)}
+        brought = {canonicalize_name(found.name): found.version for found in _distributions(theirs)}
         pins = tuple(_pinned(f"{name}=={version}") for name, version in brought.items())
-        ours = _pip(folder / "ours", target, Requirements(wanted=tuple(core), constraints=pins))
-        return {**_installed_files(ours, {*leave_out, *brought}), **files}
-    return {**_files_here(_closure("duebell", leave_out)), **files}
+        ours = _pip(folder / "ours", target, Requirements(wanted=core, constraints=pins))
+        core_files = _installed_files(ours, {*leave_out, *brought})
+    else:
+        core_files = _files_here(_needed_by("duebell", leave_out))
+    return {**core_files, **_installed_files(theirs, leave_out)}
 
 
 def _pinned(line: str) -> Requirement:
-    return Requirement(name=line.partition("==")[0], line=line, hashes=(), where="duebell itself")
+    return Requirement(name=line.partition("==")[0], line=line, where="duebell itself")
 
 
 def _required_by(distribution: str) -> set[str]:
+    """The distributions that this one requires here: without extras, and without those for other machines."""
+    required = map(ParsedRequirement, _installed(distribution).requires or [])
+    here = {"extra": ""}
+    return {canonicalize_name(one.name) for one in required if not one.marker or one.marker.evaluate(here)}
+
+
+def _installed(name: str) -> metadata.Distribution:
     try:
-        lines = metadata.requires(distribution) or []
+        return metadata.distribution(name)
     except metadata.PackageNotFoundError:
         raise BundleFailed(
-            f"{distribution} is not installed here, so its requirements are not known: pip install it"
+            f"{name} is not installed here, and duebell needs it: pip install {name}"
         ) from None
-    return {_name(line) for line in lines if not re.search(r";.*\bextra\b", line)}
 
 
-def _name(requirement: str) -> str:
-    match = _NAME.match(requirement)
-    return distribution_name(match.group() if match else requirement)
-
-
-def _closure(distribution: str, leave_out: Collection[str]) -> set[str]:
-    """All that a distribution needs, by what is installed: what its markers exclude here, is not."""
+def _needed_by(distribution: str, leave_out: Collection[str]) -> set[str]:
+    """The distributions that this one requires, and those that they require in turn."""
     found: set[str] = set()
     waiting = _required_by(distribution)
-    while waiting:
-        name = waiting.pop()
-        if name in found or name in leave_out or not _is_installed(name):
-            continue
-        found.add(name)
-        waiting |= _required_by(name)
+    while waiting := waiting - found - set(leave_out):
+        found |= waiting
+        waiting = set().union(*map(_required_by, waiting))
     return found
 
 
-def _is_installed(name: str) -> bool:
-    try:
-        metadata.distribution(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
-
-
 def _files_here(names: Collection[str]) -> Files:
-    files: dict[str, Path] = {}
-    for name in names:
-        for file in metadata.files(name) or []:
-            located = Path(str(file.locate()))
-            if _is_wanted(Path(file)) and located.is_file():
-                files[file.as_posix()] = located
-    return files
-
-
-def _lambda_options(target: Target) -> list[str]:
-    platforms = [option for tag in target.wheel_platforms for option in ("--platform", tag)]
-    version = ["--implementation", "cp", "--python-version", target.python]
-    return [*platforms, *version]
+    files = [file for name in names for file in _installed(name).files or []]
+    located = {file.as_posix(): Path(str(file.locate())) for file in files if _is_wanted(Path(file))}
+    return {name: file for name, file in located.items() if file.is_file()}
 
 
 def _pip(folder: Path, target: Target, requirements: Requirements) -> Path:
     """Have pip put these, and what they require, into the folder; the folder. Raises BundleFailed."""
     folder.mkdir(parents=True, exist_ok=True)
-    options = _lambda_options(target) if target.place is Place.LAMBDA else []
-    fixed = ["--quiet", "--no-input", "--no-compile", "--disable-pip-version-check", "--only-binary=:all:"]
-    hashes = ["--require-hashes"] if requirements.are_hashed else []
+    if not requirements.wanted:
+        return folder
+    options = ["--quiet", "--no-input", "--no-compile", "--disable-pip-version-check", "--only-binary=:all:"]
+    if target.place is Place.LAMBDA:
+        options += ["--implementation", "cp", "--python-version", target.python]
+        options += [f"--platform={tag}" for tag in target.wheel_platforms]
+    if requirements.are_hashed:
+        options.append("--require-hashes")
     with tempfile.TemporaryDirectory(prefix="duebell-requirements-") as notes:
         wanted, constraints = Path(notes, "requirements.txt"), Path(notes, "constraints.txt")
         wanted.write_text("\n".join(map(str, requirements.wanted)), encoding="utf-8")
         constraints.write_text("\n".join(map(str, requirements.constraints)), encoding="utf-8")
         files = ["--requirement", str(wanted), "--constraint", str(constraints)]
-        command = [sys.executable, "-m", "pip", "install", "--target", str(folder), *fixed, *options, *hashes]
-        outcome = subprocess.run([*command, *files], capture_output=True, text=True, check=False)  # noqa: S603
+        command = [sys.executable, "-m", "pip", "install", "--target", str(folder), *options, *files]
+        outcome = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if outcome.returncode:
         raise BundleFailed(_why(outcome.stderr, target, requirements))
     for found in _distributions(folder):
@@ -140,7 +127,7 @@ def _pip(folder: Path, target: Target, requirements: Requirements) -> Path:
 
 
 def _why(said: str, target: Target, requirements: Requirements) -> str:
-    """Why pip failed, and what to do."""
+    """The reason why pip failed, and what to do."""
     if "No module named pip" in said:
         return (
             f"pip is missing beside {sys.executable}: install it (python -m ensurepip, or uv pip install pip)"
@@ -168,11 +155,11 @@ def _distributions(folder: Path) -> list[metadata.Distribution]:
 
 
 def _installed_files(folder: Path, leave_out: Collection[str]) -> Files:
-    """What pip put into the folder, but for the distributions to leave out."""
+    """The files that pip put into the folder, without those of the distributions to leave out."""
     dropped = {
         file.as_posix()
         for found in _distributions(folder)
-        if _name(found.name) in leave_out
+        if canonicalize_name(found.name) in leave_out
         for file in found.files or []
     }
     files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}

@@ -1,9 +1,8 @@
-"""Bring a stack to AWS, or to the embedded stack: bundle, upload, template, and the rule armed at the end."""
+"""Deploys a stack to AWS, or to the embedded stack: bundle, upload, template, then the rule is armed."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 
 import boto3
@@ -11,18 +10,15 @@ import boto3
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError
-from duebell_shared.keeping import History
-from duebell_shared.settings import Precision, Settings
+from duebell_shared.settings import Settings
 
 from .artifacts import Artifacts
 from .aws import aws_calls
 from .bundle import build
-from .errors import DeployFailed
+from .errors import DeployFailed, InvalidDeployment
 from .naming import check_scheduler_name
-from .queue_table import is_there
+from .queue_table import QueueTable, TableSettings
 from .stack import Outcome, Stack
-from .table_capacity import Throughput
-from .table_settings import own_key, settle
 from .target import Architecture, Place, Target
 from .template import parameter_names, template_text, unknown_types, without_types
 
@@ -35,10 +31,20 @@ _ACTIVATE_THE_TAG = (
     "counts within another"
 )
 
+#: The variables with the scheduler's name, and those with a parameter that editors and worker share.
+_NAMES = ("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION")
+_VARIABLES = {
+    "Lanes": "DUEBELL_LANES",
+    "RetentionDays": "DUEBELL_RETENTION_DAYS",
+    "History": "DUEBELL_HISTORY",
+    "KeptPayload": "DUEBELL_KEPT_PAYLOAD",
+    "Precision": "DUEBELL_PRECISION",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """What to deploy. What is None stays as it was deployed last, or is the template's default.
+    """The stack to deploy. A field that is None stays as it was deployed last, or is the template's default.
 
     name          names the stack, the table, the rule and the worker; 3 to 30 letters, digits and hyphens
     actions       `module:attribute` of the Worker to bundle; None: a worker that knows no action
@@ -71,7 +77,7 @@ def deploy(
 ) -> Settings:
     """Create or update the stack and arm its rule; returns the settings that editors need.
 
-    `say` is given what is done, line by line, and `progress` what becomes of each resource meanwhile.
+    `say` is given a line for each step, and `progress` one for each change of a resource.
 
     Deploying what is deployed already changes nothing, and an armed rule stays as it is whatever else
     changes. Raises DeployFailed, BundleFailed and what `Editor.ensure_armed` raises.
@@ -85,7 +91,9 @@ def deploy(
     before = {key: value for key, value in stack.parameters().items() if key in known}
 
     if unknown := sorted(deployment.parameters.keys() - known):
-        raise DeployFailed(f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(known))}")
+        raise InvalidDeployment(
+            "parameters", f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(known))}"
+        )
     target = _target(deployment, before)
     bundle = build(deployment.actions, target, requirements=deployment.requirements, folder=deployment.folder)
     say(f"bundle: {bundle}")
@@ -94,13 +102,17 @@ def deploy(
     code = {"CodeBucket": artifacts.bucket, "CodeKey": key, "Worker": bundle.actions}
 
     python = {"Runtime": target.runtime, "Architecture": target.architecture.value}
+    table = QueueTable(session, name)
     parameters = {**before, **deployment.parameters, **python, **code, "Name": name}
-    parameters |= _found_table(session, name, before, deployment.parameters)
+    parameters |= _found_table(table, before, deployment.parameters)
     settings = _settings(name, parameters)
     backend = Backend.connect(settings, session)
     editor = Editor(backend=backend)
     if parameters["ExistingTable"] == "yes":
-        _settle_table(session, name, parameters, say)
+        # Before the stack, which scales the table's capacity and brings the worker that uses its index.
+        changed = table.settle(TableSettings.of(parameters))
+        if changed:
+            say(f"table {name}, taken up as it was: {', '.join(changed)}")
     try:
         # The tags are always the same: others on the stack are others on the rule, which CloudFormation would
         # write anew for them.
@@ -120,35 +132,15 @@ def deploy(
     return settings
 
 
-def _found_table(
-    session: boto3.Session, name: str, before: Mapping[str, str], asked: Mapping[str, str]
-) -> dict[str, str]:
-    """The parameters that tell of a table that is there without being in the stack; it keeps its key."""
+def _found_table(table: QueueTable, before: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
+    """The parameters about a table that is there, but in no stack; it keeps its key."""
     if before.get("ExistingTable") == "no":
         return {}
-    if not is_there(session, name):
+    if not table.exists():
         return {"ExistingTable": "no"}
     if before or "KmsKeyArn" in asked:
         return {"ExistingTable": "yes"}
-    return {"ExistingTable": "yes", "KmsKeyArn": own_key(session, name)}
-
-
-def _settle_table(
-    session: boto3.Session, name: str, parameters: Mapping[str, str], say: Callable[[str], None]
-) -> None:
-    """Give a table that was taken up the settings that it is deployed with: it is in no stack.
-
-    Before the stack, which scales its capacity and brings the worker that uses its index.
-    """
-    changed = settle(
-        session,
-        name,
-        is_protected=parameters.get("DeletionProtection", "yes") == "yes",
-        key=parameters.get("KmsKeyArn", ""),
-        throughput=Throughput.of(parameters),
-    )
-    if changed:
-        say(f"table {name}, taken up as it was: {', '.join(changed)}")
+    return {"ExistingTable": "yes", "KmsKeyArn": table.customer_key()}
 
 
 def _code_of(parameters: Mapping[str, str]) -> tuple[str | None, str | None]:
@@ -158,7 +150,7 @@ def _code_of(parameters: Mapping[str, str]) -> tuple[str | None, str | None]:
 def _apply(
     stack: Stack, template: str, parameters: Mapping[str, str], progress: Callable[[str], None]
 ) -> Outcome:
-    """Apply the template, without what this AWS does not know: some regions have no budgets, say."""
+    """Apply the template without the types that this AWS does not know: some regions have no budgets."""
     tags = {"duebell": stack.name}
     try:
         return stack.apply(template, parameters, tags=tags)
@@ -171,7 +163,7 @@ def _apply(
 
 
 def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
-    """As asked for, else as before, else the newest: what was chosen once stays."""
+    """The target that is asked for, else that of the last deployment, else the default."""
     if deployment.place is Place.THIS_MACHINE:
         return Target.this_machine()
     default = Target()
@@ -181,23 +173,6 @@ def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
 
 
 def _settings(name: str, parameters: Mapping[str, str]) -> Settings:
-    """The settings of editors and worker. Raises InvalidSettings, DeployFailed."""
-    try:
-        return _read_settings(name, parameters)
-    except ValueError as error:
-        raise DeployFailed(f"a parameter of the stack cannot be right: {error}") from error
-
-
-def _read_settings(name: str, parameters: Mapping[str, str]) -> Settings:
-    default = Settings()
-    days = parameters.get("RetentionDays")
-    return Settings(
-        table=name,
-        rule=name,
-        lanes=int(parameters.get("Lanes", default.lanes)),
-        retention=timedelta(days=int(days)) if days else default.retention,
-        history=History(parameters.get("History", default.history)),
-        kept_payload=int(parameters.get("KeptPayload", default.kept_payload)),
-        precision=Precision(parameters.get("Precision", default.precision)),
-        function=name,
-    )
+    """The settings of editors and worker. Raises InvalidSettings."""
+    variables = {_VARIABLES[one]: value for one, value in parameters.items() if one in _VARIABLES}
+    return Settings.from_env({**dict.fromkeys(_NAMES, name), **variables})

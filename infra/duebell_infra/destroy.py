@@ -1,20 +1,20 @@
-"""Take a stack away again; the queue stays unless it is to go too."""
+"""Destroys a stack; the queue stays unless it is to be deleted, too."""
 
 from collections.abc import Callable
 from enum import StrEnum
 
 import boto3
 
-from . import queue_table
 from .artifacts import Artifacts
 from .aws import aws_calls
+from .queue_table import QueueTable
 from .stack import Stack
 
 __all__ = ["Queue", "destroy"]
 
 
 class Queue(StrEnum):
-    """What becomes of the queue's table, and with it of all tasks, when its stack is destroyed."""
+    """The fate of the queue's table, and of all tasks in it, when its stack is destroyed."""
 
     KEEP = "keep"
     DELETE = "delete"
@@ -38,9 +38,10 @@ def destroy(
     parameters = stack.parameters()
     say(f"stack {name}: {'deleted' if stack.delete() else 'there is none'}")
     Artifacts(session, account=account).retire(parameters)
+    table = QueueTable(session, name)
     if queue is Queue.DELETE:
-        say(f"table {name}: {'deleted' if queue_table.delete(session, name) else 'there is none'}")
-    elif queue_table.is_there(session, name):
+        say(f"table {name}: {'deleted' if table.delete() else 'there is none'}")
+    elif table.exists():
         say(
             f"table {name}: kept, with every task in it; the next deployment takes it up again, and "
             f"`duebell destroy --name {name} --delete-table` deletes it"

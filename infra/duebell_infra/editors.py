@@ -1,4 +1,4 @@
-"""What the services with an editor need in their environment."""
+"""The environment of services with an editor."""
 
 from duebell_shared.settings import Settings
 
@@ -8,7 +8,7 @@ __all__ = ["environment_of"]
 def environment_of(settings: Settings) -> dict[str, str]:
     """The variables of this scheduler for its editors.
 
-    Those about history are there only if they are not the defaults. An editor needs them as well as the
+    Settings of the history are in it only if they are not the defaults. An editor needs them as well as the
     worker: it ends the tasks that it cancels.
     """
     default = Settings()

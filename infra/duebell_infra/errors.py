@@ -1,19 +1,24 @@
-"""What can go wrong between a folder of actions and a stack that runs them.
+"""Errors of building a bundle, deploying it, and running the embedded stack.
 
 DuebellError
 └── InfraError
+    ├── InvalidDeployment     a name, a version or a parameter cannot be right (an InvalidInput, too)
     ├── BundleFailed          the Lambda bundle could not be built
     ├── DeployFailed          the stack could not be created, updated or deleted
     └── EmbeddedStackFailed   the stack on this machine could not be started or stopped
 """
 
-from duebell_shared.errors import DuebellError
+from duebell_shared.errors import DuebellError, InvalidInput
 
-__all__ = ["BundleFailed", "DeployFailed", "EmbeddedStackFailed", "InfraError"]
+__all__ = ["BundleFailed", "DeployFailed", "EmbeddedStackFailed", "InfraError", "InvalidDeployment"]
 
 
 class InfraError(DuebellError):
     """Building, deploying or running the stack failed."""
+
+
+class InvalidDeployment(InfraError, InvalidInput):
+    """A deployment cannot be as it was given. Nothing was built or changed. See InvalidInput."""
 
 
 class BundleFailed(InfraError):
@@ -25,4 +30,12 @@ class DeployFailed(InfraError):
 
 
 class EmbeddedStackFailed(InfraError):
-    """The stack on this machine could not be started or stopped."""
+    """The stack on this machine could not be started or stopped.
+
+    Where another argument is the way out, `field` names it, such as `port`, and `reason` says why.
+    """
+
+    def __init__(self, reason: str, *, field: str = "") -> None:
+        super().__init__(f"{reason}: choose another {field}" if field else reason)
+        self.field = field
+        self.reason = reason

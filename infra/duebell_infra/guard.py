@@ -1,4 +1,4 @@
-"""The guard of the embedded stack: refuses, as ASGI middleware, what web pages and other users send.
+"""The guard of the embedded stack: ASGI middleware that refuses requests of web pages and other users.
 
 MiniStack answers anybody: it lets every web page read its answers, looks at neither Host nor Origin, and
 checks no credentials. So a page that a developer visits could create a function there and run it. The guard
@@ -35,12 +35,12 @@ _UNKNOWN_KEY = "UnrecognizedClientException"
 
 #: Signature Version 4 names the access key so: `Credential=KEY/20260101/us-east-1/dynamodb/aws4_request`.
 _CREDENTIAL = re.compile(rb"AWS4-\S+ .*?\bCredential=([^/,\s]{1,128})/")
-#: What names it in presigned URLs, or holds the session token, in Signature Version 4 and 2.
+#: The parameters of presigned URLs with the key or the session token, in Signature Version 4 and 2.
 _IN_QUERY = frozenset({"x-amz-credential", "x-amz-security-token", "awsaccesskeyid"})
 
 
 class Guard:
-    """Passes on what is addressed to this stack, was not sent by a web page, and has the stack's key.
+    """Passes on a request that is for this stack, was not sent by a web page, and has the stack's key.
 
     key   the access key of whoever may use the stack. It may come as the session token instead, as functions
           have it: MiniStack gives them its own session token, and as their access key the account's number
@@ -86,7 +86,7 @@ class Guard:
 
 
 def _given_keys(scope: Scope) -> Iterator[bytes]:
-    """What the request gives as its access key or session token, in its headers or in a presigned URL."""
+    """The access keys and session tokens of the request, in its headers or in a presigned URL."""
     for header in _values(scope, b"authorization"):
         if found := _CREDENTIAL.match(header):
             yield found[1]

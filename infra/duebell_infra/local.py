@@ -22,7 +22,7 @@ from .target import Place
 
 __all__ = ["EmbeddedStack"]
 
-#: How long after its start MiniStack may overlook a rule's minute: it looks every ten seconds.
+#: The time after its start in which MiniStack may overlook a rule's minute: it looks every ten seconds.
 _BLIND = timedelta(seconds=30)
 
 
@@ -43,6 +43,7 @@ class EmbeddedStack:
     environment   more environment variables for MiniStack, and with it for the worker
     say           is given a line for every step
 
+    `settings` are for an Editor of the stack that is started; the worker logs to `log_group`.
     Entering raises EmbeddedStackFailed, BundleFailed or DeployFailed, with everything stopped again.
     """
 
@@ -71,9 +72,10 @@ class EmbeddedStack:
         )
         self._say = say
         self._exit = ExitStack()
-        self._settings: Settings | None = None
-        self.endpoint_url = self._ministack.endpoint_url
         self._session: boto3.Session | None = None
+        self.settings = Settings(table=name, rule=name)
+        self.endpoint_url = self._ministack.endpoint_url
+        self.log_group = f"/aws/lambda/{name}"
 
     @property
     def session(self) -> boto3.Session:
@@ -83,24 +85,14 @@ class EmbeddedStack:
         return self._session
 
     @property
-    def settings(self) -> Settings:
-        """What an Editor of this stack needs besides the session."""
-        return self._settings or Settings(table=self._deployment.name, rule=self._deployment.name)
-
-    @property
-    def log_group(self) -> str:
-        """Where the worker logs to."""
-        return f"/aws/lambda/{self._deployment.name}"
-
-    @property
     def environment(self) -> dict[str, str]:
-        """What another process needs in its environment to use this stack."""
+        """The environment that another process needs to use this stack."""
         stack = embedded_environment(self.endpoint_url, self._state.key)
         return {**stack, **environment_of(self.settings)}
 
     @property
     def is_running(self) -> bool:
-        """Whether MiniStack is there; it may have been killed from outside."""
+        """True while MiniStack is there; it may be killed from outside."""
         return self._ministack.is_running
 
     def __enter__(self) -> Self:
@@ -109,7 +101,7 @@ class EmbeddedStack:
             self._session = embedded_session(self.endpoint_url, self._state.key)
             self._ministack.start()
             undo.callback(self._ministack.stop)
-            self._settings = deploy(self.session, self._deployment, say=self._say)
+            self.settings = deploy(self.session, self._deployment, say=self._say)
             self._ring_if_missed()
             self._exit = undo.pop_all()
         return self

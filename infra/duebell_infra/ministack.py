@@ -8,10 +8,8 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,7 +19,7 @@ from .state import StateFolder
 
 __all__ = ["HOST", "MiniStack", "free_port", "refuse_taken"]
 
-#: What runs in the child process.
+#: The script of the child process.
 _CHILD = Path(__file__).with_name("ministack_child.py")
 
 #: The guard's answer to a request without the key.
@@ -35,8 +33,8 @@ _START_LIMIT = 60.0
 #: Seconds that it has to write its state and end. Only then it is killed.
 _STOP_LIMIT = 60.0
 
-#: What the child has of our environment. Not more: MiniStack reads many variables, and a function on AWS
-#: would not have the user's either.
+#: The variables of our environment that the child has. Not more: MiniStack reads many variables, and a
+#: function on AWS would not have the user's either.
 _INHERITED = (
     "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "PYTHONDONTWRITEBYTECODE",
     "PYTHONPATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TZ", "USER", "VIRTUAL_ENV",
@@ -57,7 +55,7 @@ class MiniStack:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is there."""
+        """True while the process is there."""
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
@@ -65,7 +63,7 @@ class MiniStack:
         if find_spec("ministack") is None:
             raise EmbeddedStackFailed("the embedded stack needs MiniStack: pip install 'duebell[local]'")
         # The port is ours before the key goes there: nobody else can listen on it and be given the key.
-        with self._state.log.open("wb") as log, _bound(self._port, option="--port") as listener:
+        with self._state.log.open("wb") as log, _bound(self._port, field="port") as listener:
             listener.listen()
             self._process = subprocess.Popen(  # noqa: S603
                 # -P: not with this folder on the path, where this file would be taken for MiniStack.
@@ -123,17 +121,15 @@ class MiniStack:
             )
 
     def _status_without_the_key(self) -> int | None:
-        """The status that a stranger is answered with; None if there is no answer yet."""
-        # Without a proxy, whatever the environment says: this goes nowhere but here.
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        """The status of the answer to a stranger; None if there is no answer yet."""
+        connection = HTTPConnection(HOST, self._port, timeout=5)
         try:
-            with opener.open(f"{self.endpoint_url}/_ministack/ready", timeout=5) as answer:
-                return int(answer.status)
-        except urllib.error.HTTPError as error:
-            error.close()
-            return error.code
+            connection.request("GET", "/_ministack/ready")
+            return connection.getresponse().status
         except (OSError, HTTPException):
             return None
+        finally:
+            connection.close()
 
     def _last_words(self) -> str:
         lines = self._state.log.read_text(errors="replace").strip().splitlines()
@@ -170,12 +166,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def refuse_taken(port: int, *, option: str) -> None:
-    """Raise EmbeddedStackFailed if someone listens on this port; `option` is what chooses another."""
-    _bound(port, option=option).close()
+def refuse_taken(port: int, *, field: str = "port") -> None:
+    """Raise EmbeddedStackFailed if someone listens on this port, which `field` chooses."""
+    _bound(port, field=field).close()
 
 
-def _bound(port: int, *, option: str) -> socket.socket:
+def _bound(port: int, *, field: str) -> socket.socket:
     """A socket that has this port. Raises EmbeddedStackFailed if somebody else has it."""
     bound = socket.socket()
     try:
@@ -183,7 +179,5 @@ def _bound(port: int, *, option: str) -> socket.socket:
         bound.bind((HOST, port))
     except OSError as error:
         bound.close()
-        raise EmbeddedStackFailed(
-            f"port {port} cannot be used ({error.strerror}): choose another with {option}"
-        ) from None
+        raise EmbeddedStackFailed(f"port {port} cannot be used ({error.strerror})", field=field) from None
     return bound

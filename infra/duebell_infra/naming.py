@@ -1,10 +1,10 @@
-"""What a scheduler may be called: every AWS name is made of it, the stack's own included."""
+"""The name of a scheduler: every AWS name is made of it, the stack's own included."""
 
 import re
 
 from duebell_shared.quoting import quoted
 
-from .errors import DeployFailed
+from .errors import InvalidDeployment
 
 __all__ = ["NAME", "check_scheduler_name"]
 
@@ -15,9 +15,11 @@ NAME = "[a-zA-Z][a-zA-Z0-9-]{2,29}"
 
 
 def check_scheduler_name(name: str) -> str:
-    """`name`, if a scheduler can be called so. Raises DeployFailed."""
+    """Return `name` if a scheduler can be called so. Raises InvalidDeployment."""
     if re.fullmatch(NAME, name):
         return name
-    raise DeployFailed(
-        f"a scheduler cannot be named {quoted(name)}: 3 to 30 letters, digits and hyphens, and a letter first"
+    raise InvalidDeployment(
+        "name",
+        f"a scheduler cannot be named {quoted(name)}: 3 to 30 letters, digits and hyphens, and a letter "
+        f"first",
     )

@@ -1,8 +1,8 @@
-"""What the user's actions need: from a requirements file, or from the pyproject.toml of their project.
+"""Requirements of the user's actions: from a requirements file, or from the pyproject.toml of their project.
 
-A bundle is what a Lambda function runs with its role's rights. So only requirements by name reach pip, from
-the indexes that pip is set up for: no line of a file can name another index, a URL or a folder, or have code
-run by building it.
+A Lambda function runs its bundle with its role's rights. So only requirements by name reach pip, from the
+indexes that pip is set up for: no line of a file can name another index, a URL or a folder, or have code run
+by building it.
 """
 
 import re
@@ -10,27 +10,22 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from packaging.requirements import InvalidRequirement
+from packaging.requirements import Requirement as ParsedRequirement
 
 from duebell_shared.quoting import quoted
 
 from .errors import BundleFailed
 
-__all__ = ["Requirement", "Requirements", "distribution_name", "requirements_of"]
+__all__ = ["Requirement", "Requirements", "requirements_of"]
 
 _PROJECT = "pyproject.toml"
 
-#: In the bundle anyway, as it is installed here.
+#: duebell itself is in the bundle anyway, as it is installed here.
 _OURS = re.compile(r"duebell(?![\w.-])", re.IGNORECASE)
 
-#: A requirement by name, as PEP 508 has it: https://peps.python.org/pep-0508/#grammar
-_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
-_VERSION = r"(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9._*+!-]+"
-_BY_NAME = re.compile(
-    rf"(?P<name>{_NAME})\s*(?:\[\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\])?"
-    rf"\s*(?:{_VERSION}(?:\s*,\s*{_VERSION})*|\(\s*{_VERSION}(?:\s*,\s*{_VERSION})*\s*\))?"
-    r"\s*(?:;[\w\s.,<>=!~'\"()+*-]+)?"
-)
 _HASH = re.compile(r"\s+--hash[=\s]\s*((?:sha256|sha384|sha512):[0-9a-fA-F]+)(?=\s|$)")
 #: A URL, a path, or a file that pip would take from the current folder.
 _ELSEWHERE = re.compile(r"[/\\@]|^\.|\.(whl|zip|tar|t[bgx]z|tlz|tar\.\w+)\s*($|;)", re.IGNORECASE)
@@ -64,7 +59,7 @@ class Requirement:
 
     name: str
     line: str
-    hashes: tuple[str, ...]
+    hashes: tuple[str, ...] = ()
     where: str
 
     def __str__(self) -> str:
@@ -73,71 +68,68 @@ class Requirement:
 
 @dataclass(frozen=True, kw_only=True)
 class Requirements:
-    """What is required, within which constraints, and whether everything must have one of its hashes."""
+    """The distributions that are required, and the constraints that their versions must meet."""
 
     wanted: tuple[Requirement, ...] = ()
     constraints: tuple[Requirement, ...] = ()
-    are_hashed: bool = False
+
+    @property
+    def are_hashed(self) -> bool:
+        """True if each must have one of its hashes: they all have hashes, or none has."""
+        return any(one.hashes for one in self.wanted)
 
 
-def distribution_name(name: str) -> str:
-    """The one spelling of a distribution's name: https://peps.python.org/pep-0503/#normalized-names."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+class _Line(NamedTuple):
+    text: str
+    where: str
+    constrains: bool = False
 
 
 def requirements_of(given: Path | None) -> Requirements:
-    """What is required there. A folder stands for the pyproject.toml in it.
+    """The requirements in this file. A folder stands for the pyproject.toml in it.
 
-    Raises BundleFailed, which names the line, for whatever is no requirement by name.
+    Raises BundleFailed, which names the line, for a line that is no requirement by name.
     """
     if given is None:
         return Requirements()
     file = given / _PROJECT if given.is_dir() else given
     if not file.is_file():
-        what = "pyproject.toml" if file.name == _PROJECT else "requirements file"
-        raise BundleFailed(f"there is no {what} {file}")
+        kind = "pyproject.toml" if file.name == _PROJECT else "requirements file"
+        raise BundleFailed(f"there is no {kind} {file}")
     if file.name == _PROJECT:
-        return Requirements(wanted=tuple(_dependencies(file)))
-    reader = _Reader()
-    reader.read(file, into=reader.wanted)
-    return reader.found()
+        lines = _dependencies(file)
+        return Requirements(wanted=tuple(_checked(line, may_have_hashes=False) for line in lines))
+    lines = list(_lines_of(file, constrains=False, read=set()))
+    needs_hashes = [line for line in lines if line.text == "--require-hashes"]
+    checked = [(line.constrains, _checked(line)) for line in lines if line not in needs_hashes]
+    found = Requirements(
+        wanted=tuple(one for constrains, one in checked if not constrains),
+        constraints=tuple(one for constrains, one in checked if constrains),
+    )
+    for one in found.wanted:
+        if (needs_hashes or found.are_hashed) and not one.hashes:
+            raise _refused(one.line, one.where, "it has no --hash, and here everything must have one")
+    return found
 
 
-class _Reader:
-    """Reads requirements files, and those that they name."""
-
-    def __init__(self) -> None:
-        self.wanted: list[Requirement] = []
-        self.constraints: list[Requirement] = []
-        self.are_hashed = False
-        self._read: set[tuple[Path, bool]] = set()
-
-    def read(self, file: Path, *, into: list[Requirement]) -> None:
-        this = (file.resolve(), into is self.constraints)
-        if this in self._read:
-            return
-        self._read.add(this)
-        for number, line in _logical_lines(_text_of(file)):
-            where = f"{file}, line {number}"
-            if line == "--require-hashes":
-                self.are_hashed = True
-            elif other := _OTHER_FILE.fullmatch(line):
-                path = file.parent / other["path"].strip("\"'")
-                if "://" in other["path"] or not path.is_file():
-                    raise _refused(where, line, "there is no such file on this machine")
-                self.read(path, into=self.constraints if "c" in other["kind"][:3] else into)
-            elif not _OURS.match(line):
-                into.append(_checked(line, where, may_have_hashes=True))
-
-    def found(self) -> Requirements:
-        hashed = self.are_hashed or any(one.hashes for one in self.wanted)
-        for one in self.wanted:
-            if hashed and not one.hashes:
-                raise _refused(one.where, one.line, "it has no --hash, and here everything must have one")
-        return Requirements(wanted=tuple(self.wanted), constraints=tuple(self.constraints), are_hashed=hashed)
+def _lines_of(file: Path, *, constrains: bool, read: set[tuple[Path, bool]]) -> Iterator[_Line]:
+    """The lines of a requirements file, and of the files that it names; of each file once."""
+    if (this := (file.resolve(), constrains)) in read:
+        return
+    read.add(this)
+    for number, text in _logical_lines(_text_of(file)):
+        where = f"{file}, line {number}"
+        if other := _OTHER_FILE.fullmatch(text):
+            path = file.parent / other["path"].strip("\"'")
+            if "://" in other["path"] or not path.is_file():
+                raise _refused(text, where, "there is no such file on this machine")
+            is_constraint = other["kind"] in {"-c", "--constraint"}
+            yield from _lines_of(path, constrains=constrains or is_constraint, read=read)
+        elif not _OURS.match(text):
+            yield _Line(text, where, constrains)
 
 
-def _dependencies(file: Path) -> Iterator[Requirement]:
+def _dependencies(file: Path) -> list[_Line]:
     """The project's own dependencies, without its extras."""
     try:
         project: dict[str, Any] = tomllib.loads(_text_of(file)).get("project", {})
@@ -148,32 +140,32 @@ def _dependencies(file: Path) -> Iterator[Requirement]:
             f"{file} lists no dependencies under [project]: list them there (an empty list will do), or give "
             f"a requirements file"
         )
-    lines = project["dependencies"]
-    if not isinstance(lines, list):
+    if not isinstance(project["dependencies"], list):
         raise BundleFailed(f"{file} cannot be read: dependencies is no list")
-    for line in lines:
-        text = str(line).strip()
-        if not _OURS.match(text):
-            yield _checked(text, f"{file}, dependencies", may_have_hashes=False)
+    texts = [str(line).strip() for line in project["dependencies"]]
+    return [_Line(text, f"{file}, dependencies") for text in texts if not _OURS.match(text)]
 
 
-def _checked(line: str, where: str, *, may_have_hashes: bool) -> Requirement:
+def _checked(line: _Line, *, may_have_hashes: bool = True) -> Requirement:
     """The requirement in this line. Raises BundleFailed if it is none by name."""
-    hashes = tuple(_HASH.findall(line)) if may_have_hashes else ()
-    text = _HASH.sub("", line).strip() if may_have_hashes else line
+    hashes = tuple(_HASH.findall(line.text)) if may_have_hashes else ()
+    text = _HASH.sub("", line.text).strip() if may_have_hashes else line.text
     if text.startswith(("-e", "--editable")):
-        raise _refused(where, line, _BUILD_A_WHEEL)
+        raise _refused(line.text, line.where, _BUILD_A_WHEEL)
     if _OPTION.search(text):
-        raise _refused(where, line, _SET_UP_PIP)
+        raise _refused(line.text, line.where, _SET_UP_PIP)
     if _ELSEWHERE.search(text):
-        raise _refused(where, line, _BUILD_A_WHEEL)
-    by_name = _BY_NAME.fullmatch(text)
-    if by_name is None:
-        raise _refused(where, line, _WRITE_IT_SO)
-    return Requirement(name=by_name["name"], line=text, hashes=hashes, where=where)
+        raise _refused(line.text, line.where, _BUILD_A_WHEEL)
+    try:
+        name = ParsedRequirement(text).name
+    except InvalidRequirement:
+        name = ""
+    if not name or "$" in text:  # pip would put the environment's variables in place of `${NAME}`
+        raise _refused(line.text, line.where, _WRITE_IT_SO)
+    return Requirement(name=name, line=text, hashes=hashes, where=line.where)
 
 
-def _refused(where: str, line: str, why: str) -> BundleFailed:
+def _refused(line: str, where: str, why: str) -> BundleFailed:
     return BundleFailed(f"{where}: {quoted(_PASSWORD.sub('://…@', line))}: {why}")
 
 

@@ -16,7 +16,7 @@ __all__ = ["REGION", "embedded_environment", "embedded_session"]
 #: The embedded stack keeps its things apart by region, as AWS does; it uses this one.
 REGION = "us-east-1"
 
-#: What requests are signed with. It is the same for all: the access key tells who may use a stack.
+#: The secret that signs requests. It is the same for all: the access key tells who may use a stack.
 _SECRET = "not-secret"  # noqa: S105
 
 
@@ -49,7 +49,7 @@ def embedded_session(endpoint_url: str, key: str) -> boto3.Session:
 
 
 def embedded_environment(endpoint_url: str, key: str) -> dict[str, str]:
-    """What another process must have in its environment to talk to the stack at this endpoint."""
+    """The environment that another process needs to talk to the stack at this endpoint."""
     return {
         "AWS_ENDPOINT_URL": endpoint_url,
         "AWS_REGION": REGION,

@@ -16,7 +16,7 @@ from .errors import BundleFailed
 
 __all__ = ["actions_files", "own_files", "package_files"]
 
-#: What a worker runs on; actions use the editor to add tasks that follow.
+#: The packages that a worker runs on; actions use the editor to add tasks that follow.
 _OWN = ("duebell_shared", "duebell_worker", "duebell_editor")
 
 #: Parts of these that only a person's machine needs, with the extras they import.
@@ -70,7 +70,7 @@ def actions_files(actions: str, *, folder: Path | None = None) -> Files:
 
 
 def _may_hold(source: Path, name: str) -> bool:
-    """Whether a module's source, which is not imported, may bind this name."""
+    """Return True if the source of a module, which is not imported, may bind this name."""
     tree = ast.parse(source.read_bytes(), filename=str(source))
     nodes = list(ast.walk(tree))
     if any(isinstance(node, ast.alias) and node.name == "*" for node in nodes):
@@ -82,7 +82,7 @@ def _may_hold(source: Path, name: str) -> bool:
 
 
 def package_files(root: Path) -> Iterator[Path]:
-    """What a bundle takes of a package's folder: all but tests, caches, environments and hidden things."""
+    """The files of a package's folder without tests, caches, virtual environments and hidden files."""
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if _is_wanted_folder(Path(folder, name)))
         for name in sorted(names):

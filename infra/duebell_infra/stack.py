@@ -4,7 +4,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from botocore.exceptions import ClientError
 
@@ -29,7 +29,7 @@ _UNBORN = "REVIEW_IN_PROGRESS"
 
 
 class Outcome(StrEnum):
-    """What applying a template came to."""
+    """The outcome of applying a template."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -45,14 +45,9 @@ class Stack:
         self._progress = progress
         self._seen: set[str] = set()
 
-    def exists(self) -> bool:
-        """Whether there is something that can be updated."""
-        stack = self._describe(self.name)
-        return stack is not None and stack["StackStatus"] != _UNBORN and stack["StackStatus"] not in _DEAD
-
     def parameters(self) -> dict[str, str]:
-        """What the stack was last deployed with; empty if there is none."""
-        stack = self._describe(self.name) if self.exists() else None
+        """The parameters that the stack was deployed with; empty if there is none that can be updated."""
+        stack = self._updatable()
         given = stack.get("Parameters", []) if stack else []
         return {one["ParameterKey"]: one["ParameterValue"] for one in given}
 
@@ -69,12 +64,11 @@ class Stack:
         """
         with aws_calls(f"the stack {self.name}"):
             self._clear_the_dead()
-            outcome = Outcome.UPDATED if self.exists() else Outcome.CREATED
-            change = f"duebell-{uuid.uuid4().hex}"
+            kind: Literal["CREATE", "UPDATE"] = "UPDATE" if self._updatable() else "CREATE"
             made = self._client.create_change_set(
                 StackName=self.name,
-                ChangeSetName=change,
-                ChangeSetType="UPDATE" if outcome is Outcome.UPDATED else "CREATE",
+                ChangeSetName=f"duebell-{uuid.uuid4().hex}",
+                ChangeSetType=kind,
                 TemplateBody=template,
                 Parameters=[{"ParameterKey": key, "ParameterValue": parameters[key]} for key in parameters],
                 Capabilities=["CAPABILITY_IAM"],
@@ -85,8 +79,8 @@ class Stack:
                 return Outcome.UNCHANGED
             self._see_events(made["StackId"])
             self._client.execute_change_set(ChangeSetName=made["Id"])
-            self._follow(made["StackId"], f"{'CREATE' if outcome is Outcome.CREATED else 'UPDATE'}_COMPLETE")
-        return outcome
+            self._follow(made["StackId"], f"{kind}_COMPLETE")
+        return Outcome.UPDATED if kind == "UPDATE" else Outcome.CREATED
 
     def delete(self) -> bool:
         """Delete the stack with all that is not to be kept. False: there is none. Raises DeployFailed."""
@@ -98,6 +92,10 @@ class Stack:
             self._client.delete_stack(StackName=stack["StackId"])
             self._follow(stack["StackId"], "DELETE_COMPLETE")
         return True
+
+    def _updatable(self) -> "StackTypeDef | None":
+        stack = self._describe(self.name)
+        return stack if stack and stack["StackStatus"] not in {_UNBORN, *_DEAD} else None
 
     def _clear_the_dead(self) -> None:
         stack = self._describe(self.name)
@@ -125,27 +123,24 @@ class Stack:
         raise DeployFailed(f"the stack {self.name}: the change set did not become ready")
 
     def _follow(self, stack_id: str, wanted: str) -> None:
-        """Say what happens until the stack is at rest. Raises DeployFailed unless that is as wanted."""
+        """Say each step until the stack is at rest. Raises DeployFailed unless that is as wanted."""
         reasons: list[str] = []
         for pause in _pauses():
             stack = self._describe(stack_id)
             status = stack["StackStatus"] if stack else "DELETE_COMPLETE"
             for event in self._see_events(stack_id):
-                self._tell(event)
-                reasons += _reason(event)
+                step, what = event.get("ResourceStatus", ""), event.get("LogicalResourceId", "")
+                because = event.get("ResourceStatusReason", "") if step.endswith("_FAILED") else ""
+                self._progress(f"  {step:<20} {what}{f': {because}' if because else ''}")
+                if because and "cancelled" not in because:  # this one was stopped for another one's failure
+                    reasons.append(f"{what}: {because}")
+            if status == wanted:
+                return
             if not status.endswith("_IN_PROGRESS"):
-                if status == wanted:
-                    return
-                raise DeployFailed(
-                    f"the stack {self.name} is in {status}: {'; '.join(reasons) or 'no reason given'}"
-                )
+                why = "; ".join(reasons) or "no reason given"
+                raise DeployFailed(f"the stack {self.name} is in {status}: {why}")
             time.sleep(pause)
         raise DeployFailed(f"the stack {self.name} was not done after {_LIMIT / 60:.0f} minutes; look in AWS")
-
-    def _tell(self, event: "StackEventTypeDef") -> None:
-        status, what = event.get("ResourceStatus", ""), event.get("LogicalResourceId", "")
-        because = event.get("ResourceStatusReason", "") if status.endswith("_FAILED") else ""
-        self._progress(f"  {status:<20} {what}{f': {because}' if because else ''}")
 
     def _see_events(self, stack_id: str) -> list["StackEventTypeDef"]:
         """The events since the last look, in their order."""
@@ -171,14 +166,6 @@ class Stack:
                     return None
                 raise
         return stacks[0] if stacks else None
-
-
-def _reason(event: "StackEventTypeDef") -> list[str]:
-    """Why a resource failed; nothing for those that were only stopped because another had failed."""
-    reason = event.get("ResourceStatusReason", "")
-    if not event.get("ResourceStatus", "").endswith("_FAILED") or "cancelled" in reason:
-        return []
-    return [f"{event.get('LogicalResourceId')}: {reason}"]
 
 
 def _is_missing(error: ClientError) -> bool:

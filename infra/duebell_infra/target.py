@@ -1,4 +1,4 @@
-"""Which Python a bundle is for: one of Lambda's, or the one that is running."""
+"""The Python that a bundle is built for: one of Lambda's, or the one that is running."""
 
 import platform
 import sys
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from .errors import BundleFailed
+from .errors import InvalidDeployment
 
 __all__ = ["Architecture", "Place", "Target"]
 
@@ -15,7 +15,7 @@ __all__ = ["Architecture", "Place", "Target"]
 _GLIBC_MINOR = {"3.11": 26}
 _GLIBC_MINOR_SINCE = 34
 
-#: What the template allows.
+#: The versions that the template allows.
 _PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
@@ -32,7 +32,7 @@ class Architecture(StrEnum):
 
 
 class Place(StrEnum):
-    """Where the bundle is to run."""
+    """The place where the bundle runs."""
 
     LAMBDA = "lambda"
     THIS_MACHINE = "this machine"
@@ -40,7 +40,7 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A Python version, such as `3.13`, on a processor, in a place. Others raise BundleFailed."""
+    """A Python version, such as `3.13`, on a processor, in a place. Others raise InvalidDeployment."""
 
     python: str = "3.13"
     architecture: Architecture = Architecture.ARM64
@@ -48,7 +48,9 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.python not in _PYTHONS:
-            raise BundleFailed(f"the worker runs on Python {', '.join(_PYTHONS)}, not on {self.python}")
+            raise InvalidDeployment(
+                "python", f"the worker runs on Python {', '.join(_PYTHONS)}, not on {self.python}"
+            )
 
     @classmethod
     def this_machine(cls) -> Self:

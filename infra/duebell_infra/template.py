@@ -27,7 +27,7 @@ def parameter_names(template: str) -> set[str]:
 
 
 def unknown_types(message: str) -> set[str]:
-    """The types of resources that CloudFormation says it does not know, as in some regions."""
+    """The types of resources that CloudFormation does not know, by its message; some regions lack some."""
     found = re.search(r"Unrecognized resource types: \[([^\]]*)\]", message)
     return set(re.findall(r"[\w:]+", found[1])) if found else set()
 

@@ -1,4 +1,4 @@
-"""What the worker of an embedded stack logs, as lines for a terminal."""
+"""The log of an embedded stack's worker, as lines for a terminal."""
 
 import json
 import time
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WorkerLog", "readable"]
 
-#: How far back each look goes, in milliseconds: lines of two runs may become visible out of order.
+#: Milliseconds that each look goes back: lines of two runs may become visible out of order.
 _OVERLAP = 10_000
 
 #: Lambda's own lines about each invocation.
@@ -30,7 +30,7 @@ class WorkerLog:
         self._seen: dict[str, int] = {}
 
     def new_lines(self) -> Iterator[str]:
-        """What was logged since the last look. Nothing, while the log cannot be read."""
+        """The lines that were logged since the last look; none while the log cannot be read."""
         try:
             pages = self._client.get_paginator("filter_log_events").paginate(
                 logGroupName=self._group, startTime=self._since
@@ -95,5 +95,5 @@ _TELLERS: dict[str, Callable[[dict[str, Any]], str]] = {"task": _task, "run": _r
 
 
 def _printable(text: str) -> str:
-    """What an action logs may hold anything; a terminal would obey its control characters."""
+    """The text without control characters, which an action may log and a terminal would obey."""
     return "".join(one if one.isprintable() or one == "\t" else repr(one)[1:-1] for one in text)

@@ -1,1 +1,1 @@
-"""What the editor and the worker both speak: tasks, arming, the table, the rule, errors."""
+"""The terms that editor and worker share: tasks, arming, the table, the rule, errors."""

@@ -138,7 +138,7 @@ class Armer:
         ) from failure
 
     def call(self) -> bool:
-        """Whether whoever asks shall start a run directly: one is needed, and nobody else was told to."""
+        """Tell whether the caller is to start a run directly: one is needed, and no other was told to."""
         is_mine = False
 
         def call(record: ArmingRecord) -> ArmingRecord:
@@ -228,7 +228,7 @@ class Armer:
 
 
 class _Hold:
-    """How long another process has been seen to hold the rule.
+    """The time for which another process has been seen to hold the rule.
 
     Its hold ends by its own clock, which may be behind. But no hold is longer than HOLD, so one that was seen
     for so long is over, whatever the clocks say.
@@ -239,7 +239,7 @@ class _Hold:
         self._since = NEVER
 
     def is_over(self, record: ArmingRecord, now: datetime) -> bool:
-        """Whether the hold in the record, which may have been seen before, is over for certain."""
+        """Tell whether the hold in the record, which may have been seen before, is over for certain."""
         holder = (record.applier, record.applier_until)
         if holder != self._holder:
             self._holder, self._since = holder, now

@@ -98,7 +98,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return min(lane.wake(self.head_start) for lane in self.lanes)
 
     def is_settled(self, now: datetime) -> bool:
-        """Whether the rule is where it must be, and has not missed its minute.
+        """Tell whether the rule is where it must be, and has not missed its minute.
 
         A target that came earlier may find a ring so near that setting the rule anew would only put it off.
         """
@@ -111,7 +111,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return (self.armed == self.target or rings_soonest) and not rang_long_ago
 
     def rings_too_late(self, now: datetime) -> bool:
-        """Whether a run should be called directly, as the rule rings later than is needed for what is due.
+        """Tell whether a run should be called directly, as the rule rings too late for what is due.
 
         Not for a lane that is held: its run sees to it. Nor for what is due only when that run would be over.
         """
@@ -126,18 +126,18 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return is_near and (self.rings_at is None or self.rings_at > ceil_to_minute(start_by))
 
     def is_being_applied(self, now: datetime, *, skew: timedelta = MOST_SKEW) -> bool:
-        """Whether someone may be calling PutRule at this moment, or a call of theirs may take effect yet.
+        """Tell whether a PutRule may be under way at this moment, or may take effect yet.
 
-        Their clock may be behind by `skew`.
+        The clock of the process that holds the rule may be behind by `skew`.
         """
         return self.applier is not None and self.applier_until + skew > now
 
     def is_relaned(self, now: datetime) -> bool:
-        """Whether the queue is being given more lanes, so that runs are to leave."""
+        """Tell whether the queue is being given more lanes, so that runs are to leave."""
         return self.relaner is not None and self.relaner_until > now
 
     def is_held_too_long(self, now: datetime) -> bool:
-        """Whether a lease, or a hold on the rule, ends later than any does: by an edit, or a wrong clock."""
+        """Tell whether a lease, or a hold on the rule, is too long: by an edit, or a wrong clock."""
         ends = [lane.until for lane in self.lanes if lane.owner]
         ends += [self.applier_until] if self.applier else []
         ends += [self.relaner_until] if self.relaner else []

@@ -1,188 +1,182 @@
-"""How the fields of a task are stored as attributes of its item, in pynamodb's terms."""
+"""The types of a task's attributes: how each value is written to its item and read from it."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import msgspec
-from pynamodb.attributes import Attribute, NumberAttribute
-from pynamodb.constants import BINARY, BOOLEAN, NUMBER, STRING
+from pynamodb.attributes import Attribute
+from pynamodb.constants import BINARY, NUMBER, STRING
 
 from .counts import LARGEST
 from .failure import FailedAttempt, Failure, bounded
 from .given import fit_changed_by
 from .instants import MILLISECOND, in_utc, parse, render
 from .packed_occurrences import bounded_occurrences, pack_occurrences, unpack_occurrences
+from .past_index import parse_past, render_past
 from .quoting import shortened
-from .recurrence import Occurrence, Recurrence
+from .recurrence import Recurrence
 from .status import Status
 
 __all__ = [
     "UNREADABLE",
-    "ChangedByAttribute",
-    "CountAttribute",
-    "DurationAttribute",
-    "FailureAttribute",
-    "FailuresAttribute",
-    "FlagAttribute",
-    "InstantAttribute",
-    "OccurrencesAttribute",
-    "QueuedAttribute",
-    "RecurrenceAttribute",
-    "RevAttribute",
-    "StatusAttribute",
+    "ChangedBy",
+    "Count",
+    "Duration",
+    "FailedAttempts",
+    "Instant",
+    "LaneNumber",
+    "LastFailure",
+    "Occurrences",
+    "PastPlace",
+    "Queued",
+    "Recurring",
+    "Rev",
+    "Room",
+    "StatusName",
 ]
 
-#: What a `queued` reads as that is none of ours: no run can claim such an item, so none is to wake for it.
+_T = TypeVar("_T")
+
+#: `queued` of an item on which duebell did not write it: no run can claim it, so no run wakes for it.
 #: Between two milliseconds, so that no task is ever queued for it.
 UNREADABLE = datetime.min.replace(microsecond=1, tzinfo=UTC)
 
 
-class InstantAttribute(Attribute[datetime]):
-    """A time as fixed-width text, so that it sorts in the index and reads well in the console."""
+class _Converted(Attribute[_T]):
+    """An attribute of one of DynamoDB's types, with the functions that write its value and read it.
 
-    attr_type = STRING
+    otherwise  the value of one that cannot be read: for attributes that only inform. Without it, the task
+               cannot be read
+    retyped    what is read from an attribute of another type; without it, the task cannot be read
+    """
 
-    def serialize(self, value: datetime) -> str:
-        return render(value)
+    def __init__(
+        self,
+        type: str,
+        write: Callable[[_T], Any],
+        read: Callable[[Any], _T | None],
+        *,
+        otherwise: Callable[[Any], _T | None] | None = None,
+        retyped: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.attr_type = type
+        self._write = write
+        self._read = read
+        self._otherwise = otherwise
+        self._retyped = retyped
 
-    def deserialize(self, value: str) -> datetime:
-        return parse(value)
+    def get_value(self, value: dict[str, Any]) -> Any:
+        return super().get_value(value) if self._retyped is None else value.get(self.attr_type, self._retyped)
 
+    def serialize(self, value: _T) -> Any:
+        return self._write(value)
 
-class QueuedAttribute(InstantAttribute):
-    """A time as we write it, by which a task can be claimed; UNREADABLE for whatever else is in the index."""
-
-    def deserialize(self, value: str) -> datetime:
+    def deserialize(self, value: Any) -> _T | None:
+        if self._otherwise is None:
+            return self._read(value)
         try:
-            queued = super().deserialize(value)
-        except ValueError:
-            return UNREADABLE
-        return queued if render(queued) == value else UNREADABLE
-
-
-class StatusAttribute(Attribute[Status]):
-    attr_type = STRING
-
-    def serialize(self, value: Status) -> str:
-        return value.value
-
-    def deserialize(self, value: str) -> Status:
-        return Status(value)
-
-
-class FailureAttribute(Attribute[Failure]):
-    attr_type = STRING
-
-    def serialize(self, value: Failure) -> str:
-        return msgspec.json.encode(value).decode()
-
-    def deserialize(self, value: str) -> Failure:
-        try:
-            return msgspec.json.decode(value, type=Failure)
-        except (
-            ValueError,
-            RecursionError,
-        ):  # it only says why an attempt failed: the task is as good as ever
-            return bounded(Failure(type="Unreadable", message=value))
-
-
-class CountAttribute(NumberAttribute):
-    """A whole number; of one that an edit by hand has left, what is whole of it, up to the largest."""
-
-    def deserialize(self, value: str) -> int:
-        return max(-LARGEST, min(int(Decimal(value)), LARGEST))
-
-
-class FlagAttribute(Attribute[bool]):
-    """Whether it is so; there only if it is."""
-
-    attr_type = BOOLEAN
-
-    def serialize(self, value: bool) -> bool:
-        return value
-
-    def deserialize(self, value: bool) -> bool:
-        return bool(value)
-
-
-class RevAttribute(NumberAttribute):
-    """A whole number that every write compares with what is stored: no other can be taken for it."""
-
-    def deserialize(self, value: str) -> int:
-        rev = Decimal(value)
-        if rev != int(rev) or abs(rev) > LARGEST:
-            raise ValueError(f"rev is {shortened(value)}")
-        return int(rev)
-
-
-class DurationAttribute(Attribute[timedelta]):
-    """Whole milliseconds."""
-
-    attr_type = NUMBER
-
-    def serialize(self, value: timedelta) -> str:
-        return str(value // MILLISECOND)
-
-    def deserialize(self, value: str) -> timedelta:
-        return int(value) * MILLISECOND
-
-
-class RecurrenceAttribute(Attribute[Recurrence]):
-    attr_type = STRING
-
-    def serialize(self, value: Recurrence) -> str:
-        return msgspec.json.encode(value).decode()
-
-    def deserialize(self, value: str) -> Recurrence:
-        recurrence = msgspec.json.decode(value, type=Recurrence)
-        recurrence.schedule.check()  # before it is run: what comes after it could not be written
-        checked: Recurrence = in_utc(recurrence)
-        return checked
-
-
-class FailuresAttribute(Attribute[tuple[FailedAttempt, ...]]):
-    """They only tell, and the task is as good as ever when they cannot be read."""
-
-    attr_type = STRING
-
-    def serialize(self, value: tuple[FailedAttempt, ...]) -> str:
-        return msgspec.json.encode(value).decode()
-
-    def deserialize(self, value: str) -> tuple[FailedAttempt, ...]:
-        try:
-            past = msgspec.json.decode(value, type=tuple[FailedAttempt, ...])
-            known: tuple[FailedAttempt, ...] = in_utc(past)
+            return self._read(value)
         except (ValueError, OverflowError, RecursionError):
-            return ()
-        return known
+            return self._otherwise(value)
 
 
-class OccurrencesAttribute(Attribute[tuple[Occurrence, ...]]):
-    """They only tell likewise. Another version may have stored them as another type."""
-
-    attr_type = BINARY
-
-    def serialize(self, value: tuple[Occurrence, ...]) -> bytes:
-        return pack_occurrences(bounded_occurrences(value))
-
-    def get_value(self, value: dict[str, Any]) -> Any:
-        return value.get(BINARY, b"")
-
-    def deserialize(self, value: bytes) -> tuple[Occurrence, ...]:
-        try:
-            return unpack_occurrences(value)
-        except (ValueError, OverflowError):
-            return ()
+def _to_json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
 
 
-class ChangedByAttribute(Attribute[str]):
-    """Who changed the task last: it only tells, and the task is as good as ever when it cannot be read."""
+def _from_json(kind: type[_T], text: str) -> _T:
+    value: _T = in_utc(msgspec.json.decode(text, type=kind))
+    return value
 
-    attr_type = STRING
 
-    def get_value(self, value: dict[str, Any]) -> Any:
-        return value.get(STRING, "")
+def _queued(text: str) -> datetime:
+    queued = parse(text)
+    return queued if render(queued) == text else UNREADABLE
 
-    def deserialize(self, value: str) -> str | None:
-        return fit_changed_by(value)
+
+def _count(number: str) -> int:
+    return max(-LARGEST, min(int(Decimal(number)), LARGEST))
+
+
+def _rev(number: str) -> int:
+    rev = Decimal(number)
+    if rev != int(rev) or abs(rev) > LARGEST:
+        raise ValueError(f"rev is {shortened(number)}")
+    return int(rev)
+
+
+def _recurrence(text: str) -> Recurrence:
+    recurrence = _from_json(Recurrence, text)
+    recurrence.schedule.check()  # before it is run: what comes after it could not be written
+    return recurrence
+
+
+#: A lane is a key of the table, and keys are text.
+LaneNumber = partial(_Converted[int], STRING, str, int)
+
+#: A time as fixed-width text, so that it sorts in the index and reads well in the console.
+Instant = partial(_Converted[datetime], STRING, render, parse)
+
+#: A time as duebell writes it, by which a task can be claimed; UNREADABLE for any other text in the index.
+Queued = partial(_Converted[datetime], STRING, render, _queued, otherwise=lambda _: UNREADABLE)
+
+#: The kind of a task's past and its time; None for what duebell does not write.
+PastPlace = partial(
+    _Converted[Any], STRING, lambda place: render_past(*place), parse_past, otherwise=lambda _: None
+)
+
+StatusName = partial(_Converted[Status], STRING, lambda status: status.value, Status)
+
+#: A whole number. An edit by hand may have left a fraction, which is cut off, or one beyond the largest.
+Count = partial(_Converted[int], NUMBER, str, _count)
+
+#: A whole number that every write compares with the stored one, so none is read as another.
+Rev = partial(_Converted[int], NUMBER, str, _rev)
+
+#: Filler of so many bytes: see `room.py`.
+Room = partial(_Converted[int], STRING, lambda width: "." * width, len)
+
+#: Whole milliseconds.
+Duration = partial(
+    _Converted[timedelta],
+    NUMBER,
+    lambda duration: str(duration // MILLISECOND),
+    lambda number: int(number) * MILLISECOND,
+)
+
+Recurring = partial(_Converted[Recurrence], STRING, _to_json, _recurrence)
+
+# Attributes that only inform: a task with one that cannot be read is as good as any other.
+
+LastFailure = partial(
+    _Converted[Failure],
+    STRING,
+    _to_json,
+    partial(_from_json, Failure),
+    otherwise=lambda text: bounded(Failure(type="Unreadable", message=text)),
+)
+
+FailedAttempts = partial(
+    _Converted[tuple[FailedAttempt, ...]],
+    STRING,
+    _to_json,
+    partial(_from_json, tuple[FailedAttempt, ...]),
+    otherwise=lambda _: (),
+)
+
+#: Another version may have stored them as another type.
+Occurrences = partial(
+    _Converted[Any],
+    BINARY,
+    lambda occurrences: pack_occurrences(bounded_occurrences(occurrences)),
+    unpack_occurrences,
+    otherwise=lambda _: (),
+    retyped=b"",
+)
+
+ChangedBy = partial(_Converted[str], STRING, str, fit_changed_by, retyped="")

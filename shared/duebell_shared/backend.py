@@ -1,10 +1,10 @@
-"""What an editor and a worker stand on: the queue, the rule, the arming between them, and the clock."""
+"""The common ground of editor and worker: the queue, the rule, the arming between them, and the clock."""
 
 import logging
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from typing import Self
 
@@ -58,68 +58,40 @@ def default_session() -> boto3.Session:
     return boto3.Session(region_name=region) if region and not session.region_name else session
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Backend:
     """The store, the rule and what arms it, with the clock they go by; and the worker to call, if one may.
 
-    `parallel` makes many calls of the store side by side.
+    parallel  makes many calls of the store side by side
+    armer     changes the arming record and sets the rule
     """
 
     settings: Settings
     store: Store
     rule: Rule
-    armer: Armer
-    clock: Callable[[], datetime]
-    sleep: Callable[[float], None]
-    parallel: Parallel
+    _: KW_ONLY
+    clock: Callable[[], datetime] = utc_now
+    sleep: Callable[[float], None] = time.sleep
+    parallel: Parallel = field(default_factory=Parallel)
     function: Function | None = None
+    armer: Armer = field(init=False)
 
-    @classmethod
-    def over(
-        cls,
-        settings: Settings,
-        store: Store,
-        rule: Rule,
-        *,
-        clock: Callable[[], datetime] = utc_now,
-        sleep: Callable[[float], None] = time.sleep,
-        parallel: Parallel | None = None,
-        function: Function | None = None,
-    ) -> Self:
-        """A backend over this store and rule, with this clock."""
-        parallel = parallel or Parallel()
+    def __post_init__(self) -> None:
         armer = Armer(
-            store,
-            rule,
-            lanes=settings.lanes,
-            head_start=settings.head_start,
-            clock=clock,
-            sleep=sleep,
-            parallel=parallel,
+            self.store,
+            self.rule,
+            lanes=self.settings.lanes,
+            head_start=self.settings.head_start,
+            clock=self.clock,
+            sleep=self.sleep,
+            parallel=self.parallel,
         )
-        return cls(
-            settings=settings,
-            store=store,
-            rule=rule,
-            armer=armer,
-            clock=clock,
-            sleep=sleep,
-            parallel=parallel,
-            function=function,
-        )
+        object.__setattr__(self, "armer", armer)
 
     def at(self, now: datetime) -> Self:
         """The same backend as if it were `now`; time goes on from there."""
         offset = now - self.clock()
-        return self.over(
-            self.settings,
-            self.store,
-            self.rule,
-            clock=lambda: self.clock() + offset,
-            sleep=self.sleep,
-            parallel=self.parallel,
-            function=self.function,
-        )
+        return replace(self, clock=lambda: self.clock() + offset)
 
     def hasten(self, record: ArmingRecord) -> None:
         """Start a run directly if the rule, as it is set, rings later than something is due.
@@ -161,12 +133,12 @@ class Backend:
             raise InvalidSettings("AWS settings", str(error)) from error
         name = settings.function
         function = Function(name, lambda: session.client("lambda", config=_LAMBDA)) if name else None
-        return cls.over(
+        return cls(
             settings,
             DynamoTable(settings.table, dynamodb, sleep=sleep),
             Rule(settings.rule, events, clock=clock, sleep=sleep),
             clock=clock,
             sleep=sleep,
-            parallel=parallel,
+            parallel=parallel or Parallel(),
             function=function,
         )

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from .errors import AwsUnavailable
+from .errors import AwsUnavailable, DuebellError
 from .item_update import Item, ItemChange
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["CHANGE", "INSERT", "BatchWrite", "Written", "pauses"]
+__all__ = ["CHANGE", "INSERT", "Answer", "BatchWrite", "Written", "pauses"]
 
 _LOG = logging.getLogger("duebell.batching")
 
@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 #: A statement as DynamoDB's API has it, for the table of this name.
 Form = Callable[[str, _T], dict[str, Any]]
 
-#: What is answered where such statements are not understood, or not allowed: of the call, and of a statement.
+#: The errors, of a call and of a statement, where DynamoDB does not know or not allow such statements.
 _NOT_TAKEN = {
     "AccessDenied",
     "AccessDeniedException",
@@ -42,35 +42,42 @@ _NOT_TAKEN = {
     "ValidationException",
 }
 
-
-#: What is answered to a statement that DynamoDB has no room for at the moment, and that it did not make.
+#: The errors of a statement that was throttled, and so was not made.
 #: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchStatementError.html
 _THROTTLED = {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError"}
 
-#: What is answered to one that makes a lane larger which holds all that it may.
+#: The error of a statement that makes a lane larger which holds all that it may.
 _FULL = "ItemCollectionSizeLimitExceeded"
 
 
-class Written(NamedTuple):
-    """What the calls for a batch did.
+class Answer(NamedTuple):
+    """The answer to one statement.
 
-    made     which of the statements, in their order
-    items    the items as they are then, where that was asked for
-    is_sure  whether they made no other for certain
-    no_room  the error of those that DynamoDB had no room for to the last try: each alone would fare no better
-    full     those that would make an item larger in a lane that holds all that it may
+    is_made    whether it was made
+    item       the item as it is then, where that was asked for
+    is_full    whether it would make an item larger in a lane that holds all that it may
+    error      the error of a statement that was throttled to the last try: alone it would be, too
     """
 
-    made: list[bool]
-    items: list[Any]
+    is_made: bool = False
+    item: Item | None = None
+    is_full: bool = False
+    error: DuebellError | None = None
+
+
+class Written(NamedTuple):
+    """The answers to a batch of statements, in their order.
+
+    is_sure  whether no statement was made that is not answered as made
+    """
+
+    answers: list[Answer]
     is_sure: bool
-    no_room: list[AwsUnavailable | None]
-    full: list[bool]
 
     @classmethod
-    def nothing(cls, count: int, *, is_sure: bool) -> Self:
-        """None of so many was made; each is to be tried alone."""
-        return cls([False] * count, [None] * count, is_sure, [None] * count, [False] * count)
+    def nothing(cls, count: int, *, is_sure: bool = True, error: DuebellError | None = None) -> Self:
+        """So many statements that were not made. Unless there is an error, each is to be tried alone."""
+        return cls([Answer(error=error)] * count, is_sure)
 
 
 class BatchWrite(Generic[_T]):
@@ -101,25 +108,32 @@ class BatchWrite(Generic[_T]):
         Nothing was written, for certain, when it returns None: such calls are not taken here. Raises what
         botocore raises; then any of them may be written.
         """
-        if (first := self._first_answer(list(writes))) is None:
+        writes = list(writes)
+        if (first := self._first_answer(writes)) is None:
             return None
-        form, answer = first
-        progress = _Progress(list(writes))
-        progress.take(answer)
-        for pause in pauses():
-            if not progress.throttled:
+        form, response = first
+        answers: dict[int, Answer] = {}
+        places, is_sure, waits = list(range(len(writes))), True, pauses()
+        while True:
+            answered = dict(zip(places, response["Responses"], strict=True))
+            answers |= {place: _answer(one) for place, one in answered.items()}
+            is_sure = is_sure and _is_sure(response)
+            places = [place for place, one in answered.items() if _code_of(one) in _THROTTLED]
+            if not places or (pause := next(waits, None)) is None:
                 break
             self._sleep(pause)
             try:
-                progress.take(self._send(form, progress.left()))
-            except (BotoCoreError, ClientError) as error:  # what was made before is not forgotten for it
+                response = self._send(form, [writes[place] for place in places])
+            except (BotoCoreError, ClientError) as error:  # what was made before is still made
                 _LOG.info("table %r: throttled statements could not be tried again: %s", self._table, error)
-                progress.is_sure = False
+                is_sure = False
                 break
-        return progress.written(self._table)
+        throttled = AwsUnavailable(f"DynamoDB, table {self._table!r}: throttled, and so were further tries")
+        answers |= dict.fromkeys(places, Answer(error=throttled))
+        return Written([answers[place] for place in range(len(writes))], is_sure)
 
     def _first_answer(self, writes: list[_T]) -> tuple[Form[_T], Any] | None:
-        """What is answered to the first form that is taken here, and which that is; None if none is."""
+        """The first form that DynamoDB takes here, with its answer; None if it takes none."""
         while forms := self._forms:
             try:
                 answer = self._send(forms[0], writes)
@@ -144,51 +158,21 @@ class BatchWrite(Generic[_T]):
         return self._client.batch_execute_statement(Statements=statements)
 
 
-class _Progress(Generic[_T]):
-    """How far the writes of one batch have come.
-
-    throttled  the places of those that are to be tried again
-    is_sure    whether no other than those that were made is, for certain
-    """
-
-    def __init__(self, writes: list[_T]) -> None:
-        self._writes = writes
-        self._made = [False] * len(writes)
-        self._items: list[Any] = [None] * len(writes)
-        self._full = [False] * len(writes)
-        self.throttled = list(range(len(writes)))
-        self.is_sure = True
-
-    def left(self) -> list[_T]:
-        """The writes that are to be tried again."""
-        return [self._writes[place] for place in self.throttled]
-
-    def take(self, answer: Any) -> None:
-        """Take in what was answered to those that were left."""
-        answered = dict(zip(self.throttled, answer["Responses"], strict=True))
-        for place, response in answered.items():
-            self._made[place] = _code_of(response) is None
-            self._items[place] = response.get("Item")
-            self._full[place] = _code_of(response) == _FULL
-        was_retried = bool(answer["ResponseMetadata"].get("RetryAttempts"))
-        errors = {_code_of(response) for response in answered.values()}
-        self.is_sure = self.is_sure and not was_retried and "InternalServerError" not in errors
-        self.throttled = [place for place, one in answered.items() if _code_of(one) in _THROTTLED]
-
-    def written(self, table: str) -> Written:
-        """What came of them all."""
-        no_room: list[AwsUnavailable | None] = [None] * len(self._writes)
-        for place in self.throttled:
-            no_room[place] = AwsUnavailable(
-                f"DynamoDB, table {table!r}: throttled, and so were further tries"
-            )
-        return Written(self._made, self._items, self.is_sure, no_room, self._full)
-
-
 def pauses() -> Iterator[float]:
     """Seconds to wait before further tries of what was throttled: some 2.3 in all, by chance."""
     for longest in _PAUSES:
         yield random.uniform(longest / 2, longest)
+
+
+def _answer(response: Any) -> Answer:
+    code = _code_of(response)
+    return Answer(is_made=code is None, item=response.get("Item"), is_full=code == _FULL)
+
+
+def _is_sure(answer: Any) -> bool:
+    """Tell whether every statement that is answered with an error was not made."""
+    was_retried = bool(answer["ResponseMetadata"].get("RetryAttempts"))
+    return not was_retried and "InternalServerError" not in map(_code_of, answer["Responses"])
 
 
 def _code_of(response: Any) -> str | None:

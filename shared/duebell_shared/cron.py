@@ -72,7 +72,7 @@ class Days(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cron(msgspec.Struct, frozen=True, kw_only=True):
-    """What an expression matches, by the clock on the wall.
+    """The times that an expression matches, by the clock on the wall.
 
     minutes         of the day, in order: 0 to 1439
     month_days      by the day of the month; None if that says nothing
@@ -104,7 +104,7 @@ class Cron(msgspec.Struct, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=1024)
 def parse_aws(text: str) -> Cron:
-    """What is inside AWS's `cron(…)`: six fields. Raises InvalidSchedule, naming the field."""
+    """Parse the six fields inside AWS's `cron(…)`. Raises InvalidSchedule, naming the field."""
     fields = text.translate(_UPPER).split()
     if len(fields) != len(_AWS):
         raise InvalidSchedule(
@@ -213,7 +213,7 @@ class _Field(NamedTuple):
         return int(text)
 
     def upwards(self, first: str, last: str, by: int) -> str:
-        """How to write a range that goes downwards: if it can go around the end, as its two sides."""
+        """The right form of a range that goes downwards: if it can go around the end, its two sides."""
         begin, end = self.number(first, first), self.number(last, last)
         if not self.period:
             return self.span(end, begin, by, {})

@@ -1,4 +1,4 @@
-"""What to ask when nobody answers where we look for AWS."""
+"""Hints for calls to AWS that nobody answers."""
 
 import ipaddress
 from urllib.parse import urlsplit
@@ -9,13 +9,13 @@ __all__ = ["is_here", "way_out"]
 
 
 def way_out(failure: object) -> str:
-    """What to look at, to be put after an error of the SDK's: nothing, unless it had called this machine."""
+    """A hint to put after an error of the SDK: empty, unless the call went to this machine."""
     url = failure.kwargs.get("endpoint_url") if isinstance(failure, BotoCoreError) else None
     return "; is `duebell local` running?" if url and is_here(str(url)) else ""
 
 
 def is_here(url: str) -> bool:
-    """Whether this address is of this machine."""
+    """Tell whether this address is of this machine."""
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

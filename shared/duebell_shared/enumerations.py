@@ -44,7 +44,7 @@ def spans(numbers: Iterable[int], name: Callable[[int], str], period: int = 0) -
 
 
 def step_of(numbers: Sequence[int]) -> int | None:
-    """How far each of these, more than three in order, is from the one before; None if that varies."""
+    """The step between these numbers, more than three in order; None if it varies."""
     steps = {after - before for before, after in pairwise(numbers)}
     return steps.pop() if len(numbers) > _FEW and len(steps) == 1 else None
 

@@ -20,8 +20,13 @@ DuebellError
 """
 
 import re
+from typing import TYPE_CHECKING
 
 from .quoting import in_brief, quoted
+
+if TYPE_CHECKING:
+    from .add_report import AddReport
+    from .task import Task
 
 __all__ = [
     "AwsError",
@@ -49,7 +54,7 @@ class DuebellError(Exception):
 
     @property
     def kind(self) -> str:
-        """What kind of error this is, for programs: `task-not-found` of TaskNotFound."""
+        """The kind of error, for programs: `task-not-found` of TaskNotFound."""
         return "-".join(re.findall("[A-Z][a-z]+", type(self).__name__)).lower()
 
 
@@ -147,11 +152,18 @@ class UnreadableTask(DuebellError):
 class NotArmed(DuebellError):
     """The change is stored, but it could not be confirmed that the rule rings for it.
 
-    `ensure_armed()`, any later call that arms, or the same add with `if_exists="keep"` mends it. After
-    `add_many`, `report` says what was stored.
+    `ensure_armed()`, any later call that arms, or the same add with `if_exists="keep"` sets the rule.
+
+    task    the task as it is stored, after a change of one task
+    report  the tasks that are stored and those that are not, after `add_many`
     """
 
-    report: object = None
+    def __init__(
+        self, message: str, *, task: "Task | None" = None, report: "AddReport | None" = None
+    ) -> None:
+        super().__init__(message)
+        self.task = task
+        self.report = report
 
 
 class NotDeployed(DuebellError):

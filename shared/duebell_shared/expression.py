@@ -86,7 +86,7 @@ def next_ring(expression: str, now: datetime) -> datetime | None:
 
 
 def is_set_for(expression: str, minute: datetime | None) -> bool:
-    """Whether this is an expression for this minute, with or without an early one, whenever it was set."""
+    """Tell whether this is an expression for this minute, with or without an early one, set at any time."""
     if minute is None:
         return expression == SENTINEL
     return expression in _forms(minute)

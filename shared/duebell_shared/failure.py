@@ -107,7 +107,7 @@ _LEFT_RUNNING = Failure(
 
 
 def attempts_left_running(due: datetime, known: int, until: int) -> Iterable[FailedAttempt]:
-    """Those after the attempt `known` and before `until`: no outcome of them was written."""
+    """The attempts after `known` and before `until`, whose outcomes were not written."""
     for number in range(max(known + 1, until - _REMEMBERED), until):
         yield in_short(_LEFT_RUNNING, due, number)
 

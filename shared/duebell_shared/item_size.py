@@ -1,17 +1,27 @@
-"""How large a task's item is, and that what comes of the task will fit into it.
+"""The limits of an item: 400 KB by itself, and in a lane that holds all that it may no more than it was.
 
-An item is 400 KB at most, and so is an item together with its entry in a local index.
+An item is 400 KB at most, and so is an item together with its entry in a local index. What may come of a
+task must fit when it is added; and what comes of it must be written, or the task runs again. So in a full
+lane the parts that only inform are shortened, and no more of them than needed: the traceback first, then the
+failures' words and the oldest occurrences.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 """
 
-from .attribute_size import bytes_of
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
 from .errors import InvalidTask
-from .item_update import Item
-from .items import item_of
+from .failure import Failure
+from .item_update import Item, ItemUpdate
+from .items import changes, item_of
+from .packed_occurrences import bounded_occurrences, pack_occurrences
+from .recurrence import Recurrence, Result
+from .room import bytes_of, filler
 from .task import Task
 
-__all__ = ["MAX_ITEM", "bytes_in_lane", "check_size", "size_of"]
+__all__ = ["MAX_ITEM", "check_size", "size_of", "slim_claim", "slim_outcome"]
 
 MAX_ITEM = 400 * 1024
 
@@ -20,8 +30,10 @@ _INDEX_ENTRY = 100
 
 _KEYS = ("lane", "id", "queued")
 
-#: What runs write: of the last attempt, of those that failed, of the occurrences. And who changed the task
-#: last, which is written when it is paused or moved.
+_ROOM = "room"
+
+#: The attributes that runs write: of the last attempt, of the failed ones, of the occurrences. And the name
+#: of the last editor, which is written when the task is paused or moved.
 _WRITTEN_BY_RUNS = (
     "begun",
     "changed_by",
@@ -32,16 +44,23 @@ _WRITTEN_BY_RUNS = (
     "lateness_ms",
     "occurrences",
     "past",
-    "room",
+    _ROOM,
     "run",
     "started_at",
 )
 
-#: Bytes that are kept free for that, and for the occurrences that wait aside.
-_ROOM = 42 * 1024
+#: Bytes that are kept free for those, and for the occurrences that wait aside.
+_RESERVED = 42 * 1024
 
 #: Characters of a payload that fits for certain, at four bytes each: most are not longer, and need no sum.
 _SMALL = 64 * 1024
+
+#: Characters of the failure's message that are kept, from one form to the next; and of its type.
+_WORDS = (3_000, 1_000, 300, 100, 30, 0)
+_TYPE = 40
+
+#: Bytes that the occurrences give up, from one form to the next, when the failure has no more to give.
+_GIVEN_UP = (0, 40, 150)
 
 
 def check_size(task: Task) -> Task:
@@ -54,7 +73,7 @@ def check_size(task: Task) -> Task:
         return task
     item = item_of(task)
     written = bytes_of(item, _WRITTEN_BY_RUNS)
-    size = size_of(item) - written + max(written, _ROOM)
+    size = size_of(item) - written + max(written, _RESERVED)
     if size > MAX_ITEM:
         raise InvalidTask(
             "payload",
@@ -69,6 +88,70 @@ def size_of(item: Item) -> int:
     return bytes_of(item, item) + bytes_of(item, _KEYS) + _INDEX_ENTRY
 
 
-def bytes_in_lane(item: Item) -> int:
+def slim_claim(stored: Item, claim: ItemUpdate) -> ItemUpdate:
+    """The claim with as much room as makes the item no larger than `stored`, which it must still be."""
+    counted = {name: {"N": str(int(stored[name]["N"]) + 1)} for name in claim.adds}
+    left = _bytes_saved(stored, {**claim.sets, **counted})
+    where = {**claim.where, "rev": stored["rev"]}
+    return _with_room(claim._replace(where=where), left)
+
+
+def slim_outcome(stored: Item, old: Task, new: Task, update: ItemUpdate) -> tuple[Task, ItemUpdate]:
+    """The richest form of `new` that makes the item no larger than `stored`; the leanest if all do.
+
+    `stored` is the item of `old`, as it is; `update` would make `new` of it. Returns the form and its update.
+    """
+    for form in _forms(old, new):
+        sets, removes = changes(old, form)
+        left = _bytes_saved(stored, sets, removes)
+        if left >= bytes_of(sets, [_ROOM]):  # of the leanest form there may be less room
+            break
+    return form, _with_room(update._replace(sets=sets, removes=removes), left)
+
+
+def _bytes_in_lane(item: Item) -> int:
     """The part of an item, and of its entry in the local index, of the 10 GB of its lane."""
     return size_of(item) if "queued" in item else bytes_of(item, item)
+
+
+def _bytes_saved(stored: Item, sets: Item, removes: Sequence[str] = ()) -> int:
+    """The bytes that the update saves, room not counted; negative if it makes the item larger."""
+    after = {name: value for name, value in {**stored, **sets}.items() if name not in {_ROOM, *removes}}
+    return _bytes_in_lane(stored) - _bytes_in_lane(after)
+
+
+def _with_room(update: ItemUpdate, most: int) -> ItemUpdate:
+    """The update with as much room as it sets, but no more than this; none if that is less than the least."""
+    if _ROOM not in update.sets:
+        return update
+    others = {name: value for name, value in update.sets.items() if name != _ROOM}
+    if most < len(_ROOM):
+        return update._replace(sets=others, removes=[*update.removes, _ROOM])
+    width = min(most, bytes_of(update.sets, [_ROOM]))
+    return update._replace(sets={**others, **filler(width - len(_ROOM))})
+
+
+def _forms(old: Task, new: Task) -> Iterator[Task]:
+    """Forms of the task, each leaner than the one before."""
+    before = len(pack_occurrences(old.occurrences)) if old.occurrences else 0
+    past = bounded_occurrences(new.occurrences, before)
+    for most in _WORDS:
+        failure = new.failure and Failure(type=new.failure.type[:_TYPE], message=new.failure.message[:most])
+        failures = new.failures if most == _WORDS[0] else ()
+        yield replace(new, failure=failure, failures=failures, occurrences=past)
+    for given_up in (*_GIVEN_UP, before):
+        past = bounded_occurrences(new.occurrences, before - given_up)
+        yield replace(new, failure=None, failures=(), occurrences=past)
+    if new.recurrence:
+        recurrence = _without_retry(old, new.recurrence)
+        yield replace(new, failure=None, failures=(), occurrences=(), recurrence=recurrence)
+
+
+def _without_retry(old: Task, recurrence: Recurrence) -> Recurrence:
+    """Without the occurrence that would be retried beside the next: it counts as failed, for want of room."""
+    retried = next((seat for seat in recurrence.aside[::-1] if seat.due == old.due), None)
+    if retried is None or old.recurrence is None or len(recurrence.aside) <= len(old.recurrence.aside):
+        return recurrence
+    others = tuple(seat for seat in recurrence.aside if seat is not retried)
+    over = replace(recurrence, turn=retried.turn).concluded(Result.FAILED)
+    return replace(over, turn=recurrence.turn, aside=others)

@@ -1,4 +1,4 @@
-"""A change or the end of one item, and the two ways in which DynamoDB is told it: alone, or among many."""
+"""Updates and deletions of single items, as calls of their own and as statements of a batch."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,15 +10,15 @@ Item = Mapping[str, Mapping[str, Any]]
 
 
 class ItemUpdate(NamedTuple):
-    """What becomes of an item that is as expected.
+    """An update of an item that is as expected.
 
-    key      which it is
-    where    what its attributes must be
-    unless   what they must not all be; such an update is told alone only
-    sets     what they are set to
-    adds     numbers that are added to them
-    removes  those that are taken away
-    returns  whether the item is wanted as it is then
+    key      its key
+    where    attributes with the values that they must have
+    unless   attributes that must not all have these values; such an update goes in a call of its own
+    sets     attributes with their new values
+    adds     numbers to add to attributes
+    removes  names of attributes to remove
+    returns  whether the updated item is to be returned
     """
 
     key: Item
@@ -71,10 +71,10 @@ class ItemUpdate(NamedTuple):
 
 
 class ItemDeletion(NamedTuple):
-    """The end of an item that is as expected.
+    """The deletion of an item that is as expected.
 
-    key      which it is
-    where    what its attributes must be
+    key      its key
+    where    attributes with the values that they must have
     """
 
     key: Item

@@ -21,7 +21,7 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
         return self.until if self.owner else before(self.due, head_start)
 
     def is_free(self, now: datetime) -> bool:
-        """Whether a run may claim the lane: nobody holds it, or the lease has run out."""
+        """Tell whether a run may claim the lane: nobody holds it, or the lease has run out."""
         return self.owner is None or self.until <= now
 
 

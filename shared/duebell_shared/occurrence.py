@@ -14,7 +14,7 @@ MAX_OCCURRENCES = 20
 
 
 class Result(StrEnum):
-    """What came of an occurrence."""
+    """The result of an occurrence."""
 
     DONE = "done"
     FAILED = "failed"

@@ -1,21 +1,22 @@
 """A recurring task's last occurrences in few bytes, so that its item takes one write unit. Pure.
 
-Twenty occurrences take some 170 bytes when all is well, and 600 at most. They are packed the latest first,
-each as what differs from the one packed before it: the time between two dues is mostly that of the two
-before, and the lateness follows from the start. Words of failures share the bytes that are left; equal ones
-are packed once.
+Twenty occurrences take some 170 bytes when all is well, and 600 at most. They are one array of MessagePack,
+the latest first, each as its differences from the one before it in the array: the time between two dues is
+mostly that of the two before, and the lateness follows from the start. Words of failures share the bytes
+that are left; equal ones are packed once.
 """
 
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from .counts import LARGEST
 from .failure import in_a_line
 from .instants import MILLISECOND, to_utc
 from .occurrence import MAX_OCCURRENCES, Occurrence, Result
-from .varints import Reader, Writer
 
 __all__ = ["MAX_PACKED", "bounded_occurrences", "pack_occurrences", "unpack_occurrences"]
 
@@ -23,19 +24,18 @@ __all__ = ["MAX_PACKED", "bounded_occurrences", "pack_occurrences", "unpack_occu
 MAX_PACKED = 600
 
 #: The first byte: the form of the others.
-_VERSION = 1
+_VERSION = b"\x01"
+
+_Part = int | str | None
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-#: Most dues are whole minutes, and shorter so.
-_MINUTE = timedelta(minutes=1) // MILLISECOND
-
 #: What is unusual about an occurrence, as bits of its flags; the lowest two are its result.
-_EXTRA, _MISSED, _ATTEMPTS, _FAILURE, _LATENESS, _UNSTARTED = (1 << bit for bit in range(2, 8))
+_EXTRA, _MISSED, _ATTEMPTS, _FAILURE, _LATENESS = (1 << bit for bit in range(2, 7))
 
 _RESULTS = list(Result)
 
-#: Bytes of the length of a failure's words, at most.
+#: Bytes that the length of a failure's words takes at most, beyond that of no words.
 _LENGTH = 2
 
 
@@ -62,42 +62,39 @@ def bounded_occurrences(occurrences: Sequence[Occurrence], most: int = MAX_PACKE
 
 def pack_occurrences(occurrences: Sequence[Occurrence]) -> bytes:
     """These occurrences in bytes. Times are kept to the millisecond."""
-    packing, words, before = Writer(), list[str](), _Before()
-    packing.number(_VERSION)
+    packed, before = list[_Part](), _Before()
+    words: dict[str, int] = {}
     for one in reversed(occurrences):
-        _pack(one, packing, before)
+        packed += _pack(one, before)
         if one.failure is not None:
-            if one.failure in words:
-                packing.number(words.index(one.failure))
-            else:
-                packing.number(len(words))
-                packing.text(one.failure.encode())
-                words.append(one.failure)
-    return bytes(packing.data)
+            packed.append(words.get(one.failure, one.failure))
+            words.setdefault(one.failure, len(words))
+    return _VERSION + msgspec.msgpack.encode(packed)
 
 
 def unpack_occurrences(packed: bytes) -> tuple[Occurrence, ...]:
-    """The occurrences in these bytes. Raises ValueError, OverflowError for bytes that are none of ours."""
-    reading, words, before = Reader(packed), list[str](), _Before()
-    if reading.number() != _VERSION:
+    """The occurrences in these bytes. Raises ValueError, OverflowError for what duebell did not pack."""
+    if not packed.startswith(_VERSION):
         raise ValueError("another version has packed it")
-    latest_first = []
-    while reading:
-        flags = reading.number()
-        try:
-            one = _unpack(flags, reading, before)
+    parts: Iterator[Any] = iter(msgspec.msgpack.decode(packed[len(_VERSION) :], type=list[_Part]))
+    latest_first, words, before = list[Occurrence](), list[str](), _Before()
+    try:
+        for flags in parts:
+            one = _unpack(flags, parts, before)
             if flags & _FAILURE:
-                if (index := reading.number()) == len(words):
-                    words.append(reading.text())
-                one = replace(one, failure=words[index])
-        except IndexError:
-            raise ValueError("it has a result, or words, that are not there") from None
-        latest_first.append(one)
+                if isinstance(text := next(parts), str):
+                    words.append(text)
+                else:
+                    text = words[text]
+                one = replace(one, failure=text)
+            latest_first.append(one)
+    except (IndexError, StopIteration, TypeError) as error:
+        raise ValueError("it ends too early, or has a part of another kind") from error
     return tuple(latest_first[MAX_OCCURRENCES - 1 :: -1])
 
 
 class _Before:
-    """What an occurrence is compared with, in milliseconds: of the one that was packed before it.
+    """The values that an occurrence is compared with, in milliseconds: of the one packed before it.
 
     due   since 1970; None at first
     step  from that one's due to the due of the one packed before it
@@ -115,71 +112,58 @@ class _Before:
         self.due = due
 
 
-def _pack(one: Occurrence, packing: Writer, before: _Before) -> None:
+def _pack(one: Occurrence, before: _Before) -> Iterator[_Part]:
     due, finished = _milliseconds(one.due), _milliseconds(one.finished_at)
     started = None if one.started_at is None else _milliseconds(one.started_at)
     lag = before.lag
-    lateness = None if started is None else started - due - lag
-    is_unusual = one.lateness_ms != lateness
-    packing.number(
+    is_unusual = one.lateness_ms != (None if started is None else started - due - lag)
+    yield (
         _RESULTS.index(one.result)
         | _EXTRA * one.extra
         | _MISSED * bool(one.missed)
         | _ATTEMPTS * (one.attempts != 1)
         | _FAILURE * (one.failure is not None)
         | _LATENESS * is_unusual
-        | _UNSTARTED * (started is None)
     )
-    _pack_time(due if before.due is None else before.due - due - before.step, packing)
+    yield due if before.due is None else before.due - due - before.step
     before.follow(due)
-    if started is not None:
-        packing.signed(started - due - lag)
-    packing.signed(finished - (due if started is None else started))
+    yield None if started is None else started - due - lag
+    begun = due if started is None else started
+    yield finished - begun
     if is_unusual:
-        packing.number(one.lateness_ms is not None)
         if one.lateness_ms is not None:
-            before.lag = (due if started is None else started) - due - one.lateness_ms
-            packing.signed(before.lag)
+            before.lag = begun - due - one.lateness_ms
+        yield None if one.lateness_ms is None else before.lag
     if one.missed:
-        packing.number(one.missed)
+        yield one.missed
     if one.attempts != 1:
-        packing.number(one.attempts)
+        yield one.attempts
 
 
-def _unpack(flags: int, reading: Reader, before: _Before) -> Occurrence:
-    shift = _unpack_time(reading)
+def _unpack(flags: int, parts: Iterator[Any], before: _Before) -> Occurrence:
+    shift = next(parts)
     due = shift if before.due is None else before.due - before.step - shift
     before.follow(due)
-    lag = before.lag
-    started = None if flags & _UNSTARTED else due + lag + reading.signed()
-    finished = (due if started is None else started) + reading.signed()
-    lateness = None if started is None else started - due - lag
+    late = next(parts)
+    started = None if late is None else due + before.lag + late
+    begun = due if started is None else started
+    finished = begun + next(parts)
+    lateness = late
     if flags & _LATENESS:
         lateness = None
-        if reading.number():
-            before.lag = reading.signed()
-            lateness = (due if started is None else started) - due - before.lag
+        if (lag := next(parts)) is not None:
+            before.lag = lag
+            lateness = begun - due - lag
     return Occurrence(
         due=_instant(due),
         started_at=None if started is None else _instant(started),
         finished_at=_instant(finished),
         lateness_ms=None if lateness is None else _checked(lateness),
-        missed=_checked(reading.number()) if flags & _MISSED else 0,
-        attempts=_checked(reading.number()) if flags & _ATTEMPTS else 1,
+        missed=_checked(next(parts)) if flags & _MISSED else 0,
+        attempts=_checked(next(parts)) if flags & _ATTEMPTS else 1,
         result=_RESULTS[flags & 3],
         extra=bool(flags & _EXTRA),
     )
-
-
-def _pack_time(milliseconds: int, packing: Writer) -> None:
-    """Write a time in minutes if it is a number of whole ones; its lowest bit says so."""
-    minutes, rest = divmod(milliseconds, _MINUTE)
-    packing.signed(milliseconds * 2 + 1 if rest else minutes * 2)
-
-
-def _unpack_time(reading: Reader) -> int:
-    time = reading.signed()
-    return time // 2 if time % 2 else time // 2 * _MINUTE
 
 
 def _milliseconds(instant: datetime) -> int:
@@ -206,7 +190,7 @@ def _distinct_words(occurrences: Sequence[Occurrence]) -> list[str]:
 
 
 def _room_for_words(occurrences: Sequence[Occurrence], most: int) -> int:
-    """How many of the bytes are left for words."""
+    """The bytes that are left for words."""
     wordless = [one if one.failure is None else replace(one, failure="") for one in occurrences]
     lengths = _LENGTH * len(_distinct_words(occurrences))
     return most - len(pack_occurrences(wordless)) - lengths

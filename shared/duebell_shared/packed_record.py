@@ -1,9 +1,9 @@
 """The arming record as the text that is stored: JSON with the lanes packed, so that 64 cost one read unit.
 
-`lanes` is one word for each lane: its due in microseconds since 1970, in base 36, or `-` for never; behind a
-colon, if a run holds it, the place of its lease in `leases`: `m3kxa0cqo0 - -:0 m3kxa0cqo0:1`. `leases` holds
-each pair of owner and end once. Microseconds, because the record's times must come back exactly as they were
-written: the rule is settled when what it is armed for equals the target.
+`lanes` is one word for each lane: its due in microseconds since 1970, hexadecimal, or `-` for never; behind a
+colon, if a run holds it, the place of its lease in `leases`: `660c819a17000 - -:0 660c819a17000:1`. `leases`
+holds each pair of owner and end once. Microseconds, because the record's times must come back exactly as they
+were written: the rule is settled when `armed` equals the target.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -19,14 +19,13 @@ __all__ = ["pack", "unpack"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 #: The due of a lane in which nothing waits.
 _NEVER = "-"
 
 _Lease = tuple[str, Instant]
 
-#: The record's other fields; the text leaves out those that say no more than this.
+#: The record's other fields; the text leaves out those with these values.
 _DEFAULTS = {
     field.name: field.default
     for field in msgspec.structs.fields(ArmingRecord)
@@ -39,8 +38,8 @@ def pack(record: ArmingRecord) -> str:
     leases: dict[_Lease, int] = {}
     lanes = " ".join(_pack_lane(lane, leases) for lane in record.lanes)
     others = {name: getattr(record, name) for name in _DEFAULTS}
-    said = {name: value for name, value in others.items() if value != _DEFAULTS[name]}
-    return msgspec.json.encode({"lanes": lanes, "leases": list(leases), **said}).decode()
+    changed = {name: value for name, value in others.items() if value != _DEFAULTS[name]}
+    return msgspec.json.encode({"lanes": lanes, "leases": list(leases), **changed}).decode()
 
 
 def unpack(text: str) -> ArmingRecord:
@@ -59,7 +58,7 @@ def unpack(text: str) -> ArmingRecord:
 
 
 def _pack_lane(lane: Lane, leases: dict[_Lease, int]) -> str:
-    due = _NEVER if lane.due == NEVER else _base36((lane.due - _EPOCH) // _MICROSECOND)
+    due = _NEVER if lane.due == NEVER else f"{(lane.due - _EPOCH) // _MICROSECOND:x}"
     if lane.owner is None:
         return due
     return f"{due}:{leases.setdefault((lane.owner, lane.until), len(leases))}"
@@ -67,17 +66,8 @@ def _pack_lane(lane: Lane, leases: dict[_Lease, int]) -> str:
 
 def _unpack_lane(word: str, leases: tuple[_Lease, ...]) -> Lane:
     packed, _, place = word.partition(":")
-    due = NEVER if packed == _NEVER else _EPOCH + int(packed, 36) * _MICROSECOND
+    due = NEVER if packed == _NEVER else _EPOCH + int(packed, 16) * _MICROSECOND
     if not place:
         return Lane(due=due)
     owner, until = leases[int(place)]
     return Lane(due=due, owner=owner, until=until)
-
-
-def _base36(number: int) -> str:
-    digits: list[str] = []
-    left = abs(number)
-    while left or not digits:
-        left, digit = divmod(left, len(_DIGITS))
-        digits.append(_DIGITS[digit])
-    return ("-" if number < 0 else "") + "".join(reversed(digits))

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -69,7 +70,7 @@ def _encode(payload: object) -> str:
         text.encode()
     except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
         is_deep = any(words in str(error) for words in _PYDANTICS)
-        why = _TOO_DEEP if is_deep else _why_not(plain) or f"has no JSON form: {in_brief(error)}"
+        why = _TOO_DEEP if is_deep else _infinite(plain) or f"has no JSON form: {in_brief(error)}"
         raise InvalidTask("payload", why) from error
     if reason := _odd_key(plain):
         raise InvalidTask("payload", reason)
@@ -120,7 +121,7 @@ def _finite(text: str) -> float:
 
 
 def _is_too_deep(value: object) -> bool:
-    """Whether plain values stand within each other on more than so many levels."""
+    """Tell whether plain values are nested on more than MAX_LEVELS levels."""
     level = {id(value): value} if isinstance(value, dict | list | tuple) else {}
     for _ in range(MAX_LEVELS):
         inner = (
@@ -131,51 +132,47 @@ def _is_too_deep(value: object) -> bool:
     return bool(level)
 
 
-def _set_in(value: object, place: str = "payload") -> str | None:
+def _walk(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[tuple[object, ...], object]]:
+    """This value of a payload and those within it, in their order, each with the keys that lead to it."""
+    yield path, value
+    match value:
+        case dict():
+            inner: Iterable[tuple[object, object]] = value.items()
+        case list() | tuple():
+            inner = enumerate(value)
+        case _:
+            return
+    for key, one in inner:
+        yield from _walk(one, (*path, key))
+
+
+def _place(path: tuple[object, ...]) -> str:
+    """A place in the payload, for a message."""
+    return in_brief("payload" + "".join(f"[{quoted(key)}]" for key in path))
+
+
+def _set_in(payload: object) -> str | None:
     """In words, the first set among plain values: most often a dict that lost its colon."""
-    match value:
-        case set() | frozenset():
-            return (
-                f"{in_brief(place)} is a set, and JSON has none: write {{'key': value}} for an object, "
-                "or sorted(…)"
-            )
-        case dict():
-            places = ((f"{place}[{quoted(key)}]", inner) for key, inner in value.items())
-        case list() | tuple():
-            places = ((f"{place}[{index}]", inner) for index, inner in enumerate(value))
-        case _:
-            return None
-    return next((why for at, inner in places if (why := _set_in(inner, at))), None)
+    for path, value in _walk(payload):
+        if isinstance(value, set | frozenset):
+            way_out = "write {'key': value} for an object, or sorted(…)"
+            return f"{_place(path)} is a set, and JSON has none: {way_out}"
+    return None
 
 
-def _why_not(value: object, place: str = "payload") -> str | None:
-    """In words, the first value of a payload that JSON cannot hold."""
-    match value:
-        case float() if not math.isfinite(value):
-            return f"{in_brief(place)} is {value}, which JSON cannot hold: leave it out or use None"
-        case dict():
-            places = ((f"{place}[{quoted(key)}]", inner) for key, inner in value.items())
-        case list() | tuple():
-            places = ((f"{place}[{index}]", inner) for index, inner in enumerate(value))
-        case _:
-            return None
-    return next((why for at, inner in places if (why := _why_not(inner, at))), None)
+def _infinite(payload: object) -> str | None:
+    """In words, the first number of a payload that JSON cannot hold."""
+    for path, value in _walk(payload):
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{_place(path)} is {value}, which JSON cannot hold: leave it out or use None"
+    return None
 
 
-def _odd_key(value: object, place: str = "payload") -> str | None:
+def _odd_key(payload: object) -> str | None:
     """In words, the first key that JSON would silently turn into text."""
-    match value:
-        case dict():
-            for key, inner in value.items():
-                if not isinstance(key, str):
-                    use = quoted(shortened(key))
-                    return (
-                        f"{in_brief(place)} has the key {quoted(key)}, and JSON has text keys only: use {use}"
-                    )
-                if why := _odd_key(inner, f"{place}[{quoted(key)}]"):
-                    return why
-        case list():
-            for index, inner in enumerate(value):
-                if why := _odd_key(inner, f"{place}[{index}]"):
-                    return why
+    for path, value in _walk(payload):
+        for key in value if isinstance(value, dict) else ():
+            if not isinstance(key, str):
+                use = quoted(shortened(key))
+                return f"{_place(path)} has the key {quoted(key)}, and JSON has text keys only: use {use}"
     return None

@@ -1,4 +1,4 @@
-"""What was given, quoted in a message: a message stays short, whatever was given."""
+"""Quotes of the user's input in messages: a message stays short, whatever the input is."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ def shortened(given: object) -> str:
 
 
 def in_brief(error: object) -> str:
-    """What another library's error says, without its middle where it is long: it may repeat what was given.
+    """The text of another library's error, without its middle where it is long: it may repeat the input.
 
     Its beginning says what is wrong, and its end often where in the document that is.
     """

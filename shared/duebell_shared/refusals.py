@@ -1,4 +1,4 @@
-"""What DynamoDB refuses and what it leaves open, as duebell's own errors.
+"""Errors of DynamoDB as duebell's own: refusals, and answers that leave the effect open.
 
 Some answers of DynamoDB are lost, and the SDK then tries again: a conditional write that was made finds its
 condition refused by itself. So a refusal tells whether it may be such a case. An answer with a status of
@@ -14,12 +14,11 @@ from pynamodb.exceptions import PynamoDBException
 
 from .endpoint import way_out
 from .errors import AwsRefused, AwsUnavailable, NotDeployed, UnreadableTask
-from .items import NOT_OURS
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["Made", "calling", "reading", "try_write"]
+__all__ = ["Made", "calling", "try_write"]
 
 #: Refusals that another try may turn into success.
 _PASSING = {
@@ -47,7 +46,7 @@ _FAILED = (PynamoDBException, ClientError, BotoCoreError)
 
 
 class Made:
-    """Whether a conditional write was made, and what was answered; falsy when its condition did not hold.
+    """The result of a conditional write and its answer; falsy when its condition did not hold.
 
     is_full  whether it was refused instead because its lane holds all that it may
     """
@@ -63,7 +62,7 @@ class Made:
 
 
 def try_write(write: Callable[[], Any]) -> Made:
-    """What came of this conditional write. Raises what it raises, but for what Made tells of."""
+    """Make this conditional write. Raises its errors, but for those that Made tells of."""
     try:
         return Made(write())
     except _FAILED as error:
@@ -74,7 +73,7 @@ def try_write(write: Callable[[], Any]) -> Made:
 
 @contextmanager
 def calling(table: str, client: "DynamoDBClient", *, id: str | None = None) -> Iterator[None]:
-    """What goes wrong in AWS, as duebell's own errors; `id` is the task that an expression works on."""
+    """Turn errors of AWS into duebell's own; `id` is the task that an expression works on."""
     try:
         yield
     except _FAILED as error:
@@ -100,22 +99,13 @@ def calling(table: str, client: "DynamoDBClient", *, id: str | None = None) -> I
                 raise AwsRefused(what) from error
 
 
-@contextmanager
-def reading(id: str) -> Iterator[None]:
-    """That an item is no task, as UnreadableTask."""
-    try:
-        yield
-    except NOT_OURS as error:
-        raise UnreadableTask(id, error) from error
-
-
 def _cause(error: BaseException | None) -> BaseException | None:
-    """What botocore raised, in whatever pynamodb wrapped it."""
+    """The error of botocore, out of the one that pynamodb may have wrapped it in."""
     return (isinstance(error, PynamoDBException) and error.cause) or error
 
 
 def _response(error: BaseException | None) -> dict[str, Any]:
-    """What DynamoDB answered; empty when it did not. pynamodb's own trips over `response = None`."""
+    """The answer of DynamoDB; empty when there was none. pynamodb's own trips over `response = None`."""
     return getattr(_cause(error), "response", None) or {}
 
 

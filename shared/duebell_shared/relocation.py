@@ -6,7 +6,6 @@ repeats the call with the same token, and DynamoDB answers as it did the first t
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 """
 
-import math
 import uuid
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -14,54 +13,39 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from .errors import AwsUnavailable
-from .item_update import Item
+from .item_update import Item, ItemDeletion
 from .lanes import lane_of
+from .models import stored
+from .task_changes import put_if_free
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 __all__ = ["relocate_item"]
 
-#: Why one of the two writes was not made, where nothing is wrong: someone else was faster, or is at it.
+#: The reasons for a write not to be made where nothing is wrong: another change came first, or is under way.
 _PASSING = {"None", "ConditionalCheckFailed", "TransactionConflict"}
 
-#: The same, where DynamoDB had no room for it at the moment.
+#: The reasons of a write that was throttled.
 _THROTTLED = {"ProvisionedThroughputExceeded", "ThrottlingError"}
-
-_IS_FREE = "attribute_not_exists(#id) OR #expires_at <= :now"
 
 #: The attributes that differ between versions of an item, and between items of one id.
 _VERSION = ("rev", "created_at")
 
 
 def relocate_item(client: "DynamoDBClient", table: str, item: Item, *, lanes: int, now: datetime) -> bool:
-    """Move the item to the lane that its id has among so many; whether that was done.
+    """Move the item to the lane that its id has among so many; tell whether it was moved.
 
     Eligible: it is as it was read, and its new place is free, or holds history that has expired by `now`.
     Raises AwsUnavailable when it is throttled, and what botocore raises.
     """
-    put: Any = {
-        "TableName": table,
-        "Item": {**item, "lane": {"S": str(lane_of(item["id"]["S"], lanes))}},
-        "ConditionExpression": _IS_FREE,
-        "ExpressionAttributeNames": {"#id": "id", "#expires_at": "expires_at"},
-        "ExpressionAttributeValues": {":now": {"N": str(math.floor(now.timestamp()))}},
-    }
-    version = {name: item[name] for name in _VERSION if name in item}
-    delete: Any = {
-        "TableName": table,
-        "Key": {"lane": item["lane"], "id": item["id"]},
-        "ConditionExpression": " AND ".join(
-            ["attribute_exists(#id)", *(f"#{name} = :{name}" for name in version)]
-        ),
-        "ExpressionAttributeNames": {"#id": "id", **{f"#{name}": name for name in version}},
-    }
-    if version:
-        delete["ExpressionAttributeValues"] = {f":{name}": value for name, value in version.items()}
+    put = put_if_free({**item, **stored(lane=lane_of(item["id"]["S"], lanes))}, now)
+    key = {name: item[name] for name in ("lane", "id")}
+    where = {name: item[name] for name in ("id", *_VERSION) if name in item}
+    delete = ItemDeletion(key, where).call()
+    writes: Any = [{"Put": {"TableName": table, **put}}, {"Delete": {"TableName": table, **delete}}]
     try:
-        client.transact_write_items(
-            TransactItems=[{"Put": put}, {"Delete": delete}], ClientRequestToken=uuid.uuid4().hex
-        )
+        client.transact_write_items(TransactItems=writes, ClientRequestToken=uuid.uuid4().hex)
     except ClientError as error:
         reasons = _reasons(error)
         if reasons and reasons <= _PASSING:
@@ -73,6 +57,6 @@ def relocate_item(client: "DynamoDBClient", table: str, item: Item, *, lanes: in
 
 
 def _reasons(error: ClientError) -> set[str]:
-    """Why each write of a transaction was not made; empty when the call failed otherwise."""
+    """The reasons that writes of a transaction were not made; empty when the call failed otherwise."""
     response: Any = error.response
     return {reason.get("Code", "None") for reason in response.get("CancellationReasons", ())}

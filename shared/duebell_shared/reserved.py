@@ -10,5 +10,5 @@ VERIFY = f"{RESERVED}verify"
 
 
 def is_reserved(action: str) -> bool:
-    """Whether a user's action cannot be called so."""
+    """Tell whether users' actions cannot have this name."""
     return action.startswith(RESERVED)

@@ -1,72 +1,94 @@
 """Filler in an item, from its `add` on, for what runs add to it: a claim makes no item larger. Pure.
 
 A lane holds 10 GB at most, its items and their entries in the local index together. When it does, DynamoDB
-refuses every write that makes an item larger, and takes those that do not. So the attribute `room` of a
-task that waits or runs is as wide as the other attributes that runs write are not yet: a claim writes those
-and shortens it. That is a width in bytes, whatever the text.
+refuses every write that makes an item larger, and takes all others. So the attribute `room` of a task that
+waits or runs is as wide as the attributes that runs have still to write: a claim writes those and shortens
+it. That is a width in bytes, whatever the text.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ItemCollections.SizeLimit
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from .attribute_size import bytes_of, width_of
 from .counts import LARGEST
 from .item_update import Item
+from .models import stored
 from .status import Status
+from .task import Task
 
-__all__ = ["ROOM", "SIZED", "filler", "room_of", "room_of_claim"]
-
-#: The attribute's name.
-ROOM = "room"
+__all__ = ["bytes_of", "filler", "room_of", "room_of_claim"]
 
 #: The attributes, besides counters, that runs write to a task that waits or runs, at their widest.
-_WIDEST = {
-    "status": {"S": Status.RUNNING.value},
-    "started_at": {"S": "2026-12-31T00:00:00.000Z"},
-    "run": {"S": "r" * 32},
-    "lateness_ms": {"N": str(-LARGEST + 1)},
-    "begun": {"N": "9999"},
-}
+_WIDEST = stored(
+    status=Status.RUNNING,
+    started_at=datetime(2026, 12, 31, tzinfo=UTC),
+    run="r" * 32,
+    lateness_ms=-LARGEST + 1,
+    begun=9999,
+)
 
 #: Bytes that stay free in a claimed task, for counters that become a digit longer.
 _SPARE = 16
 
-#: The attributes that the room depends on.
-SIZED = frozenset({*_WIDEST, "attempt", "rev"})
 
-_WIDTH = bytes_of(_WIDEST, _WIDEST) + _SPARE
+def bytes_of(item: Item, names: Iterable[str]) -> int:
+    """The size in bytes of the item's attributes of these names; missing ones count nothing.
+
+    As DynamoDB counts: names and text by their bytes in UTF-8; a number by a byte for each two significant
+    digits, one more, and one for its sign.
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+    """
+    return sum(len(name.encode()) + _width_of(item[name]) for name in names if name in item)
 
 
-def room_of(item: Item) -> dict[str, dict[str, Any]]:
-    """The attribute `room` of this item, by its name; none unless the task waits or runs."""
-    match item["status"]["S"]:
+def room_of(task: Task) -> dict[str, dict[str, Any]]:
+    """The attribute `room` of this task, by its name; none unless the task waits or runs."""
+    match task.status:
         case Status.SCHEDULED:
-            return _beside(item, _growth(item["attempt"]) + _growth(item["rev"]))
+            growth = _growth(task.attempt) + _growth(task.rev)
         case Status.RUNNING:
-            return _beside(item)
-    return {}
+            growth = 0
+        case _:
+            return {}
+    written = {field: value for field in _WIDEST if (value := getattr(task, field)) is not None}
+    return filler(_WIDTH + growth - bytes_of(stored(**written), _WIDEST))
 
 
 def room_of_claim(claim: Item, status: Status) -> dict[str, dict[str, Any]]:
-    """The same beside what a claim sets, of a task that had this status.
+    """The attribute `room` beside what a claim sets, for a task that had this status.
 
-    One that ran already may have been recorded as begun, and the claim does not know.
+    A task that ran already may have been recorded as begun, which the claim does not see.
     """
     may_be_begun = status is Status.RUNNING
-    return _beside({**claim, "begun": _WIDEST["begun"]} if may_be_begun else claim)
-
-
-def _beside(item: Item, more: int = 0) -> dict[str, dict[str, Any]]:
-    """As much room as what runs write is narrower in this item than it can be; and so many bytes more."""
-    return filler(_WIDTH + more - bytes_of(item, _WIDEST))
+    begun = bytes_of(_WIDEST, ["begun"]) if may_be_begun else 0
+    return filler(_WIDTH - bytes_of(claim, _WIDEST) - begun)
 
 
 def filler(width: int) -> dict[str, dict[str, Any]]:
     """The attribute with a value of so many bytes, by its name."""
-    return {ROOM: {"S": "." * max(width, 0)}}
+    return stored(room=max(width, 0))
 
 
-def _growth(counter: Mapping[str, Any]) -> int:
+def _growth(counter: int) -> int:
     """The bytes that the counter grows by when it is increased by one."""
-    return width_of({"N": str(int(counter["N"]) + 1)}) - width_of(counter)
+    return _width_of({"N": str(counter + 1)}) - _width_of({"N": str(counter)})
+
+
+def _width_of(value: Mapping[str, Any]) -> int:
+    """The size of an attribute's value without its name: text, bytes, a number or a flag."""
+    [(kind, content)] = value.items()
+    match kind:
+        case "S":
+            return len(str(content).encode())
+        case "B":
+            return len(bytes(content))
+        case "N":
+            number = str(content)
+            digits = number.lstrip("-").replace(".", "").strip("0")
+            return -(-len(digits) // 2) + 1 + number.startswith("-")
+        case _:
+            return 1
+
+
+_WIDTH = bytes_of(_WIDEST, _WIDEST) + _SPARE

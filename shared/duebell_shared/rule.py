@@ -40,7 +40,7 @@ _SERVER_FAILED = 500
 
 
 class RuleState(msgspec.Struct, frozen=True, kw_only=True):
-    """What EventBridge says of the rule."""
+    """The rule as EventBridge has it."""
 
     expression: str
     state: str
@@ -49,7 +49,7 @@ class RuleState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_enabled(self) -> bool:
-        """Whether the rule rings at all; an operator may have disabled it."""
+        """Tell whether the rule rings at all; an operator may have disabled it."""
         return self.state != "DISABLED"
 
     @property
@@ -58,7 +58,7 @@ class RuleState(msgspec.Struct, frozen=True, kw_only=True):
         return minute_of(self.expression)
 
     def is_at(self, minute: datetime | None) -> bool:
-        """Whether it is set to this minute, or parked for None."""
+        """Tell whether it is set to this minute, or parked for None."""
         return is_set_for(self.expression, minute)
 
 
@@ -121,7 +121,7 @@ class Rule:
         return not went_unanswered
 
     def count_targets(self) -> int:
-        """How many targets the rule wakes. Raises NotDeployed, AwsError."""
+        """Count the targets of the rule. Raises NotDeployed, AwsError."""
         deadline = self._clock() + 3 * CALL_LIMIT
         return len(self._call(self._client.list_targets_by_rule, deadline, Rule=self.name)["Targets"])
 

@@ -15,7 +15,7 @@ class RestingLane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LastRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of the run that gave lanes back last.
+    """The results of the run that gave lanes back last.
 
     run              its id
     finished_at      when it did

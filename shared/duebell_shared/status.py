@@ -6,7 +6,7 @@ __all__ = ["Status"]
 
 
 class Status(StrEnum):
-    """What has become of a task.
+    """The state of a task.
 
     scheduled → running → done, or back to scheduled (a retry, the next occurrence), or failed;
     scheduled ↔ paused; → cancelled; → expired (too late to be run, by its own `expires_after` or its policy).
@@ -22,5 +22,5 @@ class Status(StrEnum):
 
     @property
     def is_finished(self) -> bool:
-        """Whether the task is history: nothing happens to it any more by itself."""
+        """Tell whether the task is history: nothing happens to it any more by itself."""
         return self in {Status.DONE, Status.FAILED, Status.CANCELLED, Status.EXPIRED}

@@ -1,24 +1,79 @@
-"""What the queue can do: the contract that the DynamoDB table keeps, in the words of the domain.
+"""The contract of the queue, in the words of the domain: kept by the DynamoDB table.
 
 Every change is conditional; nothing is ever overwritten blindly. All reads are strongly consistent, but for
 those of the past; none is a Scan, and none reads a lane through. Every verb may raise NotDeployed, AwsRefused
 and AwsUnavailable; after AwsUnavailable a change may or may not have been made.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+import msgspec
 
 from .arming import ArmingRecord
 from .errors import DuebellError
 from .instants import NEVER
-from .past import Past, PastKey
+from .past_index import Past, PastKey
 from .task import QueueKey, Status, Task
 
-__all__ = ["AT_ONCE", "Store"]
+__all__ = [
+    "AT_ONCE",
+    "Claimed",
+    "Failed",
+    "Inserted",
+    "NotEligible",
+    "Relocated",
+    "Saved",
+    "Store",
+    "Taken",
+    "or_failed",
+]
+
+_T = TypeVar("_T")
 
 #: As many tasks can be written at once.
 AT_ONCE = 25
+
+
+class Inserted(msgspec.Struct, frozen=True):
+    """The new task is stored."""
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """The new task is not stored: its id is taken."""
+
+
+class Saved(msgspec.Struct, frozen=True):
+    """The change is stored."""
+
+
+class Claimed(msgspec.Struct, frozen=True):
+    """The attempt is started; the task as it is stored now."""
+
+    task: Task
+
+
+class Relocated(msgspec.Struct, frozen=True):
+    """The task is in its new lane."""
+
+
+class NotEligible(msgspec.Struct, frozen=True):
+    """Nothing was written: the task is not, or not any more, as the verb needs it."""
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """Nothing is known to be written: the error that the verb for one task would raise."""
+
+    error: DuebellError
+
+
+def or_failed(call: Callable[[], _T]) -> _T | Failed:
+    """The result of the call, or its DuebellError as one."""
+    try:
+        return call()
+    except DuebellError as error:
+        return Failed(error)
 
 
 class Store(Protocol):
@@ -40,10 +95,10 @@ class Store(Protocol):
         Raises QueueFull when the lane holds as much as it may.
         """
 
-    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
-        """Write new tasks, one to AT_ONCE and of different ids, each whatever becomes of the others.
+    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
+        """Write new tasks, one to AT_ONCE and of different ids, each as `insert` does; the results, in order.
 
-        What became of each, in order: as `insert` returns it, or the error that it would raise. Raises none.
+        Raises nothing: one that cannot be written does not hinder the others.
         """
 
     def save(self, old: Task, new: Task | None) -> bool:
@@ -53,26 +108,25 @@ class Store(Protocol):
         the id, and come to the same `rev`.
         """
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
-        """Write one to AT_ONCE changes, each as `save` does, whatever becomes of the others.
-
-        What became of each, in order: as `save` returns it, or the error that it would raise. Raises none.
-        """
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
+        """Write one to AT_ONCE changes, each as `save` does; the results, in order. Raises nothing."""
 
     def get(self, lane: int, id: str) -> Task | None:
         """One task; None if there is none."""
 
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
-        """Those of these tasks that are stored, by id."""
+        """The stored ones of these tasks, by id."""
 
-    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+    def relocate(
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+    ) -> list[Relocated | NotEligible | Failed]:
         """Move tasks, one to AT_ONCE, each in one step, to the lanes that their ids have among so many lanes.
 
         Eligible: the task is stored where its key says, and does not change meanwhile; its new place is free,
         or holds history that has expired by `now`. It is moved as it is stored, `rev` included, readable or
-        not. Nothing is looked at of a key but `lane` and `id`; the new lane must be another one.
+        not. Of a key only `lane` and `id` count; the new lane must be another one.
 
-        What became of each, in order: whether it was moved, or an error. Raises none.
+        Returns the results, in order. Raises nothing.
         """
 
     def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
@@ -84,11 +138,8 @@ class Store(Protocol):
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Task | DuebellError | None]:
-        """Start one to AT_ONCE attempts, each as `claim` does, whatever becomes of the others.
-
-        What became of each, in order: as `claim` returns it, or the error that it would raise. Raises none.
-        """
+    ) -> list[Claimed | NotEligible | Failed]:
+        """Start one to AT_ONCE attempts, each as `claim` does; the results, in order. Raises nothing."""
 
     def queued(
         self,
@@ -124,7 +175,7 @@ class Store(Protocol):
         """
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
-        """How many tasks of the lane wait or run from `after` to `before`, both included, up to `most`.
+        """Count the tasks of the lane that wait or run from `after` to `before`, both included, up to `most`.
 
         The tasks that `queued` gives, counted where they are: no key is sent.
         """

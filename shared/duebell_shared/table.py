@@ -18,10 +18,10 @@ from pynamodb.expressions.condition import Condition
 
 from .arming import ArmingRecord
 from .attributes import UNREADABLE
-from .instants import FIRST, NEVER, floor, render
-from .items import ARMING
+from .instants import FIRST, NEVER, floor
+from .models import ARMING, stored
 from .packed_record import pack, unpack
-from .past import THEN, Past, PastKey, parse_past, render_past
+from .past_index import Past, PastKey
 from .refusals import try_write
 from .table_items import TableItems
 from .task import QueueKey
@@ -65,14 +65,14 @@ class DynamoTable(TableItems):
         latest_first: bool = False,
         page_size: int = _PAGE,
     ) -> Iterator[QueueKey]:
-        begin, begin_place = (after.queued, after) if isinstance(after, QueueKey) else (after, None)
-        end, end_place = (before.queued, before) if isinstance(before, QueueKey) else (before, None)
-        within = self._within(begin, end)
-        if within is None:
+        begin = after.queued if isinstance(after, QueueKey) else after
+        end = before.queued if isinstance(before, QueueKey) else before
+        if (within := self._queued_within(begin, end)) is None:
             return
-        place = end_place if latest_first else begin_place
+        place = before if latest_first else after
+        behind = stored(**place._asdict()) if isinstance(place, QueueKey) else None
         with self._aws():
-            yield from self._keys(lane, within, behind=place, latest_first=latest_first, page_size=page_size)
+            yield from self._keys(lane, within, behind=behind, latest_first=latest_first, page_size=page_size)
 
     def past(
         self,
@@ -83,42 +83,35 @@ class DynamoTable(TableItems):
         before: datetime | PastKey = NEVER,
         latest_first: bool = False,
     ) -> Iterator[PastKey]:
-        begin, begin_place = (after.at, after) if isinstance(after, PastKey) else (after, None)
-        end, end_place = (before.at or NEVER, before) if isinstance(before, PastKey) else (before, None)
-        place = end_place if latest_first else begin_place
-        past: Any = self._tasks.past
-        low, high = render_past(kind, begin or FIRST), render_past(kind, floor(end))
-        within = past == kind.value
-        if kind.has_time:
-            if low > high:
-                return
-            within = past.between(low, high)
+        begin = after.at if isinstance(after, PastKey) else after
+        end = (before.at or NEVER) if isinstance(before, PastKey) else before
+        if (within := self._past_within(kind, begin, end)) is None:
+            return
+        behind = before if latest_first else after
         with self._aws():
             items = self._tasks.past_index.query(
-                str(lane),
+                lane,
                 within,
                 page_size=_PAGE,
                 scan_index_forward=not latest_first,
-                last_evaluated_key=place and _place_in_past(place),
+                last_evaluated_key=_place_in_past(behind) if isinstance(behind, PastKey) else None,
             )
             for item in _in_growing_pages(items):
-                try:
-                    found, at = parse_past(item.past)
-                except ValueError as error:
-                    _LOG.warning("left out of a listing: the item %r: %s", item.id, error)
+                if item.past is None:
+                    _LOG.warning("left out of a listing: the item %r has an odd `past`", item.id)
                 else:
+                    found, at = item.past
                     yield PastKey(at=at, id=item.id, lane=lane, kind=found)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
-        within = self._within(after, before)
+        within = self._queued_within(after, before)
         if within is None:
             return 0
         with self._aws():
             return self._count("due-index", lane, within, most=most, consistent_read=True)
 
     def count_past(self, lane: int, kind: Past, *, most: int) -> int:
-        past: Any = self._tasks.past
-        within = past.startswith(kind.value + THEN) if kind.has_time else past == kind.value
+        within = self._past_within(kind, None, NEVER)
         with self._aws():
             return self._count("past-index", lane, within, most=most, consistent_read=False)
 
@@ -151,17 +144,17 @@ class DynamoTable(TableItems):
         lane: int,
         within: Any = None,
         *,
-        behind: QueueKey | None = None,
+        behind: dict[str, Any] | None = None,
         latest_first: bool = False,
         page_size: int,
     ) -> Iterator[QueueKey]:
         items = self._tasks.due_index.query(
-            str(lane),
+            lane,
             within,
             consistent_read=True,
             page_size=page_size,
             scan_index_forward=not latest_first,
-            last_evaluated_key=behind and _place(behind),
+            last_evaluated_key=behind,
         )
         for item in _in_growing_pages(items):
             if item.queued == UNREADABLE:
@@ -169,7 +162,7 @@ class DynamoTable(TableItems):
             else:
                 yield QueueKey(queued=item.queued, id=item.id, lane=lane)
 
-    def _within(self, after: datetime | None, before: datetime) -> Condition | None:
+    def _queued_within(self, after: datetime | None, before: datetime) -> Condition | None:
         """Queued from the one to the other; None when nothing can be, for DynamoDB refuses such bounds."""
         queued: Any = self._tasks.queued
         before = floor(before)  # rendering rounds up
@@ -177,6 +170,15 @@ class DynamoTable(TableItems):
             return None
         condition: Condition = queued.between(after, before) if after else queued <= before
         return condition
+
+    def _past_within(self, kind: Past, after: datetime | None, before: datetime) -> Condition | None:
+        """In the past of this kind, from the one to the other; None likewise."""
+        past: Any = self._tasks.past
+        before = floor(before)
+        if kind.has_time and after and after > before:
+            return None
+        condition: Condition = past == (kind, None)
+        return past.between((kind, after or FIRST), (kind, before)) if kind.has_time else condition
 
     def _is_as_read(self, old: ArmingRecord | None) -> Condition:
         rev: Any = self._arming.rev
@@ -188,11 +190,6 @@ class DynamoTable(TableItems):
         return condition
 
 
-def _place(key: QueueKey) -> dict[str, dict[str, str]]:
-    """A place in the index, whether an item is there or not."""
-    return {"lane": {"S": str(key.lane)}, "id": {"S": key.id}, "queued": {"S": render(key.queued)}}
-
-
 def _in_growing_pages(items: Any) -> Iterator[Any]:
     """The items of a query, each page four times as large as the one before, up to the largest."""
     pages = items.page_iter
@@ -202,7 +199,6 @@ def _in_growing_pages(items: Any) -> Iterator[Any]:
             pages.page_size = min(pages.page_size * 4, _LARGEST_PAGE)
 
 
-def _place_in_past(key: PastKey) -> dict[str, dict[str, str]]:
-    """The same in the index of the past."""
-    past = render_past(key.kind, key.at)
-    return {"lane": {"S": str(key.lane)}, "id": {"S": key.id}, "past": {"S": past}}
+def _place_in_past(key: PastKey) -> dict[str, Any]:
+    """A place in the index, whether an item is there or not."""
+    return stored(lane=key.lane, id=key.id, past=(key.kind, key.at))

@@ -4,29 +4,31 @@ A write whose answer was lost may find its condition refused by itself (`refusal
 that may be such a case, the stored item is compared.
 
 A lane that holds all that it may takes no item that is larger than it was. A claim makes none larger
-(`room.py`), an outcome that does is written in a form that does not (`slim.py`), and everything else is
+(`room.py`), an outcome that does is written in a form that does not (`item_size.py`), and everything else is
 QueueFull.
 """
 
 import logging
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .batch_read import BatchRead
-from .batching import CHANGE, INSERT, BatchWrite, Written
+from .batching import CHANGE, INSERT, Answer, BatchWrite, Written
 from .errors import AwsRefused, DuebellError, QueueFull, UnreadableTask
+from .item_size import slim_claim, slim_outcome
 from .item_update import Item, ItemChange, ItemDeletion, ItemUpdate
-from .items import item_of, items_of, task_of
+from .items import item_of, task_of
 from .lane_sizes import MEASURED, LaneSizes
-from .refusals import Made, calling, reading, try_write
+from .models import bind_models, stored
+from .refusals import Made, calling, try_write
 from .relocation import relocate_item
-from .slim import slim_claim, slim_outcome
+from .store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken, or_failed
 from .task import QueueKey, Status, Task
-from .task_changes import as_added, change_of, claim_of, is_claim, item_key, update_of
+from .task_changes import as_added, change_of, claim_of, is_claim, put_if_free, update_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -36,6 +38,7 @@ __all__ = ["TableItems"]
 _LOG = logging.getLogger("duebell.table")
 
 _T = TypeVar("_T")
+_W = TypeVar("_W")
 
 
 class TableItems:
@@ -46,7 +49,7 @@ class TableItems:
     ) -> None:
         self.name = name
         self._client = client
-        self._tasks, self._arming = items_of(name, client)
+        self._tasks, self._arming = bind_models(name, client)
         self._insert_batch = BatchWrite(name, client, INSERT, sleep=sleep)
         self._change_batch = BatchWrite(name, client, CHANGE, sleep=sleep)
         self._get_batch = BatchRead(name, client, sleep=sleep)
@@ -54,19 +57,16 @@ class TableItems:
 
     def insert(self, task: Task) -> bool:
         with self._aws():
-            made = self._put(task)
+            made = self._write(self._client.put_item, put_if_free(item_of(task), task.created_at))
             if made or ((made.is_full or made.was_retried) and self._has_added(task)):
                 return True
             if made.is_full:
                 raise QueueFull(task.id, task.lane)
             return False
 
-    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
-        return self._measured(
-            [task.lane for task in tasks],
-            lambda place: self._insert_alone(tasks[place]),
-            lambda places: self._insert_together([tasks[place] for place in places]),
-        )
+    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
+        lanes = [task.lane for task in tasks]
+        return self._measured(lanes, tasks, self._insert_alone, self._insert_together)
 
     def save(self, old: Task, new: Task | None) -> bool:
         with self._aws(old.id):
@@ -75,24 +75,19 @@ class TableItems:
                 return self._save_slim(old, new)
             return bool(made) or self.get(old.lane, old.id) == new
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
-        return self._measured(
-            [old.lane for old, _ in changes],
-            lambda place: _or_error(partial(self.save, *changes[place])),
-            lambda places: self._save_together([changes[place] for place in places]),
-        )
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
+        lanes = [old.lane for old, _ in changes]
+        return self._measured(lanes, changes, self._save_alone, self._save_together)
 
     def get(self, lane: int, id: str) -> Task | None:
-        with self._aws(), reading(id):
-            try:
-                return self._tasks.get(str(lane), id, consistent_read=True).to_task()
-            except self._tasks.DoesNotExist:
-                return None
+        with self._aws():
+            item = self._read(stored(lane=lane, id=id))
+            return task_of(item) if item else None
 
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
         try:
             with self._aws():
-                asked = {(key.lane, key.id): item_key(key.lane, key.id) for key in keys}
+                asked = {(key.lane, key.id): stored(lane=key.lane, id=key.id) for key in keys}
                 tasks = [task_of(item) for item in self._get_batch(list(asked.values()))]
             return {task.id: task for task in tasks}
         except (UnreadableTask, AwsRefused):  # one is odd, or one at a time is all that a policy allows
@@ -102,12 +97,12 @@ class TableItems:
     def claim(
         self, key: QueueKey, *, run: str, now: datetime, status: Status, may_be_made: bool = False
     ) -> Task | None:
-        """`may_be_made`: this very claim was tried before, and nobody knows what came of it."""
+        """`may_be_made`: this very claim was tried before, with an unknown result."""
         with self._aws(key.id):
             claim = claim_of(key, run=run, now=now, status=status)
             made = self._change(claim)
-            if made.is_full and (stored := self._stored(claim)):  # its counters take a digit more
-                made = self._change(slim_claim(stored, claim))
+            if made.is_full and (item := self._read_as_expected(claim)):  # its counters take a digit more
+                made = self._change(slim_claim(item, claim))
                 may_be_made = True
             if made:
                 return task_of(made.answer["Attributes"])
@@ -118,31 +113,44 @@ class TableItems:
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Task | DuebellError | None]:
-        claim = partial(self.claim, run=run, now=now, status=status)
-        together = partial(self._claim_together, run=run, now=now, status=status)
-        return self._measured(
-            [key.lane for key in keys],
-            lambda place: _or_error(partial(claim, keys[place])),
-            lambda places: together([keys[place] for place in places]),
-        )
+    ) -> list[Claimed | NotEligible | Failed]:
+        def alone(key: QueueKey, *, may_be_made: bool = False) -> Claimed | NotEligible | Failed:
+            claim = partial(self.claim, run=run, now=now, status=status, may_be_made=may_be_made)
+            return or_failed(lambda: Claimed(task) if (task := claim(key)) else NotEligible())
 
-    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+        def together(keys: Sequence[QueueKey]) -> list[Claimed | NotEligible | Failed]:
+            written = self._change_many([claim_of(key, run=run, now=now, status=status) for key in keys])
+            answered = zip(keys, written.answers, strict=True)
+            return [finish(key, answer, is_sure=written.is_sure) for key, answer in answered]
+
+        def finish(key: QueueKey, answer: Answer, *, is_sure: bool) -> Claimed | NotEligible | Failed:
+            if answer.error:
+                return Failed(answer.error)
+            if answer.is_made and (item := answer.item):
+                return or_failed(lambda: Claimed(task_of(item)))
+            return alone(key, may_be_made=answer.is_made or not is_sure)
+
+        return self._measured([key.lane for key in keys], keys, alone, together)
+
+    def relocate(
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+    ) -> list[Relocated | NotEligible | Failed]:
+        def move(item: Item | None) -> Relocated | NotEligible:
+            with self._aws():
+                is_moved = item and relocate_item(self._client, self.name, item, lanes=lanes, now=now)
+            return Relocated() if is_moved else NotEligible()
+
+        wanted = [stored(lane=key.lane, id=key.id) for key in keys]
         try:
             with self._aws():
-                there = self._get_batch([item_key(key.lane, key.id) for key in keys])
-                items = {(item["lane"]["S"], item["id"]["S"]): item for item in there}
+                found = list(self._get_batch(wanted))
         except DuebellError as error:
-            return [error] * len(keys)
-        found = (items.get((str(key.lane), key.id)) for key in keys)
-        return [item is not None and _or_error(partial(self._relocate, item, lanes, now)) for item in found]
+            return [Failed(error)] * len(keys)
+        items = [next((item for item in found if key.items() <= item.items()), None) for key in wanted]
+        return [or_failed(partial(move, item)) for item in items]
 
     def lane_sizes(self) -> dict[int, int]:
         return self._sizes.take()
-
-    def _relocate(self, item: Item, lanes: int, now: datetime) -> bool:
-        with self._aws():
-            return relocate_item(self._client, self.name, item, lanes=lanes, now=now)
 
     def _aws(self, id: str | None = None) -> AbstractContextManager[None]:
         return calling(self.name, self._client, id=id)
@@ -150,155 +158,139 @@ class TableItems:
     def _measured(
         self,
         lanes: Sequence[int],
-        alone: Callable[[int], _T],
-        together: Callable[[list[int]], list[_T]],
+        writes: Sequence[_W],
+        alone: Callable[[_W], _T],
+        together: Callable[[Sequence[_W]], list[_T]],
     ) -> list[_T]:
-        """Write to these lanes, given by place: together, but alone where a lane's size is to be measured."""
+        """Write to these lanes: together, but alone where a lane's size is to be measured."""
         measured = self._sizes.to_measure(lanes)
         others = [place for place in range(len(lanes)) if place not in measured]
-        became = {place: alone(place) for place in measured}
+        results = {place: alone(writes[place]) for place in measured}
         if others:
-            became.update(zip(others, together(others), strict=True))
-        return [became[place] for place in range(len(lanes))]
-
-    def _put(self, task: Task) -> Made:
-        """Insert the task where its id is free, or has only history that has expired."""
-        return self._write(
-            self._client.put_item,
-            {
-                "Item": item_of(task),
-                "ConditionExpression": "attribute_not_exists(#id) OR #expires_at <= :now",
-                "ExpressionAttributeNames": {"#id": "id", "#expires_at": "expires_at"},
-                "ExpressionAttributeValues": {":now": {"N": str(int(task.created_at.timestamp()))}},
-            },
-        )
+            results |= zip(others, together([writes[place] for place in others]), strict=True)
+        return [results[place] for place in range(len(lanes))]
 
     def _change(self, change: ItemChange) -> Made:
-        """Made by the client itself: pynamodb takes as long to build the call as the client to make it."""
         deletes = isinstance(change, ItemDeletion)
         return self._write(self._client.delete_item if deletes else self._client.update_item, change.call())
 
-    def _write(self, write: Callable[..., Any], what: dict[str, Any]) -> Made:
-        made = try_write(lambda: write(TableName=self.name, **what, **MEASURED))
+    def _write(self, write: Callable[..., Any], arguments: Mapping[str, Any]) -> Made:
+        """Made by the client itself: pynamodb takes as long to build the call as the client to make it."""
+        made = try_write(lambda: write(TableName=self.name, **arguments, **MEASURED))
         if made:
             self._sizes.note(made.answer)
         return made
 
     def _change_many(self, changes: Sequence[ItemChange]) -> Written:
-        """What one batch makes of them. Whatever it does not make, and had room for, is to be tried alone.
-
-        Raises AwsUnavailable, NotDeployed: then it is no use to try.
-        """
+        """Send these changes as one batch. What it does not make without an error is to be tried alone."""
         items = {(change.key["lane"]["S"], change.key["id"]["S"]) for change in changes}
         is_for_one = any(isinstance(change, ItemUpdate) and change.unless for change in changes)
+        nothing = Written.nothing(len(changes))
         if len(changes) == 1 or len(items) < len(changes) or is_for_one:
-            return Written.nothing(len(changes), is_sure=True)
+            return nothing
         try:
             with self._aws():
-                return self._change_batch(changes) or Written.nothing(len(changes), is_sure=True)
+                return self._change_batch(changes) or nothing
         except AwsRefused as error:
             _LOG.info("many writes at once were refused, so each is made alone: %s", error)
             return Written.nothing(len(changes), is_sure=False)
-
-    def _save_together(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
-        try:
-            written = self._change_many([change_of(old, new) for old, new in changes])
         except DuebellError as error:
-            return [error] * len(changes)
-        came = zip(changes, written.made, written.no_room, written.full, strict=True)
-        return [
-            (is_made or _or_error(partial(self._save_slim if is_full else self.save, old, new)))
-            if no_room is None
-            else no_room
-            for (old, new), is_made, no_room, is_full in came
-        ]
+            return Written.nothing(len(changes), error=error)
+
+    def _save_alone(self, change: tuple[Task, Task | None]) -> Saved | NotEligible | Failed:
+        return or_failed(lambda: Saved() if self.save(*change) else NotEligible())
+
+    def _save_together(
+        self, changes: Sequence[tuple[Task, Task | None]]
+    ) -> list[Saved | NotEligible | Failed]:
+        def finish(change: tuple[Task, Task | None], answer: Answer) -> Saved | NotEligible | Failed:
+            if answer.error:
+                return Failed(answer.error)
+            if answer.is_made:
+                return Saved()
+            if answer.is_full:
+                return or_failed(lambda: Saved() if self._save_slim(*change) else NotEligible())
+            return self._save_alone(change)
+
+        written = self._change_many([change_of(old, new) for old, new in changes])
+        return list(map(finish, changes, written.answers))
 
     def _save_slim(self, old: Task, new: Task | None) -> bool:
-        """Save what came of a task in a form that makes its item no larger. Raises QueueFull."""
+        """Save an outcome in a form that makes its item no larger. Raises QueueFull."""
         if new is None or not (old.status is Status.RUNNING or new.status.is_finished):
             raise QueueFull(old.id, old.lane)
         with self._aws():
             update = update_of(old, new)
-            stored = self._stored(update)
-            if stored is None:
+            item = self._read_as_expected(update)
+            if item is None:
                 return self.get(old.lane, old.id) == new
-            form, update = slim_outcome(stored, old, new, update)
+            form, update = slim_outcome(item, old, new, update)
             made = self._change(update)
             if made.is_full:
                 raise QueueFull(old.id, old.lane)
             return bool(made) or self.get(old.lane, old.id) == form
 
-    def _stored(self, update: ItemUpdate) -> Item | None:
+    def _read(self, key: Item) -> Item | None:
+        """The item with this key as it is stored."""
+        answer: Any = self._client.get_item(TableName=self.name, Key=key, ConsistentRead=True)
+        item: Item | None = answer.get("Item")
+        return item
+
+    def _read_as_expected(self, update: ItemUpdate) -> Item | None:
         """The item as it is stored; None if it is not as this update expects."""
-        read: Any = self._client.get_item(TableName=self.name, Key=update.key, ConsistentRead=True)
-        stored: Item = read.get("Item", {})
-        is_as_expected = all(stored.get(name) == value for name, value in update.where.items())
-        return stored if is_as_expected else None
+        item = self._read(update.key) or {}
+        return item if update.where.items() <= item.items() else None
 
-    def _claim_together(
-        self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Task | DuebellError | None]:
-        try:
-            written = self._change_many([claim_of(key, run=run, now=now, status=status) for key in keys])
-        except DuebellError as error:
-            return [error] * len(keys)
-        claim = partial(self.claim, run=run, now=now, status=status)
-        return [
-            no_room
-            or _or_error(
-                partial(task_of, item)
-                if is_made and item
-                else partial(claim, key, may_be_made=is_made or not written.is_sure)
-            )
-            for key, is_made, item, no_room in zip(
-                keys, written.made, written.items, written.no_room, strict=True
-            )
-        ]
-
-    def _insert_together(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+    def _insert_together(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
         try:
             with self._aws():
-                inserted = self._insert_batch([item_of(task) for task in tasks])
+                written = self._insert_batch([item_of(task) for task in tasks])
         except DuebellError as error:
-            return [error] * len(tasks)
-        if inserted is None:
+            return [Failed(error)] * len(tasks)
+        if written is None:
             return [self._insert_alone(task) for task in tasks]
-        refused: list[DuebellError | None] = [
-            QueueFull(task.id, task.lane) if is_full and inserted.is_sure else no_room
-            for task, no_room, is_full in zip(tasks, inserted.no_room, inserted.full, strict=True)
-        ]
-        came = list(zip(tasks, inserted.made, refused, strict=True))
-        left = [task for task, is_made, error in came if not (is_made or error)]
-        became = iter(self._insert_left(left, is_sure=inserted.is_sure))
-        return [error or is_made or next(became) for _, is_made, error in came]
 
-    def _insert_alone(self, task: Task) -> bool | DuebellError:
+        def finish(task: Task, answer: Answer) -> Inserted | Failed | None:
+            if answer.is_full and written.is_sure:
+                return Failed(QueueFull(task.id, task.lane))
+            if answer.error:
+                return Failed(answer.error)
+            return Inserted() if answer.is_made else None
+
+        results = list(map(finish, tasks, written.answers))
+        left = [task for task, result in zip(tasks, results, strict=True) if result is None]
+        others = iter(self._insert_left(left, is_sure=written.is_sure))
+        return [result or next(others) for result in results]
+
+    def _insert_alone(self, task: Task) -> Inserted | Taken | Failed:
         try:
-            return self.insert(task)
+            return Inserted() if self.insert(task) else Taken()
         except UnreadableTask:  # whatever it is, the id is taken
-            return False
+            return Taken()
         except DuebellError as error:
-            return error
+            return Failed(error)
 
-    def _insert_left(self, tasks: Sequence[Task], *, is_sure: bool) -> list[bool | DuebellError]:
-        """Insert those that a batch did not: an id is taken, or history, or DynamoDB had no room for it.
+    def _insert_left(self, tasks: Sequence[Task], *, is_sure: bool) -> list[Inserted | Taken | Failed]:
+        """Insert the tasks that a batch did not: an id is taken, or by expired history, or DynamoDB was busy.
 
-        Unless it is sure that the batch did not, what is stored may be its own write.
+        Unless it is sure that the batch did not, the stored task may be its own write.
         """
         keys = [QueueKey(queued=task.due, id=task.id, lane=task.lane) for task in tasks]
         try:
             found = self.get_many(keys) if keys else {}
         except DuebellError as error:
-            return [error] * len(tasks)
+            return [Failed(error)] * len(tasks)
         return [self._insert_after(task, found.get(task.id), is_sure=is_sure) for task in tasks]
 
-    def _insert_after(self, task: Task, there: Task | None, *, is_sure: bool) -> bool | DuebellError:
+    def _insert_after(self, task: Task, there: Task | None, *, is_sure: bool) -> Inserted | Taken | Failed:
         is_taken = there and not (there.expires_at and there.expires_at <= task.created_at)
-        became = False if is_taken else self._insert_alone(task)
-        return became or (not is_sure and _or_error(partial(self._has_added, task)))
+        result = Taken() if is_taken else self._insert_alone(task)
+        if is_sure or not isinstance(result, Taken):
+            return result
+        return or_failed(lambda: Inserted() if self._has_added(task) else Taken())
 
     def _has_added(self, task: Task) -> bool:
-        """Whether it is this one that is stored, be it that a run has had it since."""
+        """Tell whether it is this task that is stored, even if a run has had it since."""
         there = self.get(task.lane, task.id)
         if there is None or as_added(there) != as_added(task):
             return False
@@ -310,10 +302,3 @@ class TableItems:
         except UnreadableTask as error:
             _LOG.warning("left out of a listing: %s", error)
             return None
-
-
-def _or_error(call: Callable[[], _T]) -> _T | DuebellError:
-    try:
-        return call()
-    except DuebellError as error:
-        return error

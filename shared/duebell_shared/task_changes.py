@@ -1,33 +1,42 @@
 """The changes of tasks, as updates and deletions of their items. Pure."""
 
 from datetime import datetime
+from typing import Any
 
-from .instants import render, to_utc
+from .instants import to_utc
 from .item_update import Item, ItemChange, ItemDeletion, ItemUpdate
 from .items import changes
+from .models import stored
 from .room import room_of_claim
 from .task import QueueKey, Status, Task
 
-__all__ = ["as_added", "change_of", "claim_of", "is_claim", "item_key", "update_of"]
+__all__ = ["as_added", "change_of", "claim_of", "is_claim", "put_if_free", "update_of"]
+
+
+def put_if_free(item: Item, now: datetime) -> dict[str, Any]:
+    """The arguments that put the item where its key is free, or held by history that has expired by `now`."""
+    return {
+        "Item": item,
+        "ConditionExpression": "attribute_not_exists(#id) OR #expires_at <= :now",
+        "ExpressionAttributeNames": {"#id": "id", "#expires_at": "expires_at"},
+        "ExpressionAttributeValues": {":now": stored(expires_at=now)["expires_at"]},
+    }
 
 
 def claim_of(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemUpdate:
     """The update that claims a task.
 
     A running task looks the same after a claim as before. If the answer to a claim is lost, the SDK makes
-    it again, and that must not count another attempt: so a claim is refused where it has been made.
+    it again, and that must not count another attempt: so a claim is refused that was made already.
     """
-    mark = {"run": {"S": run}, "started_at": {"S": render(now)}}
-    sets = {
-        "status": {"S": Status.RUNNING.value},
-        **mark,
-        "lateness_ms": {"N": str(round((now - key.queued).total_seconds() * 1000))},
-    }
+    mark = stored(run=run, started_at=now)
+    lateness_ms = round((now - key.queued).total_seconds() * 1000)
+    sets = {**mark, **stored(status=Status.RUNNING, lateness_ms=lateness_ms)}
     return ItemUpdate(
-        key=item_key(key.lane, key.id),
-        where={"status": {"S": status.value}, "queued": {"S": render(key.queued)}},
+        key=stored(lane=key.lane, id=key.id),
+        where=stored(status=status, queued=key.queued),
         sets={**sets, **room_of_claim(sets, status)},
-        adds={"attempt": {"N": "1"}, "rev": {"N": "1"}},
+        adds=stored(attempt=1, rev=1),
         returns=True,
         unless=mark if status is Status.RUNNING else {},
     )
@@ -35,23 +44,22 @@ def claim_of(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemU
 
 def change_of(old: Task, new: Task | None) -> ItemChange:
     """The change that makes `new` of `old`, if that is still what is stored."""
-    return ItemDeletion(item_key(old.lane, old.id), _as_it_was(old)) if new is None else update_of(old, new)
+    return update_of(old, new) if new else ItemDeletion(_key_of(old), _as_it_was(old))
 
 
 def update_of(old: Task, new: Task) -> ItemUpdate:
-    """The update that makes `new` of `old`, likewise."""
+    """The update that makes `new` of `old`, if that is still what is stored."""
     sets, removes = changes(old, new)
-    return ItemUpdate(key=item_key(old.lane, old.id), where=_as_it_was(old), sets=sets, removes=removes)
+    return ItemUpdate(key=_key_of(old), where=_as_it_was(old), sets=sets, removes=removes)
+
+
+def _key_of(task: Task) -> Item:
+    return stored(lane=task.lane, id=task.id)
 
 
 def _as_it_was(old: Task) -> Item:
     """The attributes by which the stored item is known as the one that was read."""
-    return {"rev": {"N": str(old.rev)}, "created_at": {"S": render(old.created_at)}}
-
-
-def item_key(lane: int, id: str) -> Item:
-    """The key of the item of the task with this id."""
-    return {"lane": {"S": str(lane)}, "id": {"S": id}}
+    return stored(rev=old.rev, created_at=old.created_at)
 
 
 def is_claim(task: Task, key: QueueKey, run: str, now: datetime) -> bool:

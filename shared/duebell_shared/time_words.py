@@ -28,7 +28,7 @@ def time_words(cron: Cron) -> str:
 
 
 def _without_a_break(hours: list[int], minutes: list[int]) -> str:
-    """How often it runs from the first time of the day to the last."""
+    """The interval of its runs from the first time of the day to the last, in words."""
     if len(minutes) == 1:
         return every(step_of(hours) or 1, "hour")
     if step := step_of(minutes) if len(hours) == 1 else _even_step(minutes):

@@ -29,7 +29,7 @@ def next_match(cron: Cron, zone: ZoneInfo, after: datetime) -> datetime | None:
 
 
 def count_matches(cron: Cron, zone: ZoneInfo, after: datetime, until: datetime) -> int:
-    """How many instants `next_match` finds after the one and up to the other, by arithmetic.
+    """Count the instants that `next_match` finds after the one and up to the other, by arithmetic.
 
     Between two changes of clocks, each time of day that matches is one instant.
     """
@@ -103,7 +103,7 @@ def _matches(cron: Cron, after: datetime) -> Iterator[datetime]:
 
 
 def _count_shown(cron: Cron, first: datetime, stop: datetime) -> int:
-    """How many times of day match from the one on and before the other. Their time zone is not looked at."""
+    """Count the times of day that match from the one on and before the other, whatever their time zone."""
     count = 0
     year, month = first.year, first.month
     while (year, month) <= (stop.year, stop.month) and year <= LAST_YEAR:
@@ -130,7 +130,7 @@ def _fits(cron: Cron, shown: datetime) -> bool:
 
 
 def _shown(instant: datetime, zone: ZoneInfo) -> datetime:
-    """What the clock shows then, naive."""
+    """The time that the clock shows then, naive."""
     return instant.astimezone(zone).replace(tzinfo=None, fold=0)
 
 

@@ -57,7 +57,7 @@ class Processes:
         dynamodb, events = cast("Any", self._clients["dynamodb"]), cast("Any", self._clients["events"])
         rule = Rule("duebell", events, clock=clock, sleep=clock.sleep)
         store = DynamoTable("duebell", dynamodb)
-        return Backend.over(Settings(lanes=2), store, rule, clock=clock, sleep=clock.sleep)
+        return Backend(Settings(lanes=2), store, rule, clock=clock, sleep=clock.sleep)
 
     @contextmanager
     def another(self) -> Iterator[None]:

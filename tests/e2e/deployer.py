@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from duebell_editor import Editor
-from duebell_infra.bucket import REPLACED
+from duebell_infra.artifacts import REPLACED
 from duebell_infra.deploy import Deployment, deploy
 from duebell_infra.destroy import Queue, destroy
 from duebell_infra.local import EmbeddedStack

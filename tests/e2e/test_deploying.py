@@ -9,7 +9,7 @@ import pytest
 from duebell_editor import Status, TaskNotFound
 from duebell_infra import deploy as module
 from duebell_infra.destroy import Queue
-from duebell_infra.errors import DeployFailed
+from duebell_infra.errors import DeployFailed, InfraError
 from duebell_infra.local import EmbeddedStack
 from duebell_infra.stack import Stack
 from duebell_infra.template import template_text
@@ -174,7 +174,7 @@ def test_capacity_is_provisioned_if_asked_for(deployer: Deployer) -> None:
     ],
 )
 def test_a_wrong_parameter_is_named(deployer: Deployer, parameters: dict[str, str], why: str) -> None:
-    with pytest.raises(DeployFailed, match=why):
+    with pytest.raises(InfraError, match=why):
         deployer.deploy(**parameters)  # type: ignore[arg-type]  # none of them is the folder
 
 

@@ -218,7 +218,7 @@ def test_a_stack_that_answers_without_the_key_is_stopped_at_once(
         with pytest.raises(EmbeddedStackFailed, match="answers without the stack's access key"):
             stack.start()
         assert not stack.is_running
-    refuse_taken(port, option="")
+    refuse_taken(port)
 
 
 def test_the_command_line_says_what_to_do_without_the_key(stack: EmbeddedStack) -> None:

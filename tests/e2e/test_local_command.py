@@ -135,7 +135,7 @@ def refusal(*arguments: str) -> str:
 
 def is_free(port: int) -> bool:
     try:
-        refuse_taken(port, option="")
+        refuse_taken(port)
     except EmbeddedStackFailed:
         return False
     return True

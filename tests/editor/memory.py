@@ -37,7 +37,7 @@ class Scheduler:
         clock = Clock()
         store, events = store or MemoryStore(), FakeEvents(clock)
         rule = Rule("duebell", events.client, clock=clock, sleep=clock.sleep)
-        backend = Backend.over(
+        backend = Backend(
             settings or Settings(), store, rule, clock=clock, sleep=clock.sleep, parallel=Parallel(threads=1)
         )
         return cls(editor=Editor(backend=backend), backend=backend, store=store, events=events, clock=clock)

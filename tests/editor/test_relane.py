@@ -19,10 +19,11 @@ from duebell_editor import (
 from duebell_editor.relane import Relaned, relane
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.arming import ArmingRecord
-from duebell_shared.errors import DuebellError, InvalidSettings
+from duebell_shared.errors import InvalidSettings
 from duebell_shared.keeping import History
 from duebell_shared.lanes import lane_of
 from duebell_shared.settings import MAX_LANES, Settings
+from duebell_shared.store import Failed, NotEligible, Relocated
 from duebell_shared.task import QueueKey
 from duebell_worker import Worker
 from tests.editor.memory import Scheduler
@@ -94,7 +95,7 @@ def stale(scheduler: Scheduler) -> Editor:
 def seen_by(scheduler: Scheduler, store: Any) -> Any:
     """The scheduler's backend over another store."""
     backend = scheduler.backend
-    return type(backend).over(
+    return type(backend)(
         backend.settings,
         store,
         backend.rule,
@@ -193,9 +194,7 @@ def test_runs_leave_and_get_no_lanes_until_it_is_done(
         sleep(seconds)
 
     backend = scheduler.backend
-    waiter = type(backend).over(
-        backend.settings, scheduler.store, backend.rule, clock=backend.clock, sleep=wait
-    )
+    waiter = type(backend)(backend.settings, scheduler.store, backend.rule, clock=backend.clock, sleep=wait)
     told: list[str] = []
     relane(waiter, TO, progress=told.append)
     assert set(got) == {()}
@@ -312,10 +311,11 @@ def test_moves_that_fail_are_tried_again(scheduler: Scheduler, monkeypatch: pyte
     relocate = scheduler.store.relocate
     tries = Counter[str]()
 
-    def sometimes(keys: Any, **more: Any) -> list[bool | DuebellError]:
+    def sometimes(keys: Any, **more: Any) -> list[Relocated | NotEligible | Failed]:
         tries.update(key.id for key in keys)
         return [
-            AwsUnavailable("throttled") if tries[key.id] < 4 else relocate([key], **more)[0] for key in keys
+            Failed(AwsUnavailable("throttled")) if tries[key.id] < 4 else relocate([key], **more)[0]
+            for key in keys
         ]
 
     monkeypatch.setattr(scheduler.store, "relocate", sometimes)
@@ -327,7 +327,7 @@ def test_moves_that_fail_for_good_end_it_and_the_lanes_are_held_until_none_can_l
 ) -> None:
     before = fill(scheduler)
     monkeypatch.setattr(
-        scheduler.store, "relocate", lambda keys, **_: [AwsUnavailable("throttled")] * len(keys)
+        scheduler.store, "relocate", lambda keys, **_: [Failed(AwsUnavailable("throttled"))] * len(keys)
     )
     with pytest.raises(AwsUnavailable, match="throttled"):
         relane(scheduler.backend, TO)
@@ -484,7 +484,9 @@ def test_a_task_that_is_moved_while_it_is_looked_for_is_found(
             found = look(*given)
             monkeypatch.undo()
             assert not found
-            assert store.relocate([QueueKey(NOON, id, lane_of(id, FROM))], lanes=TO, now=NOON) == [True]
+            assert store.relocate([QueueKey(NOON, id, lane_of(id, FROM))], lanes=TO, now=NOON) == [
+                Relocated()
+            ]
             return found
 
         monkeypatch.setattr(store, name, look_and_move)

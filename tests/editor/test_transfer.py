@@ -7,9 +7,10 @@ import msgspec
 import pytest
 
 from duebell_editor import InvalidTask, Status
-from duebell_shared.errors import AwsUnavailable, DuebellError
+from duebell_shared.errors import AwsUnavailable
 from duebell_shared.expression import SENTINEL, expression_at
 from duebell_shared.settings import Settings
+from duebell_shared.store import Failed, Inserted
 from duebell_shared.task import Task
 from tests.editor.memory import Scheduler
 from tests.support import NOON
@@ -82,8 +83,9 @@ def test_progress_is_told_and_failures_are_reported(
 ) -> None:
     insert = there.store.insert
 
-    def sometimes(tasks: Sequence[Task]) -> list[bool | DuebellError]:
-        return [AwsUnavailable("throttled") if task.id == "recurring" else insert(task) for task in tasks]
+    def sometimes(tasks: Sequence[Task]) -> list[Inserted | Failed]:
+        away = Failed(AwsUnavailable("throttled"))
+        return [away if task.id == "recurring" or not insert(task) else Inserted() for task in tasks]
 
     monkeypatch.setattr(there.store, "insert_many", sometimes)
     told: list[int] = []

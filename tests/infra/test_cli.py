@@ -2,6 +2,7 @@
 
 import io
 import os
+import socket
 import subprocess
 import sys
 import zipfile
@@ -67,6 +68,18 @@ def test_the_stack_and_the_editor_need_two_ports(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert "cannot both have port 8200: choose another with --port or --editor-port" in done.stderr
     assert not (tmp_path / ".duebell").exists()
+
+
+def test_a_port_that_is_taken_is_told_with_the_option_that_chooses_another(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = duebell("local", "--editor-port", str(port), folder=tmp_path)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"port {port} cannot be used" in done.stderr
+    assert done.stderr.endswith("choose another with --editor-port\n")
 
 
 def test_destroy_takes_a_yes_when_nobody_can_be_asked(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duebell_infra.errors import DeployFailed
+from duebell_infra.errors import InvalidDeployment
 from duebell_infra.naming import NAME, check_scheduler_name
 
 #: AWS's longest names, and what of it follows the scheduler's own.
@@ -27,7 +27,7 @@ def test_names_that_can_be(name: str) -> None:
     "name", ["", "ab", "a" * 31, "my_queue", "2nd-queue", "-queue", "Ünique", "a b", "duebell\n"]
 )
 def test_names_that_cannot_be_are_refused_before_anything_is_asked(name: str) -> None:
-    with pytest.raises(DeployFailed, match=r"3 to 30 letters, digits and hyphens, and a letter first"):
+    with pytest.raises(InvalidDeployment, match=r"3 to 30 letters, digits and hyphens, and a letter first"):
         check_scheduler_name(name)
 
 

@@ -13,6 +13,7 @@ from duebell_infra.template import template_text
 from duebell_shared.backend import Backend
 from duebell_shared.keeping import History
 from duebell_shared.settings import Settings
+from duebell_shared.store import Saved
 from duebell_worker import Worker
 from tests.infra.policies import Guarded, granted, statements_of
 from tests.support import Clock
@@ -110,7 +111,7 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
     editor.add("act", due=timedelta(0))
     assert worker.over(deleting).run().done
     together = [editor.add("act", due=HOUR) for _ in range(2)]
-    assert deleting.store.save_many([(task, None) for task in together]) == [True, True]
+    assert deleting.store.save_many([(task, None) for task in together]) == [Saved(), Saved()]
 
     assert guarded.made == {one for one in granted(allowed) if one[0] not in BY_LAMBDA}
     assert {action for action, _ in granted(allowed) - guarded.made} == BY_LAMBDA

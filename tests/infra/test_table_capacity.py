@@ -6,16 +6,19 @@ import boto3
 import pytest
 import typer
 
-from duebell_infra.errors import DeployFailed
-from duebell_infra.given import bounds
-from duebell_infra.table_capacity import Throughput, Units, settle_throughput
+from duebell_infra.commands import _bounds
+from duebell_infra.errors import InvalidDeployment
+from duebell_infra.queue_table import QueueTable, TableSettings
 from tests.infra.both import properties
 from tests.support import create_table
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-SCALED = Throughput(provisioned=Units(7, 9))
+SCALED = TableSettings(provisioned={"ReadCapacityUnits": 7, "WriteCapacityUnits": 9})
+
+#: The settings that every table is given besides.
+ALWAYS = ["deletion protection on", "point-in-time recovery on", "expiry by expires_at on", "the tag duebell"]
 
 
 @pytest.fixture
@@ -38,24 +41,31 @@ def older(session: boto3.Session) -> str:
     return "older"
 
 
+def settle(session: boto3.Session, name: str, wanted: TableSettings) -> list[str]:
+    """Settle the table, and return the changes of capacity and indexes."""
+    return [change for change in QueueTable(session, name).settle(wanted) if change not in ALWAYS]
+
+
 def described(dynamodb: "DynamoDBClient", name: str) -> Any:
     return dynamodb.describe_table(TableName=name)["Table"]
 
 
 def test_a_table_of_an_earlier_version_gets_the_index_of_the_template(
-    dynamodb: "DynamoDBClient", older: str, template: Any
+    session: boto3.Session, dynamodb: "DynamoDBClient", older: str, template: Any
 ) -> None:
-    assert list(settle_throughput(dynamodb, older, Throughput())) == ["the index past-index"]
+    assert settle(session, older, TableSettings()) == ["the index past-index"]
 
     [index] = described(dynamodb, older)["GlobalSecondaryIndexes"]
     [declared] = properties(template, "Table")["GlobalSecondaryIndexes"]
     for name in ("IndexName", "KeySchema", "Projection"):
         assert index[name] == declared[name]
-    assert list(settle_throughput(dynamodb, older, Throughput())) == []
+    assert settle(session, older, TableSettings()) == []
 
 
-def test_the_index_comes_with_the_units_that_the_table_has(dynamodb: "DynamoDBClient", older: str) -> None:
-    changed = list(settle_throughput(dynamodb, older, SCALED))
+def test_the_index_comes_with_the_units_that_the_table_has(
+    session: boto3.Session, dynamodb: "DynamoDBClient", older: str
+) -> None:
+    changed = settle(session, older, SCALED)
 
     assert changed == ["provisioned capacity", "the index past-index"]
     table = described(dynamodb, older)
@@ -64,19 +74,19 @@ def test_the_index_comes_with_the_units_that_the_table_has(dynamodb: "DynamoDBCl
         assert (units["ReadCapacityUnits"], units["WriteCapacityUnits"]) == (7, 9)
 
 
-def test_units_that_were_scaled_stay(dynamodb: "DynamoDBClient") -> None:
-    assert list(settle_throughput(dynamodb, "duebell", SCALED)) == ["provisioned capacity"]
+def test_units_that_were_scaled_stay(session: boto3.Session, dynamodb: "DynamoDBClient") -> None:
+    assert settle(session, "duebell", SCALED) == ["provisioned capacity"]
     units: Any = {"ReadCapacityUnits": 70, "WriteCapacityUnits": 90}
     dynamodb.update_table(TableName="duebell", ProvisionedThroughput=units)
 
-    assert list(settle_throughput(dynamodb, "duebell", SCALED)) == []
+    assert settle(session, "duebell", SCALED) == []
     assert described(dynamodb, "duebell")["ProvisionedThroughput"]["ReadCapacityUnits"] == 70
 
 
-def test_it_goes_back_to_on_demand(dynamodb: "DynamoDBClient") -> None:
-    list(settle_throughput(dynamodb, "duebell", SCALED))
+def test_it_goes_back_to_on_demand(session: boto3.Session, dynamodb: "DynamoDBClient") -> None:
+    settle(session, "duebell", SCALED)
 
-    assert list(settle_throughput(dynamodb, "duebell", Throughput())) == ["capacity on demand"]
+    assert settle(session, "duebell", TableSettings()) == ["capacity on demand"]
     assert described(dynamodb, "duebell")["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
 
 
@@ -92,13 +102,11 @@ def test_table_and_index_are_warmed_and_never_cooled(session: boto3.Session) -> 
 
     session.events.register("provide-client-params.dynamodb.UpdateTable", note)
     session.events.register("after-call.dynamodb.DescribeTable", answer)
-    client = session.client("dynamodb")
+    least = {"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 8_000}
 
-    assert list(settle_throughput(client, "duebell", Throughput(warm=Units(20_000, 8_000)))) == [
-        "warm throughput"
-    ]
+    assert settle(session, "duebell", TableSettings(warm=least)) == ["warm throughput"]
 
-    [change] = asked
+    [change] = [change for change in asked if "WarmThroughput" in change]
     assert change["WarmThroughput"] == {"ReadUnitsPerSecond": 30_000, "WriteUnitsPerSecond": 8_000}
     [update] = change["GlobalSecondaryIndexUpdates"]
     assert update["Update"]["IndexName"] == "past-index"
@@ -106,20 +114,24 @@ def test_table_and_index_are_warmed_and_never_cooled(session: boto3.Session) -> 
 
 
 def test_what_parameters_say() -> None:
-    assert Throughput.of({}) == Throughput()
-    assert Throughput.of({"Capacity": "on-demand", "WarmThroughput": ""}) == Throughput()
+    assert TableSettings.of({}) == TableSettings()
+    assert TableSettings.of({"Capacity": "on-demand", "WarmThroughput": ""}) == TableSettings()
     given = {"Capacity": "provisioned", "MinReadUnits": "7", "MinWriteUnits": "9"}
-    assert Throughput.of({**given, "WarmThroughput": "20000, 8000"}) == Throughput(
-        provisioned=Units(7, 9), warm=Units(20_000, 8_000)
+    assert TableSettings.of({**given, "WarmThroughput": "20000, 8000"}) == TableSettings(
+        provisioned={"ReadCapacityUnits": 7, "WriteCapacityUnits": 9},
+        warm={"ReadUnitsPerSecond": 20_000, "WriteUnitsPerSecond": 8_000},
+    )
+    assert TableSettings.of({"DeletionProtection": "no", "KmsKeyArn": "arn"}) == TableSettings(
+        is_protected=False, key="arn"
     )
     for wrong in ("20000", "20000,8000,1", "many,few"):
-        with pytest.raises(DeployFailed, match="such as 40000,20000"):
-            Throughput.of({"WarmThroughput": wrong})
+        with pytest.raises(InvalidDeployment, match=r"WarmThroughput.* such as 40000,20000"):
+            TableSettings.of({"WarmThroughput": wrong})
 
 
 def test_bounds_on_the_command_line() -> None:
-    assert bounds("--read-units", "ReadUnits", None) == {}
-    assert bounds("--read-units", "ReadUnits", "5:50") == {"MinReadUnits": "5", "MaxReadUnits": "50"}
+    assert _bounds("--read-units", "ReadUnits", None) == {}
+    assert _bounds("--read-units", "ReadUnits", "5:50") == {"MinReadUnits": "5", "MaxReadUnits": "50"}
     for wrong in ("5", "5:", "50:5", "0:5", "a:b"):
         with pytest.raises(typer.BadParameter, match="MIN:MAX"):
-            bounds("--read-units", "ReadUnits", wrong)
+            _bounds("--read-units", "ReadUnits", wrong)

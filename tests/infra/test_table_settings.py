@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 from moto.kms.models import kms_backends
 
 from duebell_infra.errors import DeployFailed
-from duebell_infra.table_settings import own_key, settle
+from duebell_infra.queue_table import QueueTable, TableSettings
 from tests.infra.both import properties
 from tests.infra.policies import ACCOUNT
 from tests.support import REGION, create_table
@@ -29,10 +29,14 @@ def key(session: boto3.Session) -> str:
     return arn
 
 
+def settle(session: boto3.Session, name: str = "duebell", **settings: Any) -> list[str]:
+    return QueueTable(session, name).settle(TableSettings(**settings))
+
+
 def test_a_table_gets_what_the_template_gives_one(
     session: boto3.Session, dynamodb: "DynamoDBClient", template: Any
 ) -> None:
-    changed = settle(session, "duebell", is_protected=True, key="")
+    changed = settle(session)
 
     assert changed == [
         "deletion protection on",
@@ -53,15 +57,15 @@ def test_a_table_gets_what_the_template_gives_one(
 
 
 def test_settling_twice_changes_nothing(session: boto3.Session) -> None:
-    settle(session, "duebell", is_protected=True, key="")
-    assert settle(session, "duebell", is_protected=True, key="") == []
+    settle(session)
+    assert settle(session) == []
 
 
 def test_a_protection_that_is_not_wanted_any_more_goes(
     session: boto3.Session, dynamodb: "DynamoDBClient"
 ) -> None:
-    settle(session, "duebell", is_protected=True, key="")
-    assert settle(session, "duebell", is_protected=False, key="") == ["deletion protection off"]
+    settle(session)
+    assert settle(session, is_protected=False) == ["deletion protection off"]
     assert dynamodb.describe_table(TableName="duebell")["Table"]["DeletionProtectionEnabled"] is False
 
 
@@ -96,7 +100,7 @@ def encrypted(session: boto3.Session, key: str | None) -> str:
 def test_a_table_is_encrypted_with_the_key_that_was_given(
     session: boto3.Session, encryptions: Asked, key: str
 ) -> None:
-    settle(session, "duebell", is_protected=False, key=key)
+    settle(session, is_protected=False, key=key)
     assert encryptions == [{"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": key}]
 
 
@@ -105,7 +109,7 @@ def test_without_a_key_it_is_encrypted_with_the_one_that_costs_nothing(
     session: boto3.Session, encryptions: Asked, key: str, *, is_ours: bool
 ) -> None:
     name = encrypted(session, key if is_ours else None)
-    changed = settle(session, name, is_protected=True, key="")
+    changed = settle(session, name)
     assert encryptions == [{"Enabled": False}]
     assert "encryption with the key that DynamoDB owns" in changed
 
@@ -114,22 +118,22 @@ def test_a_key_that_is_there_already_is_not_set_again(
     session: boto3.Session, encryptions: Asked, key: str
 ) -> None:
     name = encrypted(session, key)
-    settle(session, name, is_protected=True, key=key)
+    settle(session, name, key=key)
     assert encryptions == []
 
 
 def test_the_key_of_a_table_is_found_if_it_is_the_customers(session: boto3.Session, key: str) -> None:
-    assert own_key(session, encrypted(session, key)) == key
+    assert QueueTable(session, encrypted(session, key)).customer_key() == key
 
 
 def test_neither_awss_managed_key_nor_the_one_that_dynamodb_owns_is_the_customers(
     session: boto3.Session,
 ) -> None:
-    assert own_key(session, "duebell") == ""
+    assert QueueTable(session, "duebell").customer_key() == ""
     name = encrypted(session, None)
     for key in kms_backends[ACCOUNT][REGION].keys.values():
         key.key_manager = "AWS"  # moto's are all the customer's
-    assert own_key(session, name) == ""
+    assert QueueTable(session, name).customer_key() == ""
 
 
 def test_a_key_that_cannot_be_looked_at_must_be_given(session: boto3.Session, key: str) -> None:
@@ -141,4 +145,4 @@ def test_a_key_that_cannot_be_looked_at_must_be_given(session: boto3.Session, ke
 
     session.events.register("before-call.kms.DescribeKey", refuse)
     with pytest.raises(DeployFailed, match=f"give --parameter KmsKeyArn={key}, or KmsKeyArn= for none"):
-        own_key(session, name)
+        QueueTable(session, name).customer_key()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duebell_infra.errors import BundleFailed
+from duebell_infra.errors import InvalidDeployment
 from duebell_infra.target import Architecture, Place, Target
 from duebell_infra.template import template_text
 
@@ -23,7 +23,7 @@ def test_python_3_11_runs_on_an_older_system() -> None:
 
 
 def test_other_pythons_are_refused() -> None:
-    with pytest.raises(BundleFailed, match=r"3\.13, 3\.14, not on 3\.9"):
+    with pytest.raises(InvalidDeployment, match=r"3\.13, 3\.14, not on 3\.9"):
         Target(python="3.9")
 
 

@@ -7,6 +7,8 @@ __all__ = ["OF_DEPLOYING"]
 _REQUIREMENTS = "infra/duebell_infra/requirements.py"
 _DEPENDENCIES = "infra/duebell_infra/dependencies.py"
 _ARTIFACTS = "infra/duebell_infra/artifacts.py"
+_TABLE = "infra/duebell_infra/queue_table.py"
+_DEPLOY = "infra/duebell_infra/deploy.py"
 
 OF_DEPLOYING = (
     Mutant(
@@ -28,8 +30,8 @@ OF_DEPLOYING = (
     Mutant(
         name="one without a hash among those that have one",
         file=_REQUIREMENTS,
-        line="            if hashed and not one.hashes:\n",
-        broken="            if False:\n",
+        line="        if (needs_hashes or found.are_hashed) and not one.hashes:\n",
+        broken="        if False:\n",
         why="the line to mend is not named",
         killers=(Killer.REQUIREMENTS,),
     ),
@@ -44,51 +46,69 @@ OF_DEPLOYING = (
     Mutant(
         name="hashes that nobody compares with what the file does not name",
         file=_DEPENDENCIES,
-        line='hashes = ["--require-hashes"] if requirements.are_hashed else []',
-        broken="hashes = []\n    requirements = replace(requirements, wanted=tuple("
-        "replace(one, hashes=()) for one in requirements.wanted))",
+        line='    if requirements.are_hashed:\n        options.append("--require-hashes")\n',
+        broken="    requirements = replace(requirements, wanted=tuple("
+        "replace(one, hashes=()) for one in requirements.wanted))\n",
         why="a library that was replaced goes into the bundle, with a lock that says otherwise",
         killers=(Killer.DEPENDENCIES,),
     ),
     Mutant(
         name="what may not be listed counts as there",
         file=_ARTIFACTS,
-        line="            if code_of(error) in _ABSENT | _REFUSED:\n                return False\n",
-        broken="            if code_of(error) in _REFUSED:\n                return True\n"
-        "            if code_of(error) in _ABSENT:\n                return False\n",
+        line="        found = answer_unless(_ABSENT | _REFUSED, self._client.get_object_tagging, **there)\n",
+        broken="        try:\n"
+        "            found = answer_unless(_ABSENT, self._client.get_object_tagging, **there)\n"
+        "        except ClientError:\n"
+        "            return True\n",
         why="a bundle is never uploaded, and the stack is told to take it",
         killers=(Killer.ARTIFACTS,),
     ),
     Mutant(
         name="the bundle in use is left to expire",
         file=_ARTIFACTS,
-        line='return bucket_of_ours.REPLACED not in found["TagSet"]',
-        broken="return True",
+        line='return found is not None and REPLACED not in found["TagSet"]',
+        broken="return found is not None",
         why="CloudFormation cannot roll the next change back",
         killers=(Killer.ARTIFACTS,),
     ),
     Mutant(
         name="a table's key is switched off each time",
-        file="infra/duebell_infra/table_settings.py",
-        line="    if _key_of(table) != key:\n",
-        broken="    if True:\n",
+        file=_TABLE,
+        line="        if _key_of(self._describe()) != wanted.key:\n",
+        broken="        if True:\n",
         why="DynamoDB takes four changes of encryption a day, and refuses the fifth deployment",
         killers=(Killer.TABLE_SETTINGS,),
     ),
     Mutant(
         name="a table of an earlier version is left without past-index",
-        file="infra/duebell_infra/table_capacity.py",
-        line="    if _PAST not in indexes:\n",
-        broken="    if False:\n",
+        file=_TABLE,
+        line="        if name in _indexes(self._describe()):\n",
+        broken="        if True:\n",
         why="nothing that has ended can be listed",
         killers=(Killer.TABLE_CAPACITY,),
     ),
     Mutant(
         name="units that were scaled are set to the least",
-        file="infra/duebell_infra/table_capacity.py",
-        line='    if wanted.provisioned and mode != "PROVISIONED":\n',
-        broken="    if wanted.provisioned:\n",
+        file=_TABLE,
+        line="        if wanted.provisioned and not is_provisioned:\n",
+        broken="        if wanted.provisioned:\n",
         why="each deployment throttles a queue under load, until it is scaled again",
         killers=(Killer.TABLE_CAPACITY,),
+    ),
+    Mutant(
+        name="a failed update leaves the rule as CloudFormation wrote it",
+        file=_DEPLOY,
+        line="            with suppress(DuebellError):\n                editor.ensure_armed()\n",
+        broken="            pass\n",
+        why="the rule is parked, and no task is woken for",
+        killers=(Killer.DEPLOYING,),
+    ),
+    Mutant(
+        name="a failed update is not told",
+        file=_DEPLOY,
+        line="                editor.ensure_armed()\n        raise\n",
+        broken="                editor.ensure_armed()\n        return settings\n",
+        why="a deployment that failed looks as if it had been made",
+        killers=(Killer.DEPLOYING,),
     ),
 )

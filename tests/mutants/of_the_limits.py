@@ -37,7 +37,7 @@ OF_THE_LIMITS = (
     Mutant(
         name="no room for outcomes",
         file=_SIZE,
-        line="size = size_of(item) - written + max(written, _ROOM)",
+        line="size = size_of(item) - written + max(written, _RESERVED)",
         broken="size = size_of(item)",
         why="a task is stored whose outcome cannot be written",
         killers=(Killer.ITEM_SIZE,),

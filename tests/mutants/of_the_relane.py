@@ -96,8 +96,8 @@ OF_THE_RELANE = (
     Mutant(
         name="a move that overwrites",
         file=_MOVE,
-        line='        "ConditionExpression": _IS_FREE,\n',
-        broken='        "ConditionExpression": f"({_IS_FREE}) OR #id = #id",\n',
+        line="put = put_if_free(",
+        broken="put = (lambda item, _: {'Item': item})(",
         why="a task that was added meanwhile is lost",
         killers=(Killer.STORE,),
     ),

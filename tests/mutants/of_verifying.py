@@ -4,9 +4,9 @@ from .mutant import Killer, Mutant
 
 __all__ = ["OF_VERIFYING"]
 
-_RECORD = "infra/duebell_infra/verify/of_the_record.py"
+_RECORD = "infra/duebell_infra/verify/record.py"
 _OWN = "infra/duebell_infra/verify/own_tasks.py"
-_VERIFYING = "infra/duebell_infra/verify/verifying.py"
+_CHECKS = "infra/duebell_infra/verify/checks.py"
 _WORKER = "worker/duebell_worker/worker.py"
 
 OF_VERIFYING = (
@@ -28,7 +28,7 @@ OF_VERIFYING = (
     ),
     Mutant(
         name="verify reads past-index once",
-        file="infra/duebell_infra/verify/of_the_reads.py",
+        file="infra/duebell_infra/verify/reads.py",
         line="    return scene.wait(is_so, until=scene.now() + _LAG)\n",
         broken="    return is_so()\n",
         why="a global index lags behind, so a table that is well is told to be broken",
@@ -45,8 +45,8 @@ OF_VERIFYING = (
     Mutant(
         name="what another verify at work has stored is removed",
         file=_OWN,
-        line="if task.created_at < self._backend.clock() - _LONGEST:",
-        broken="if task:",
+        line=" if task.created_at < before]",
+        broken="]",
         why="the other one fails",
         killers=(Killer.VERIFYING,),
     ),
@@ -60,7 +60,7 @@ OF_VERIFYING = (
     ),
     Mutant(
         name="a verify that is ended does not tidy up",
-        file=_VERIFYING,
+        file=_CHECKS,
         line="            scene.own.remove()\n",
         broken="            pass\n",
         why="Ctrl-C leaves a probe in the queue",

@@ -8,7 +8,7 @@ from typing import Any
 from duebell_infra.testing.memory import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.instants import NEVER
-from duebell_shared.past import Past, PastKey
+from duebell_shared.past_index import Past, PastKey
 from duebell_shared.task import QueueKey, Status, Task
 
 __all__ = ["SharedStore"]

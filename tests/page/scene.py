@@ -40,7 +40,7 @@ class Scene:
 
     def __post_init__(self) -> None:
         rule = Rule("duebell", self.events.client)
-        self.editor = Editor(backend=Backend.over(Settings(), self.store, rule))
+        self.editor = Editor(backend=Backend(Settings(), self.store, rule))
 
     def fill(self, count: int, *, within: timedelta = timedelta(days=10)) -> None:
         """So many tasks, evenly spread over the time to come."""

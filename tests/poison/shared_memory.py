@@ -10,12 +10,12 @@ from typing import Any, TypeVar, cast
 from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.errors import DuebellError
 from duebell_shared.expression import SENTINEL, minute_of
 from duebell_shared.instants import NEVER, utc_now
-from duebell_shared.past import Past, PastKey
+from duebell_shared.past_index import Past, PastKey
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
+from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
 
 __all__ = ["FakeRule", "LockedStore", "backend_of", "ring_till_parked"]
@@ -42,16 +42,18 @@ class LockedStore:
     def insert(self, task: Task) -> bool:
         return self._step(lambda: self.inner.insert(task))
 
-    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
-        return [self.insert(task) for task in tasks]
+    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
+        return [Inserted() if self.insert(task) else Taken() for task in tasks]
 
     def save(self, old: Task, new: Task | None) -> bool:
         return self._step(lambda: self.inner.save(old, new))
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         return self._step(lambda: self.inner.save_many(changes))
 
-    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+    def relocate(
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+    ) -> list[Relocated | NotEligible | Failed]:
         return self._step(lambda: self.inner.relocate(keys, lanes=lanes, now=now))
 
     def get(self, lane: int, id: str) -> Task | None:
@@ -65,7 +67,7 @@ class LockedStore:
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Task | DuebellError | None]:
+    ) -> list[Claimed | NotEligible | Failed]:
         return self._step(lambda: self.inner.claim_many(keys, run=run, now=now, status=status))
 
     def queued(self, lane: int, **bounds: Any) -> Iterator[QueueKey]:
@@ -131,7 +133,7 @@ def backend_of(
 ) -> Backend:
     """A backend over these. Its pauses are short: there is no network to be kind to."""
     client = cast("Any", rule)
-    return Backend.over(
+    return Backend(
         Settings(), store, Rule("duebell", client, clock=clock, sleep=sleep), clock=clock, sleep=sleep
     )
 

@@ -98,7 +98,7 @@ class Year:
         self.store = _Store(self._random)
         self.events = FakeEvents(self.clock)
         rule = Rule("duebell", self.events.client, clock=self.clock, sleep=self.clock.sleep)
-        self._backend = Backend.over(Settings(), self.store, rule, clock=self.clock, sleep=self.clock.sleep)
+        self._backend = Backend(Settings(), self.store, rule, clock=self.clock, sleep=self.clock.sleep)
         self.editor = Editor(backend=self._backend)
         self.starts: list[Start] = []
         self.invocations = 0

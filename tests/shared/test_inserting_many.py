@@ -6,9 +6,9 @@ import boto3
 import pytest
 
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsRefused, AwsUnavailable, DuebellError, NotDeployed
+from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.settings import Settings
-from duebell_shared.store import AT_ONCE
+from duebell_shared.store import AT_ONCE, Failed, Inserted, Taken
 from duebell_shared.table import DynamoTable
 from tests import partiql
 from tests.shared.batches import (
@@ -32,13 +32,13 @@ __all__ = ["aws", "bare_moto", "fail", "sent", "store"]
 
 
 def test_many_are_one_call(store: DynamoTable, calls: Calls) -> None:
-    assert store.insert_many([task(f"task-{number}") for number in range(AT_ONCE)]) == [True] * AT_ONCE
+    assert store.insert_many([task(f"task-{number}") for number in range(AT_ONCE)]) == [Inserted()] * AT_ONCE
     assert calls == {BATCH: 1}
 
 
 def test_a_task_is_the_same_item_whether_it_is_written_alone_or_with_others(store: DynamoTable) -> None:
     assert store.insert(task("alone", {"n": 1}))
-    assert store.insert_many([task("other", {"n": 1})]) == [True]
+    assert store.insert_many([task("other", {"n": 1})]) == [Inserted()]
     items = client_of(store).scan(TableName="duebell")["Items"]
     assert [item.pop("id") for item in items] == [{"S": "alone"}, {"S": "other"}]
     assert items[0] == items[1]
@@ -52,7 +52,7 @@ def test_what_is_throttled_is_tried_again_after_a_while_and_nothing_else_is(
     store: DynamoTable, sent: list[list[str]], clock: Clock, fail: Fail, code: str
 ) -> None:
     fail("two", code, times=2)
-    assert store.insert_many(THREE) == [True] * 3
+    assert store.insert_many(THREE) == [Inserted()] * 3
     assert sent == [["one", "two", "three"], ["two"], ["two"]]
     assert timedelta(seconds=0.15) <= clock.now - NOON <= timedelta(seconds=0.3)
 
@@ -62,9 +62,10 @@ def test_what_is_throttled_again_and_again_is_unavailable_and_not_tried_alone(
 ) -> None:
     fail("two", "ThrottlingError")
     one, two, three = store.insert_many(THREE)
-    assert isinstance(two, AwsUnavailable)
-    assert "throttled" in str(two)
-    assert all(each and not isinstance(each, DuebellError) for each in (one, three))
+    assert isinstance(two, Failed)
+    assert isinstance(two.error, AwsUnavailable)
+    assert "throttled" in str(two.error)
+    assert (one, three) == (Inserted(), Inserted())
     assert calls == {BATCH: 6}
     assert timedelta(seconds=1.5) <= clock.now - NOON <= timedelta(seconds=3.1)
 
@@ -79,13 +80,14 @@ def test_what_was_made_is_not_forgotten_when_nobody_answers_the_next_try(
 
     aws.after(f"dynamodb.{BATCH}", be_gone)
     one, two, three = store.insert_many(THREE)
-    assert isinstance(two, AwsUnavailable)
-    assert all(each and not isinstance(each, DuebellError) for each in (one, three))
+    assert isinstance(two, Failed)
+    assert isinstance(two.error, AwsUnavailable)
+    assert (one, three) == (Inserted(), Inserted())
 
 
 def test_what_failed_alone_is_written_alone(store: DynamoTable, calls: Calls, fail: Fail) -> None:
     fail("two", "TransactionConflict")
-    assert store.insert_many(THREE) == [True] * 3
+    assert store.insert_many(THREE) == [Inserted()] * 3
     assert calls == {BATCH: 1, "BatchGetItem": 1, "PutItem": 1}
     assert store.get(0, "two") == task("two")
 
@@ -96,14 +98,15 @@ def test_what_cannot_be_written_alone_either_is_its_own_error(
     fail("two", "TransactionConflict")
     aws.refuse("dynamodb.PutItem", "ThrottlingException")
     one, two, three = store.insert_many(THREE)
-    assert (one, three) == (True, True)
-    assert isinstance(two, AwsUnavailable)
+    assert (one, three) == (Inserted(), Inserted())
+    assert isinstance(two, Failed)
+    assert isinstance(two.error, AwsUnavailable)
     assert store.get(0, "two") is None
 
 
 def test_a_statement_that_failed_after_its_effect_finds_its_own_write(store: DynamoTable, fail: Fail) -> None:
     fail("two", "InternalServerError")
-    assert store.insert_many(THREE) == [True] * 3
+    assert store.insert_many(THREE) == [Inserted()] * 3
 
 
 def test_a_statement_that_failed_does_not_take_anothers_task_for_its_own(
@@ -111,14 +114,14 @@ def test_a_statement_that_failed_does_not_take_anothers_task_for_its_own(
 ) -> None:
     assert store.insert(task("two", payload="another's"))
     fail("two", "InternalServerError")
-    assert store.insert_many(THREE) == [True, False, True]
+    assert store.insert_many(THREE) == [Inserted(), Taken(), Inserted()]
     assert store.get(0, "two") == task("two", payload="another's")
 
 
 def test_an_item_that_nobody_can_read_keeps_its_id(store: DynamoTable) -> None:
     item = {"lane": {"S": "0"}, "id": {"S": "two"}, "due": {"S": "whenever"}}
     client_of(store).put_item(TableName="duebell", Item=item)
-    assert store.insert_many(THREE) == [True, False, True]
+    assert store.insert_many(THREE) == [Inserted(), Taken(), Inserted()]
 
 
 # Answers that are lost, and calls that fail.
@@ -132,13 +135,13 @@ def test_a_batch_whose_answer_is_lost_finds_its_own_writes(store: DynamoTable) -
     made = store.insert_many(THREE)
     # Then what it wrote is its own, and the other's is not
     assert sent == [BATCH] * 2
-    assert made == [True, False, True]
+    assert made == [Inserted(), Taken(), Inserted()]
 
 
 def test_the_same_task_added_twice_is_there_already(store: DynamoTable) -> None:
     # An equal item is taken for one's own only when an answer may have been lost.
-    assert store.insert_many(THREE) == [True] * 3
-    assert store.insert_many(THREE) == [False] * 3
+    assert store.insert_many(THREE) == [Inserted()] * 3
+    assert store.insert_many(THREE) == [Taken()] * 3
 
 
 def test_a_batch_that_nobody_answers_is_unavailable_and_not_tried_one_by_one(
@@ -146,7 +149,7 @@ def test_a_batch_that_nobody_answers_is_unavailable_and_not_tried_one_by_one(
 ) -> None:
     asked = answer_nothing(store)
     made = store.insert_many(THREE)
-    assert {type(each) for each in made} == {AwsUnavailable}
+    assert {type(each.error) for each in made if isinstance(each, Failed)} == {AwsUnavailable}
     assert asked == [BATCH]
 
 
@@ -157,13 +160,15 @@ def test_a_batch_that_is_refused_is_that_for_each(
     store: DynamoTable, aws: Hooks, code: str, error: type[Exception]
 ) -> None:
     aws.refuse(f"dynamodb.{BATCH}", code)
-    assert [type(each) for each in store.insert_many(THREE)] == [error] * 3
+    came = store.insert_many(THREE)
+    assert [type(each.error) for each in came if isinstance(each, Failed)] == [error] * 3
     assert store.head(0) != NOON
 
 
 def test_without_a_table_each_is_told_so(session: boto3.Session) -> None:
     missing = Backend.connect(Settings(table="other"), session).store
-    assert [type(each) for each in missing.insert_many(THREE)] == [NotDeployed] * 3
+    came = missing.insert_many(THREE)
+    assert [type(each.error) for each in came if isinstance(each, Failed)] == [NotDeployed] * 3
 
 
 # Who takes no batches.
@@ -173,11 +178,11 @@ def test_a_statement_that_names_each_attribute_is_taken_where_the_short_one_is_n
     store: DynamoTable, calls: Calls, aws: Hooks
 ) -> None:
     aws.refuse(f"dynamodb.{BATCH}", "ValidationException", when=lambda body: "VALUE ?" in body)
-    assert store.insert_many(THREE) == [True] * 3
+    assert store.insert_many(THREE) == [Inserted()] * 3
     assert [store.get(0, each.id) for each in THREE] == THREE
     assert calls[BATCH] == 1  # the one that was not refused
     # And from then on
-    assert store.insert_many([task("four")]) == [True]
+    assert store.insert_many([task("four")]) == [Inserted()]
     assert calls[BATCH] == 2
     assert calls["PutItem"] == 0
 
@@ -188,12 +193,12 @@ def test_where_every_statement_is_refused_they_are_written_one_by_one_from_then_
 ) -> None:
     monkeypatch.setattr(partiql, "_execute", lambda *_, **__: {"Error": {"Code": code}})
     assert store.insert(task("two", payload="another's"))
-    assert store.insert_many(THREE) == [True, False, True]
-    assert store.insert_many([task("four")]) == [True]
+    assert store.insert_many(THREE) == [Inserted(), Taken(), Inserted()]
+    assert store.insert_many([task("four")]) == [Inserted()]
     assert (calls[BATCH], calls["PutItem"]) == (2, 5)
 
 
 def test_a_stand_in_for_aws_that_trips_over_it_gets_them_one_by_one(bare_moto: boto3.Session) -> None:
     store = Backend.connect(Settings(), bare_moto).store
-    assert store.insert_many(THREE) == [True] * 3
-    assert store.insert_many(THREE) == [False] * 3
+    assert store.insert_many(THREE) == [Inserted()] * 3
+    assert store.insert_many(THREE) == [Taken()] * 3

@@ -16,7 +16,6 @@ from duebell_shared.packed_occurrences import (
     pack_occurrences,
     unpack_occurrences,
 )
-from duebell_shared.varints import Reader, Writer
 from tests.support import NOON
 
 DAY, MINUTE, SECOND = timedelta(days=1), timedelta(minutes=1), timedelta(seconds=1)
@@ -143,13 +142,3 @@ def test_bytes_of_someone_else_are_refused_or_read(foreign: bytes) -> None:
 def test_another_version_is_refused() -> None:
     with pytest.raises(ValueError, match="another version"):
         unpack_occurrences(b"\x02" + pack_occurrences(every(DAY))[1:])
-
-
-@given(st.lists(st.integers(-(2**66), 2**66)))
-def test_numbers_come_back(numbers: list[int]) -> None:
-    writer = Writer()
-    for number in numbers:
-        writer.signed(number)
-    reader = Reader(bytes(writer.data))
-    assert [reader.signed() for _ in numbers] == numbers
-    assert not reader

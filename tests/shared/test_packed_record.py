@@ -93,7 +93,7 @@ def test_a_record_comes_back_as_it_was(
 def test_a_lease_stands_there_once_and_each_lane_names_it() -> None:
     held = Lane(owner="run", until=NOON)
     assert pack(ArmingRecord(lanes=(held, Lane(due=NOON), held))) == (
-        '{"lanes":"-:0 hod85snpc0 -:0","leases":[["run","2026-11-21T12:00:00Z"]]}'
+        '{"lanes":"-:0 660c819a17000 -:0","leases":[["run","2026-11-21T12:00:00Z"]]}'
     )
 
 

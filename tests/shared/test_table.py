@@ -17,7 +17,7 @@ from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, InvalidS
 from duebell_shared.keeping import Keeping
 from duebell_shared.lane import Lane
 from duebell_shared.new_task import new_task
-from duebell_shared.past import Past
+from duebell_shared.past_index import Past
 from duebell_shared.recurrence import Recurrence
 from duebell_shared.schedule import make_schedule
 from duebell_shared.settings import Settings

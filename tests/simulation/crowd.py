@@ -18,15 +18,15 @@ from duebell_infra.testing import MemoryStore
 from duebell_infra.testing.bell import Bell
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.errors import DuebellError
 from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
 from duebell_shared.parallel import Parallel
-from duebell_shared.past import Past, PastKey
+from duebell_shared.past_index import Past, PastKey
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
+from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
 from duebell_worker import Worker
 
@@ -81,7 +81,7 @@ class Crowd:
         self.most_at_once = max(self.most_at_once, self._at_once)
         ends_at = self.world.now + timedelta(seconds=_LIMIT)
         clock = process.clock
-        backend = Backend.over(
+        backend = Backend(
             self.settings,
             _SteadyStore(self, process),
             Rule("duebell", self.bell.client, clock=clock, sleep=process.sleep),
@@ -118,18 +118,20 @@ class _SteadyStore:
     def insert(self, task: Task) -> bool:
         return self._call(lambda: self._store.insert(task))
 
-    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
         return self._call(lambda: self._store.insert_many(tasks))
 
     def save(self, old: Task, new: Task | None) -> bool:
         return self._call(lambda: self._store.save(old, new), {old.lane: _OUTCOME})
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
         tasks_of = Counter(old.lane for old, _ in changes)
         units = {lane: tasks * _OUTCOME for lane, tasks in tasks_of.items()}
         return self._call(lambda: self._store.save_many(changes), units)
 
-    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
+    def relocate(
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+    ) -> list[Relocated | NotEligible | Failed]:
         return self._call(lambda: self._store.relocate(keys, lanes=lanes, now=now))
 
     def get(self, lane: int, id: str) -> Task | None:
@@ -143,7 +145,7 @@ class _SteadyStore:
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Task | DuebellError | None]:
+    ) -> list[Claimed | NotEligible | Failed]:
         tasks_of = Counter(key.lane for key in keys)
         return self._call(
             lambda: self._store.claim_many(keys, run=run, now=now, status=status),

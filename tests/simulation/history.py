@@ -348,7 +348,7 @@ class History:
         client = cast("Any", EventsClient(self.aws, process))
         name = self.settings.function
         connect = lambda: cast("Any", LambdaClient(self.aws, process))  # noqa: E731
-        return Backend.over(
+        return Backend(
             self.settings,
             StoreOverNetwork(self.aws, process),
             Rule("duebell", client, clock=process.clock, sleep=process.sleep),

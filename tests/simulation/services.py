@@ -14,10 +14,11 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.cron import parse_aws
-from duebell_shared.errors import AwsUnavailable, DuebellError
+from duebell_shared.errors import AwsUnavailable
 from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import NEVER
-from duebell_shared.past import Past, PastKey
+from duebell_shared.past_index import Past, PastKey
+from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
 
 from .world import Process, World
@@ -338,28 +339,30 @@ class StoreOverNetwork:
     def insert(self, task: Task) -> bool:
         return self._call(f"insert {task.id}", lambda: self._store.insert(task), lane=task.lane)
 
-    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
         try:
             return self._call("insert_many", lambda: self._store.insert_many(tasks))
         except AwsUnavailable as error:
-            return [error] * len(tasks)
+            return [Failed(error)] * len(tasks)
 
     def save(self, old: Task, new: Task | None) -> bool:
         what = f"save {old.id} {new and new.status}"
         return self._call(what, lambda: self._store.save(old, new), lane=old.lane)
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
-        saves = [(old.lane, partial(self._store.save, old, new)) for old, new in changes]
-        return self._many("save_many", saves)
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
+        def save(old: Task, new: Task | None) -> Saved | NotEligible:
+            return Saved() if self._store.save(old, new) else NotEligible()
 
-    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
-        relocate = partial(self._store.relocate, lanes=lanes, now=now)
-        return self._many("relocate", [(key.lane, partial(self._moved, relocate, key)) for key in keys])
+        return self._many("save_many", [(old.lane, partial(save, old, new)) for old, new in changes])
 
-    def _moved(self, relocate: Callable[[list[QueueKey]], list[bool | DuebellError]], key: QueueKey) -> bool:
-        [moved] = relocate([key])
-        assert isinstance(moved, bool)
-        return moved
+    def relocate(
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+    ) -> list[Relocated | NotEligible | Failed]:
+        def relocate(key: QueueKey) -> Relocated | NotEligible | Failed:
+            [moved] = self._store.relocate([key], lanes=lanes, now=now)
+            return moved
+
+        return self._many("relocate", [(key.lane, partial(relocate, key)) for key in keys])
 
     def get(self, lane: int, id: str) -> Task | None:
         return self._call(f"get {id}", lambda: self._store.get(lane, id), lane=lane)
@@ -373,8 +376,11 @@ class StoreOverNetwork:
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Task | DuebellError | None]:
-        claim = partial(self._store.claim, run=run, now=now, status=status)
+    ) -> list[Claimed | NotEligible | Failed]:
+        def claim(key: QueueKey) -> Claimed | NotEligible:
+            task = self._store.claim(key, run=run, now=now, status=status)
+            return Claimed(task) if task else NotEligible()
+
         return self._many(f"claim_many, {status}", [(key.lane, partial(claim, key)) for key in keys])
 
     def queued(
@@ -404,19 +410,19 @@ class StoreOverNetwork:
     def lane_sizes(self) -> dict[int, int]:
         return self._store.lane_sizes()
 
-    def _many(self, what: str, effects: Sequence[tuple[int, Callable[[], _T]]]) -> list[_T | DuebellError]:
+    def _many(self, what: str, effects: Sequence[tuple[int, Callable[[], _T]]]) -> list[_T | Failed]:
         """One call; each of its statements, which is for a lane, may be refused by itself."""
 
-        def execute() -> list[_T | DuebellError]:
+        def execute() -> list[_T | Failed]:
             return [
-                AwsUnavailable("throttled") if self._aws.refuses(lane) else effect()
+                Failed(AwsUnavailable("throttled")) if self._aws.refuses(lane) else effect()
                 for lane, effect in effects
             ]
 
         try:
             return self._call(f"{what} {len(effects)}", execute)
         except AwsUnavailable as error:
-            return [error] * len(effects)
+            return [Failed(error)] * len(effects)
 
     def _call(self, what: str, effect: Callable[[], _T], *, lane: int | None = None) -> _T:
         refusal = AwsUnavailable("simulated throttling")

@@ -118,7 +118,7 @@ class Trickle:
         process.sleep(seconds)
 
     def _backend(self, process: Process) -> Backend:
-        return Backend.over(
+        return Backend(
             self.settings,
             StoreOverNetwork(self.aws, process),
             Rule(

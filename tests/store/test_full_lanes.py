@@ -14,7 +14,7 @@ from duebell_shared.new_task import new_task
 from duebell_shared.recurrence import Recurrence
 from duebell_shared.schedule import make_schedule
 from duebell_shared.settings import Settings
-from duebell_shared.store import Store
+from duebell_shared.store import Failed, Saved, Store
 from duebell_shared.task import QueueKey, Status, Task
 from tests.full_lanes import bytes_in_lanes, lanes_hold
 from tests.simulation.wire.calm import calm_network
@@ -108,8 +108,10 @@ def test_a_full_lane_takes_no_task_and_says_what_to_do(lanes: Lanes) -> None:
         store.insert(task("two"))
     assert (raised.value.id, raised.value.lane) == ("two", 0)
     two, three = store.insert_many([task("two"), task("three")])
-    assert isinstance(two, QueueFull)
-    assert isinstance(three, QueueFull)
+    assert isinstance(two, Failed)
+    assert isinstance(two.error, QueueFull)
+    assert isinstance(three, Failed)
+    assert isinstance(three.error, QueueFull)
     assert store.get(0, "two") is None
     # And neither does a task grow there, unless it is by what came of it
     with pytest.raises(QueueFull):
@@ -147,9 +149,9 @@ def test_what_came_of_a_task_is_stored_in_a_full_lane(lanes: Lanes) -> None:
         (cancelled, cancelled.cancelled(now=NOON, keep=KEEP)),
         (deleted, None),
     ]
-    assert store.save_many(changes[:2]) == [True, True]
+    assert store.save_many(changes[:2]) == [Saved(), Saved()]
     assert lanes.size() <= size
-    assert store.save_many(changes[2:]) == [True] * 3
+    assert store.save_many(changes[2:]) == [Saved()] * 3
     # Then they are as they should be, but for words
     after = [store.get(0, each.id) for each in tasks]
     assert [each and each.status for each in after] == [

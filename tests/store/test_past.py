@@ -8,10 +8,10 @@ import pytest
 from duebell_shared.failure import Failure
 from duebell_shared.keeping import History, Keeping
 from duebell_shared.new_task import new_task
-from duebell_shared.past import Past, PastKey
+from duebell_shared.past_index import Past, PastKey
 from duebell_shared.recurrence import Recurrence
 from duebell_shared.schedule import make_schedule
-from duebell_shared.store import Store
+from duebell_shared.store import Inserted, NotEligible, Saved, Store
 from duebell_shared.task import Status, Task
 from tests.store.tasks import LATER, key, task
 from tests.support import NOON
@@ -207,18 +207,21 @@ def test_another_task_of_the_same_id_and_rev_is_not_taken_for_it(store: Store) -
     # When the outcome of the first comes
     for outcome in (running.done(now=LATER, keep=KEEP), None):
         assert not store.save(running, outcome)
-        assert store.save_many([(running, outcome), (task("none"), task("none").paused())]) == [False, False]
+        assert store.save_many([(running, outcome), (task("none"), task("none").paused())]) == [
+            NotEligible(),
+            NotEligible(),
+        ]
     # Then it is nothing to the second
     assert store.get(0, "one") == other
 
 
 def test_many_are_changed_and_deleted_at_once(store: Store) -> None:
     tasks = [task(f"t{number}") for number in range(4)]
-    assert store.insert_many(tasks) == [True] * 4
+    assert store.insert_many(tasks) == [Inserted()] * 4
     there = [claimed(store, one) for one in tasks]
     done = there[1].done(now=LATER, keep=KEEP)
     old = tasks[3]  # at another rev
     assert store.save_many([(there[0], None), (there[1], done), (there[2], None), (old, None)]) == [
-        True, True, True, False,
+        Saved(), Saved(), Saved(), NotEligible(),
     ]  # fmt: skip
     assert [store.get(0, one.id) for one in tasks] == [None, done, None, there[3]]

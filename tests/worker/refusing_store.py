@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from duebell_infra.testing import MemoryStore
-from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError
+from duebell_shared.errors import AwsError, AwsUnavailable
+from duebell_shared.store import Claimed, Failed, NotEligible, Saved, or_failed
 from duebell_shared.task import QueueKey, Status, Task
 
 __all__ = ["READS", "WRITES", "RefusingStore"]
@@ -47,24 +48,24 @@ class RefusingStore(MemoryStore):
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Task | DuebellError | None]:
-        return [_or_error(partial(self.claim, key, run=run, now=now, status=status)) for key in keys]
+    ) -> list[Claimed | NotEligible | Failed]:
+        def claim(key: QueueKey) -> Claimed | NotEligible:
+            task = self.claim(key, run=run, now=now, status=status)
+            return Claimed(task) if task else NotEligible()
+
+        return [or_failed(partial(claim, key)) for key in keys]
 
     def save(self, old: Task, new: Task | None) -> bool:
         self._call("save", old.lane)
         return super().save(old, new)
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
-        return [_or_error(partial(self.save, old, new)) for old, new in changes]
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
+        def save(old: Task, new: Task | None) -> Saved | NotEligible:
+            return Saved() if self.save(old, new) else NotEligible()
+
+        return [or_failed(partial(save, old, new)) for old, new in changes]
 
     def _call(self, verb: str, lane: int) -> None:
         self.calls[verb, lane] += 1
         if self.refuses(verb, lane):
             raise self.error(f"the test does not answer {verb} for lane {lane}")
-
-
-def _or_error(call: Callable[[], Any]) -> Any:
-    try:
-        return call()
-    except DuebellError as error:
-        return error

@@ -9,6 +9,7 @@ import pytest
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
+from duebell_shared.store import Failed
 from duebell_worker import Status, Task, Worker
 from duebell_worker.lease import LEASE
 from tests.support import NOON, Clock
@@ -237,7 +238,7 @@ def test_a_beginning_that_is_not_answered_is_looked_up(
         if is_stored:
             save_many(changes)
         monkeypatch.undo()
-        return [AwsUnavailable("nobody answered") for _ in changes]
+        return [Failed(AwsUnavailable("nobody answered")) for _ in changes]
 
     monkeypatch.setattr(backend.store, "save_many", unanswered)
     # When a run comes, and another one if that fails

@@ -58,7 +58,7 @@ def scheduler(
 ) -> Backend:
     rule = Rule("duebell", bell.client, clock=clock, sleep=clock.sleep)
     settings = Settings(lanes=2, precision=precision)
-    return called.by(Backend.over(settings, store, rule, clock=clock, sleep=clock.sleep))
+    return called.by(Backend(settings, store, rule, clock=clock, sleep=clock.sleep))
 
 
 def in_lane(editor: Editor, lane: int, name: str = "task") -> str:

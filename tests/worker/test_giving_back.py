@@ -83,7 +83,7 @@ def test_a_run_to_which_something_was_added_ends_once_that_is_done(clock: Clock)
             return super().read_record()
 
     rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    backend = Backend.over(Settings(), SlowStore(), rule, clock=clock, sleep=clock.sleep)
+    backend = Backend(Settings(), SlowStore(), rule, clock=clock, sleep=clock.sleep)
     editor = Editor(backend=backend)
     worker = Worker(backend=backend, pool=lambda _: InlinePool())
     worker.action("act")(lambda: None)

@@ -78,7 +78,7 @@ def most() -> int:
 def backend(clock: Clock, store: WatchedStore, started: Started, most: int) -> Backend:
     rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
     settings = Settings(lanes=4, max_runs=most)
-    backend = Backend.over(settings, store, rule, clock=clock, sleep=clock.sleep)
+    backend = Backend(settings, store, rule, clock=clock, sleep=clock.sleep)
     started.read = backend.armer.read
     return started.by(backend)
 

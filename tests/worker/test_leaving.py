@@ -53,7 +53,7 @@ def test_a_run_that_waits_for_what_is_due_soon_leaves_at_its_next_look(
         clock.sleep(seconds)
 
     settings = Settings(precision=Precision.SECOND)
-    waits = Backend.over(settings, backend.store, backend.rule, clock=clock, sleep=sleep)
+    waits = Backend(settings, backend.store, backend.rule, clock=clock, sleep=sleep)
     worker = Worker(backend=waits, pool=Stage(clock))
     worker.action("act")(lambda: None)
     Editor(backend=waits).add("act", due=NOON + 2 * MINUTE, id="soon")

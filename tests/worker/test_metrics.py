@@ -26,7 +26,7 @@ GB = 2**30
 def watched(backend: Backend) -> Worker:
     """A worker that writes metrics, with an action that fails and one that does not."""
     settings = msgspec.structs.replace(backend.settings, metrics=True)
-    over = Backend.over(settings, backend.store, backend.rule, clock=backend.clock, sleep=backend.sleep)
+    over = Backend(settings, backend.store, backend.rule, clock=backend.clock, sleep=backend.sleep)
     worker = Worker(backend=over, pool=lambda _: InlinePool())
     worker.action("act")(lambda: None)
 

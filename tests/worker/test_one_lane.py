@@ -37,7 +37,7 @@ def lanes() -> int:
 @pytest.fixture
 def backend(clock: Clock, store: RefusingStore, lanes: int) -> Backend:
     rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    return Backend.over(Settings(lanes=lanes), store, rule, clock=clock, sleep=clock.sleep)
+    return Backend(Settings(lanes=lanes), store, rule, clock=clock, sleep=clock.sleep)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def scheduler(clock: Clock, called: Called, *, most: int = 4) -> Backend:
     """A scheduler in memory: these tests make many calls."""
     rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
     settings = Settings(lanes=4, max_runs=most)
-    return called.by(Backend.over(settings, MemoryStore(), rule, clock=clock, sleep=clock.sleep))
+    return called.by(Backend(settings, MemoryStore(), rule, clock=clock, sleep=clock.sleep))
 
 
 @pytest.fixture

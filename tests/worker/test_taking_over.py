@@ -65,7 +65,7 @@ def called() -> Called:
 def backend(clock: Clock, store: WatchedStore, called: Called) -> Backend:
     rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
     settings = Settings(lanes=4, max_runs=1, precision=Precision.SECOND)
-    return called.by(Backend.over(settings, store, rule, clock=clock, sleep=clock.sleep))
+    return called.by(Backend(settings, store, rule, clock=clock, sleep=clock.sleep))
 
 
 @pytest.fixture
@@ -437,7 +437,7 @@ def test_to_the_minute_nothing_is_given(
     clock: Clock, store: WatchedStore, called: Called, stage: Stage
 ) -> None:
     rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    backend = called.by(Backend.over(Settings(), store, rule, clock=clock, sleep=clock.sleep))
+    backend = called.by(Backend(Settings(), store, rule, clock=clock, sleep=clock.sleep))
     editor, worker = Editor(backend=backend), Worker(backend=backend, pool=stage)
     other = Other(backend, 0, 1)
     editor.add("act", due=NOON + MINUTE, id=in_lane(editor, 2))

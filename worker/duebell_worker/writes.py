@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from duebell_shared.backend import Backend
-from duebell_shared.store import AT_ONCE
+from duebell_shared.errors import DuebellError
+from duebell_shared.store import AT_ONCE, Claimed, Failed, NotEligible, Saved
 from duebell_shared.task import QueueKey, Status, Task
 
 from .lease import Lease
@@ -33,7 +34,8 @@ class Writes:
         """
 
         def claim(keys: Sequence[QueueKey]) -> Sequence[Task | BaseException | None]:
-            found = self._store.claim_many(keys, run=self._run, now=self._clock(), status=status)
+            results = self._store.claim_many(keys, run=self._run, now=self._clock(), status=status)
+            found = [_task_or_error(result) for result in results]
             self._trouble.written(Call.CLAIM, zip((key.lane for key in keys), found, strict=True))
             return found
 
@@ -46,7 +48,10 @@ class Writes:
         """
 
         def save(batch: Sequence[tuple[Task, Task | None]]) -> Sequence[bool | BaseException | None]:
-            results = self._store.save_many(batch)
+            results = [
+                result.error if isinstance(result, Failed) else isinstance(result, Saved)
+                for result in self._store.save_many(batch)
+            ]
             self._trouble.written(Call.OUTCOME, zip((old.lane for old, _ in batch), results, strict=True))
             return results
 
@@ -72,3 +77,13 @@ class Writes:
             if not batch[1:] or not isinstance(error, Exception):
                 return [error] * len(batch)
             return [outcome for one in batch for outcome in self._each(write, [one])]
+
+
+def _task_or_error(result: Claimed | NotEligible | Failed) -> Task | DuebellError | None:
+    match result:
+        case Claimed(task=task):
+            return task
+        case Failed(error=error):
+            return error
+        case _:
+            return None

@@ -105,21 +105,12 @@ _TASK = _shown(
     can=_CAN,
 )
 
+_WHEN = ("due", "queued", "started_at", "finished_at", "lateness_ms")
+_IN_BRIEF = ("id", "action", "status", "attempt", "rev", *_WHEN)
 _TASK_IN_BRIEF = _shown(
     "TaskInBrief",
     Task,
-    only=[
-        "id",
-        "action",
-        "due",
-        "status",
-        "queued",
-        "attempt",
-        "started_at",
-        "finished_at",
-        "lateness_ms",
-        "rev",
-    ],
+    only=_IN_BRIEF,
     recurs=_said(str | None, "The schedule in words; null if it runs once"),
     failed_with=_said(str | None, "Why the last attempt failed, in a line"),
     can=_CAN,

@@ -9,10 +9,10 @@ from typing import Generic, TypeVar
 import msgspec
 
 from duebell_shared.arming import ArmingRecord
-from duebell_shared.errors import DuebellError
 from duebell_shared.instants import FIRST, NEVER, to_utc
 from duebell_shared.lanes import lane_of
-from duebell_shared.past import Past, PastKey, key_of
+from duebell_shared.past_index import Past, PastKey, key_of
+from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
 
 __all__ = ["MemoryStore"]
@@ -47,8 +47,8 @@ class MemoryStore:
         self._put(task)
         return True
 
-    def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
-        return [self.insert(task) for task in tasks]
+    def insert_many(self, tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:
+        return [Inserted() if self.insert(task) else Taken() for task in tasks]
 
     def save(self, old: Task, new: Task | None) -> bool:
         there = self.tasks.get((old.lane, old.id))
@@ -61,11 +61,14 @@ class MemoryStore:
             self._put(new)
         return True
 
-    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
-        return [self.save(old, new) for old, new in changes]
+    def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[Saved | NotEligible | Failed]:
+        return [Saved() if self.save(old, new) else NotEligible() for old, new in changes]
 
-    def relocate(self, keys: Sequence[QueueKey], *, lanes: int, now: datetime) -> list[bool | DuebellError]:
-        return [self._relocate(key, lane_of(key.id, lanes), now) for key in keys]
+    def relocate(
+        self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
+    ) -> list[Relocated | NotEligible | Failed]:
+        moved = (self._relocate(key, lane_of(key.id, lanes), now) for key in keys)
+        return [Relocated() if is_moved else NotEligible() for is_moved in moved]
 
     def get(self, lane: int, id: str) -> Task | None:
         return self.tasks.get((lane, id))
@@ -92,8 +95,9 @@ class MemoryStore:
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
-    ) -> list[Task | DuebellError | None]:
-        return [self.claim(key, run=run, now=now, status=status) for key in keys]
+    ) -> list[Claimed | NotEligible | Failed]:
+        claimed = (self.claim(key, run=run, now=now, status=status) for key in keys)
+        return [Claimed(task) if task else NotEligible() for task in claimed]
 
     def queued(
         self,

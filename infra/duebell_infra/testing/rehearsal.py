@@ -30,7 +30,7 @@ class Rehearsal:
         self.reports: list[RunReport] = []
         self._bell = Bell()
         rule = Rule("duebell", self._bell.client, clock=self._clock, sleep=self._sleep)
-        backend = Backend.over(Settings(), MemoryStore(), rule, clock=self._clock, sleep=self._sleep)
+        backend = Backend(Settings(), MemoryStore(), rule, clock=self._clock, sleep=self._sleep)
         self.editor = Editor(backend=backend)
         self._worker = worker.over(backend, pool=lambda _: InlinePool())
 

@@ -1,4 +1,4 @@
-"""What AWS answers to the calls of a session, written down as they are made."""
+"""AWS's answers to the calls of a session, written down as they are made."""
 
 import re
 import time
@@ -15,7 +15,7 @@ __all__ = ["Answers", "Call", "permission_in"]
 
 _BEGAN, _PARAMS = "duebell_verify_began", "duebell_verify_params"
 
-#: How IAM says no. https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
+#: IAM's refusal. https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
 _DENIED = re.compile(r"not authorized to perform: ?([\w:]+)")
 
 #: Operations that are allowed by an action of another name.
@@ -27,7 +27,7 @@ _ALLOWED_BY = {
 
 @dataclass(frozen=True)
 class Call:
-    """One call: what it was given, what was answered."""
+    """One call: its parameters, and the answer."""
 
     service: str
     params: Mapping[str, Any]
@@ -42,10 +42,21 @@ class Call:
         for code, message in refusals:
             if code and "AccessDenied" in code:
                 operation = self.answer.operation
-                return permission_in(message or "") or _ALLOWED_BY.get(
-                    operation, f"{self.service}:{operation}"
-                )
+                named = _ALLOWED_BY.get(operation, f"{self.service}:{operation}")
+                return permission_in(message or "") or named
         return None
+
+    def __str__(self) -> str:
+        """The call in short: `PutItem: ConditionalCheckFailedException`."""
+        answer = self.answer
+        if answer.code:
+            return f"{answer.operation}: {answer.code}"
+        if not answer.statements:
+            return answer.operation
+        refused = Counter(code for code in answer.statements if code)
+        made = len(answer.statements) - refused.total()
+        said = [f"{made} made", *(f"{count} {code}" for code, count in refused.items())]
+        return f"{answer.operation} ({', '.join(said)})"
 
 
 class Answers:
@@ -58,7 +69,7 @@ class Answers:
         session.events.register("after-call-error", self._note_error)
 
     def clear(self) -> None:
-        """Forget the calls so far: what comes now is another check's."""
+        """Drop the calls so far: those that come now are another check's."""
         self.calls.clear()
 
     def of(self, operation: str) -> list[Call]:
@@ -71,7 +82,7 @@ class Answers:
 
     def __str__(self) -> str:
         """The calls in short: `2 PutItem, PutItem: ConditionalCheckFailedException`."""
-        counted = Counter(_short(call.answer) for call in self.calls)
+        counted = Counter(map(str, self.calls))
         return ", ".join(f"{count} {what}" if count > 1 else what for what, count in counted.items())
 
     def _begin(self, params: Mapping[str, Any], context: dict[str, Any], **_: Any) -> None:
@@ -79,36 +90,25 @@ class Answers:
 
     def _note(self, parsed: Mapping[str, Any], model: Any, context: Mapping[str, Any], **_: Any) -> None:
         error: Mapping[str, Any] = parsed.get("Error", {})
-        statements = tuple(one.get("Code") if one else None for one in _errors(parsed))
-        self._add(
-            model.service_model.service_name,
-            model.name,
-            context,
-            parsed,
+        answer = Answer(
+            operation=model.name,
+            milliseconds=_milliseconds(context),
             code=error.get("Code"),
             message=error.get("Message"),
             retries=parsed.get("ResponseMetadata", {}).get("RetryAttempts", 0),
-            statements=statements,
+            statements=tuple(one.get("Code") if one else None for one in _errors(parsed)),
         )
+        service = model.service_model.service_name
+        self.calls.append(Call(service, context.get(_PARAMS, {}), parsed, answer))
 
     def _note_error(
         self, exception: Exception, event_name: str, context: Mapping[str, Any], **_: Any
     ) -> None:
-        """A call that nobody answered."""
+        """Note a call that nobody answered."""
         service, operation = event_name.split(".")[1:]
-        self._add(service, operation, context, {}, code=type(exception).__name__, message=str(exception))
-
-    def _add(
-        self,
-        service: str,
-        operation: str,
-        context: Mapping[str, Any],
-        parsed: Mapping[str, Any],
-        **answered: Any,
-    ) -> None:
-        took = time.monotonic() - context.get(_BEGAN, time.monotonic())
-        answer = Answer(operation=operation, milliseconds=round(took * 1000, 1), **answered)
-        self.calls.append(Call(service, context.get(_PARAMS, {}), parsed, answer))
+        code, milliseconds = type(exception).__name__, _milliseconds(context)
+        answer = Answer(operation=operation, milliseconds=milliseconds, code=code, message=str(exception))
+        self.calls.append(Call(service, context.get(_PARAMS, {}), {}, answer))
 
 
 def permission_in(message: str) -> str | None:
@@ -117,18 +117,13 @@ def permission_in(message: str) -> str | None:
     return found[1] if found else None
 
 
+def _milliseconds(context: Mapping[str, Any]) -> float:
+    now = time.monotonic()
+    began: float = context.get(_BEGAN, now)
+    return round((now - began) * 1000, 1)
+
+
 def _errors(parsed: Mapping[str, Any]) -> list[Mapping[str, Any] | None]:
-    """What came of each statement of a batch: its error, or None."""
+    """The error of each statement of a batch, None if it was made."""
     responses = parsed.get("Responses")
     return [each.get("Error") for each in responses] if isinstance(responses, list) else []
-
-
-def _short(answer: Answer) -> str:
-    if answer.code:
-        return f"{answer.operation}: {answer.code}"
-    if answer.statements:
-        refused = Counter(code for code in answer.statements if code)
-        made = len(answer.statements) - refused.total()
-        said = [f"{made} made", *(f"{count} {code}" for code, count in refused.items())]
-        return f"{answer.operation} ({', '.join(said)})"
-    return answer.operation

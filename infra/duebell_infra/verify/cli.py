@@ -1,4 +1,4 @@
-"""What `duebell verify` says: a line for each check, as it is made."""
+"""The output of `duebell verify`: a line for each check, as it is made."""
 
 import json
 from collections import Counter
@@ -20,11 +20,12 @@ __all__ = ["tell"]
 
 _STYLES = {Result.OK: "green", Result.SLOWER: "yellow", Result.FAILED: "red", Result.SKIPPED: "dim"}
 
-_NAMES = ("left-overs", "nothing-left", *(check.name for check in CHECKS))
+#: The widths of the columns with the result and the check's name.
+_WIDTHS = (max(map(len, Result)), max(len(check.name) for check in CHECKS))
 
 
 def tell(findings: Iterable[Finding], *, as_json: bool) -> Exit:
-    """Say each as it comes, and what they come to."""
+    """Say each finding as it comes, then how many there were of each result; the exit status."""
     told = []
     for finding in findings:
         told.append(finding)
@@ -34,9 +35,8 @@ def tell(findings: Iterable[Finding], *, as_json: bool) -> Exit:
             _show(finding)
     results = Counter(finding.result for finding in told)
     if not as_json and console().is_terminal:
-        console().print(
-            Text(", ".join(f"{results[result]} {result}" for result in Result if results[result]))
-        )
+        counts = [f"{results[result]} {result}" for result in Result if results[result]]
+        console().print(Text(", ".join(counts)))
     if results[Result.FAILED]:
         return Exit.WRONG
     return Exit.AWS if any(finding.lacks for finding in told) else Exit.DONE
@@ -49,8 +49,8 @@ def _show(finding: Finding) -> None:
         typer.echo("\t".join(fields))
         return
     row = Table.grid(padding=(0, 2))
-    row.add_column(width=max(map(len, Result)), no_wrap=True)
-    row.add_column(width=max(map(len, _NAMES)), no_wrap=True)
+    for width in _WIDTHS:
+        row.add_column(width=width, no_wrap=True)
     row.add_column(overflow="fold")
     row.add_row(
         Text(finding.result, style=_STYLES[finding.result]), finding.check, Text(plain(_line(finding.found)))

@@ -1,16 +1,16 @@
 """The tasks that a verify stores: recognisable, never a user's, and gone afterwards.
 
-Those that no run is to see are in a lane of their own, which no queue has: no run, listing, export or count
+Tasks that no run is to see are in a lane of their own, which no queue has: no run, listing, export or count
 reads it. All of them expire. The others, which a run starts, are ordinary tasks of the built-in action; each
-has an entry of the same id in that lane, written before it, so that they are found again without reading
-anything of the queue's. So what a verify leaves that is broken off, the next one finds and removes.
+has an entry of the same id in that lane, written before it, so that it is found again without a search of the
+queue. So the next verify finds and removes what is left of one that was broken off.
 """
 
 import uuid
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from botocore.exceptions import ClientError
@@ -20,17 +20,20 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import NotDeployed
 from duebell_shared.keeping import Keeping
 from duebell_shared.lanes import lane_of
-from duebell_shared.past import Past
+from duebell_shared.past_index import Past
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import VERIFY
 from duebell_shared.task import QueueKey, Task
 
 from ..aws import code_of
-from .finding import Wrong
+from .check import Found, Wrong, check, expect
 
-__all__ = ["LANE", "PREFIX", "OwnTasks"]
+if TYPE_CHECKING:
+    from .scene import Scene
 
-#: How their ids start.
+__all__ = ["LANE", "PREFIX", "OwnTasks", "key_of", "left_overs", "nothing_left"]
+
+#: The beginning of their ids.
 PREFIX = "duebell-verify-"
 
 #: A lane that no queue has: theirs are numbers from 0.
@@ -39,7 +42,7 @@ LANE = -1
 #: When DynamoDB may delete the items in that lane, should nobody else have done it.
 _KEPT = timedelta(days=1)
 
-#: No verify takes so long: what is older was left by one that was broken off.
+#: No verify takes so long: an older task was left by one that was broken off.
 _LONGEST = timedelta(minutes=30)
 
 
@@ -58,7 +61,7 @@ class OwnTasks:
         self._backend = backend
         self._store = backend.store
         self._client = client
-        self._keys: dict[tuple[int, str], None] = {}
+        self._keys: set[tuple[int, str]] = set()
 
     @property
     def now(self) -> datetime:
@@ -69,7 +72,7 @@ class OwnTasks:
         """A task in LANE that is not stored yet; it is removed in the end, in case somebody stores it."""
         now = self.now
         id = f"{self.run}-{name}"
-        self._keys[LANE, id] = None
+        self._keys.add((LANE, id))
         made = Task(
             id=id,
             lane=LANE,
@@ -90,34 +93,29 @@ class OwnTasks:
             later = first.queued and first.queued + number * timedelta(seconds=1)
             tasks.append(self.make(f"{name}-{number}", **{**fields, "queued": later}))
         for task in tasks:
-            if not self._store.insert(task):
-                raise Wrong(f"the id {quoted(task.id)} is new, and DynamoDB says that it is taken")
+            self._insert(task)
         return tasks
 
     def enter(self, name: str, *, lanes: int) -> str:
         """The id for an ordinary task of this name in a queue of so many lanes, its entry stored."""
         entry = self.make(name)
         lane = lane_of(entry.id, lanes)
-        text = msgspec.json.encode(_Entry(lane=lane)).decode()
-        if not self._store.insert(replace(entry, payload_json=text)):
-            raise Wrong(f"the id {quoted(entry.id)} is new, and DynamoDB says that it is taken")
-        self._keys[lane, entry.id] = None
+        self._insert(replace(entry, payload_json=msgspec.json.encode(_Entry(lane=lane)).decode()))
+        self._keys.add((lane, entry.id))
         return entry.id
 
     def remove(self) -> bool:
-        """Remove all tasks of this verify; whether they are deleted now, and not only marked as expired.
+        """Remove all tasks of this verify; False if they are only marked as expired, for this may not delete.
 
         Raises DuebellError and what botocore raises.
         """
         return self._remove_all(self._keys)
 
     def remove_left_overs(self) -> int:
-        """Remove what earlier ones have left that were broken off; how many tasks that was."""
-        keys: dict[tuple[int, str], None] = {}
-        for task in self._in_own_lane().values():
-            if task.created_at < self._backend.clock() - _LONGEST:
-                lane = _lane_in(task)
-                keys.update({(LANE, task.id): None, **({} if lane is None else {(lane, task.id): None})})
+        """Remove what is left of earlier ones that were broken off; the count of those tasks."""
+        before = self._backend.clock() - _LONGEST
+        old = [task for task in self._in_own_lane().values() if task.created_at < before]
+        keys = {(lane, task.id) for task in old for lane in (LANE, _lane_in(task)) if lane is not None}
         self._remove_all(keys)
         return len(keys)
 
@@ -131,6 +129,10 @@ class OwnTasks:
             if task and (lane == LANE or not has_expired):
                 there.add(id)
         return sorted(there)
+
+    def _insert(self, task: Task) -> None:
+        is_new = self._store.insert(task)
+        expect(is_new, f"the id {quoted(task.id)} is new, and DynamoDB says that it is taken")
 
     def _in_own_lane(self) -> dict[str, Task]:
         """The tasks in LANE, by id: those that wait or run, and those that have ended."""
@@ -167,7 +169,7 @@ class OwnTasks:
         return True
 
     def _let_expire(self, lane: int, id: str) -> None:
-        """Out of the queue, and history that has expired: DynamoDB deletes that."""
+        """Make it history that has expired: it is out of the queue, and DynamoDB deletes it."""
         task = self._store.get(lane, id)
         if task is None or task.action != VERIFY:
             return
@@ -182,3 +184,25 @@ def _lane_in(task: Task) -> int | None:
         return msgspec.json.decode(task.payload_json, type=_Entry).lane
     except msgspec.MsgspecError:
         return None
+
+
+def key_of(task: Task) -> QueueKey:
+    """The key of a task in the queue's index."""
+    return QueueKey(queued=task.queued or task.due, id=task.id, lane=task.lane)
+
+
+@check()
+def left_overs(scene: "Scene") -> Found:
+    """Tasks that are left of an earlier verify that was broken off: removed."""
+    count = scene.own.remove_left_overs()
+    return Found(f"{count} of an earlier verify that was broken off: removed" if count else "none")
+
+
+@check()
+def nothing_left(scene: "Scene") -> Found:
+    """All tasks of this verify: removed."""
+    if not scene.own.remove():
+        return Found("the tasks of this verify are marked as expired, and DynamoDB deletes them within days")
+    if left := scene.own.left():
+        raise Wrong(f"still there: {', '.join(left)}", "verify again in half an hour: it removes them")
+    return Found("every task of this verify is deleted")

@@ -1,4 +1,4 @@
-"""What the checks work on: the scheduler, what AWS answers, the tasks of their own, and how to wait."""
+"""The scene of the checks: the scheduler, AWS's answers, the tasks of their own, and how to wait."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from botocore.config import Config
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.instants import NEVER
+from duebell_shared.store import Store
 
 from .answers import Answers
 from .own_tasks import OwnTasks
@@ -24,10 +25,10 @@ _CLIENT = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard"
 class Scene:
     """One verify.
 
-    function           the worker's name: as set, or else what the rule's target is
+    function           the worker's name: as set, or else that of the rule's target
     is_set             whether it is set, so that editors call it
     conditions_hold    whether a write under a condition that did not hold was seen to change nothing
-    progress           is told what is waited for
+    progress           is told what the verify waits for
     """
 
     session: boto3.Session
@@ -39,6 +40,11 @@ class Scene:
     function: str | None = None
     is_set: bool = True
     conditions_hold: bool = False
+
+    @property
+    def store(self) -> Store:
+        """The queue."""
+        return self.backend.store
 
     def now(self) -> datetime:
         """The time, by the backend's clock."""
@@ -57,13 +63,13 @@ class Scene:
         return True
 
     def rings_within(self, moment: timedelta) -> bool:
-        """Whether the rule is to ring so soon that it is left alone."""
+        """Return True if the rule rings so soon that it is left alone."""
         record = self.backend.armer.read()
         rings = [record.target] + ([record.rings_at] if record.rings_at else [])
         return min(rings) != NEVER and min(rings) < self.now() + moment
 
     def targets(self) -> list[dict[str, Any]]:
-        """What the rule wakes, as EventBridge has it. Raises NotDeployed, AwsError."""
+        """The rule's targets, as EventBridge has them. Raises NotDeployed, AwsError."""
         self.backend.rule.count_targets()
         targets: list[dict[str, Any]] = self.answers.of("ListTargetsByRule")[-1].parsed["Targets"]
         return targets

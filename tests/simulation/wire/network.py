@@ -18,7 +18,8 @@ from botocore.exceptions import (
 )
 
 from duebell_shared.arming import ArmingRecord
-from duebell_shared.items import ARMING, task_of
+from duebell_shared.items import task_of
+from duebell_shared.models import ARMING
 from duebell_shared.packed_record import unpack
 from duebell_shared.settings import Settings
 from duebell_shared.task import Task

@@ -13,10 +13,10 @@ from .instants import parse, render
 from .status import Status
 from .task import Task
 
-__all__ = ["THEN", "Past", "PastKey", "key_of", "parse_past", "past_of", "render_past"]
+__all__ = ["Past", "PastKey", "key_of", "parse_past", "render_past"]
 
 #: Between the kind and the time.
-THEN = "#"
+_THEN = "#"
 
 
 class Past(StrEnum):
@@ -49,12 +49,6 @@ class PastKey(NamedTuple):
     kind: Past
 
 
-def past_of(task: Task) -> str | None:
-    """The task's `past`; None if it has nothing behind it, or what it has is not to be listed."""
-    key = key_of(task)
-    return None if key is None else render_past(key.kind, key.at)
-
-
 def key_of(task: Task) -> PastKey | None:
     """The task's place in the index of the past, if it is there."""
     if task.status is Status.PAUSED:
@@ -71,10 +65,10 @@ def key_of(task: Task) -> PastKey | None:
 
 def render_past(kind: Past, at: datetime | None) -> str:
     """As it stands in the index."""
-    return kind.value if at is None else kind.value + THEN + render(at)
+    return kind.value if at is None else kind.value + _THEN + render(at)
 
 
 def parse_past(text: str) -> tuple[Past, datetime | None]:
     """Parse the attribute. Raises ValueError for a value that duebell does not write."""
-    kind, _, at = text.partition(THEN)
+    kind, _, at = text.partition(_THEN)
     return Past(kind), parse(at) if at else None

@@ -6,7 +6,7 @@ from duebell_shared.arming import ArmingRecord
 from duebell_shared.ring_times import LEAD
 from duebell_shared.rule import RuleState
 
-from .finding import Found, NotMade, Wrong
+from .check import Found, NotMade, Wrong, check, expect
 from .scene import Scene
 
 __all__ = ["SOON", "rule", "status", "swaps_lost"]
@@ -21,8 +21,9 @@ _TRIES = 5
 _FAR = 10**12
 
 
+@check("`duebell doctor --fix`")
 def status(scene: Scene) -> Found:
-    """What `duebell status` says, for the rest to be told by."""
+    """The status of the scheduler, as `duebell status` has it."""
     found = scene.editor.status()
     if found.problems and scene.answers.lacks():
         raise NotMade("it cannot be said whether all is well")
@@ -32,21 +33,21 @@ def status(scene: Scene) -> Found:
     return Found(f"the rule {where}; {found.lanes} lanes; to the {found.precision}")
 
 
-def swaps_lost(scene: Scene) -> Found:
+@check()
+def swaps_lost(scene: Scene) -> None:
     """The record under a wrong `rev`, as if there were none, as if it were damaged: each must be refused."""
     _only_if_conditions_hold(scene)
-    store = scene.backend.store
     record = scene.backend.armer.read()
     scene.answers.clear()
     for stale in (replace(record, rev=record.rev + _FAR), None, replace(record, rev=0)):
-        if store.swap_record(stale, record) is not None:
+        if scene.store.swap_record(stale, record) is not None:
             raise Wrong(
                 "the arming record was swapped though it was not as expected: tasks can be lost",
                 "`duebell doctor --fix` at once; then report it, with the output of --json",
             )
-    return Found(str(scene.answers))
 
 
+@check()
 def rule(scene: Scene) -> Found:
     """The rule set anew to where it is, by the ordinary protocol: a swap that wins, PutRule, its echo."""
     _only_if_conditions_hold(scene)
@@ -56,8 +57,8 @@ def rule(scene: Scene) -> Found:
     record = scene.backend.armer.ensure(disputed)
     after = echo(scene, record)
     kept = (after.state, after.description, after.role)
-    if kept != (before.state, before.description, before.role):
-        raise Wrong(f"PutRule has changed the rule's state or description: {before}, then {after}")
+    is_kept = kept == (before.state, before.description, before.role)
+    expect(is_kept, f"PutRule has changed the rule's state or description: {before}, then {after}")
     if scene.backend.rule.count_targets() != targets:
         raise Wrong("PutRule has changed the rule's targets", "`duebell deploy` gives it one")
     return Found(f"set to {after.expression}, and read so")
@@ -79,13 +80,13 @@ def echo(scene: Scene, record: ArmingRecord) -> RuleState:
 
 
 def _only_if_conditions_hold(scene: Scene) -> None:
-    """Keep away from the record where a swap that must lose could win."""
+    """Leave the record alone where a swap that must lose could win. Raises NotMade."""
     if not scene.conditions_hold:
         raise NotMade("that conditions hold was not seen on tasks of its own, so the record is left alone")
 
 
 def _disputed(scene: Scene) -> ArmingRecord:
-    """The record with where the rule stands unknown, as when somebody else had changed the rule."""
+    """The record, made to say that the rule's state is unknown, as if somebody else had changed the rule."""
     for _ in range(_TRIES):
         record = scene.backend.armer.read()
         if scene.rings_within(SOON) or record.is_being_applied(scene.now()):
@@ -93,6 +94,6 @@ def _disputed(scene: Scene) -> ArmingRecord:
                 "the rule is to ring within minutes, and is not set meanwhile",
                 "verify again when less is due",
             )
-        if swapped := scene.backend.store.swap_record(record, record.disputed()):
+        if swapped := scene.store.swap_record(record, record.disputed()):
             return swapped
     raise NotMade("the arming record keeps changing", "verify again when less is due")

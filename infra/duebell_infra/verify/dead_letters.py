@@ -1,8 +1,8 @@
-"""Checks of what is kept of rings that did not reach the worker, and of runs that failed to the last try."""
+"""Checks of the queues for rings that did not reach the worker, and for runs that failed to the last try."""
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,8 @@ from botocore.exceptions import ClientError
 
 from duebell_shared.function import failing_event
 
-from ..aws import code_of
-from .finding import Found, NotMade, Wrong
+from ..aws import answer_unless, code_of
+from .check import LOOK_INTO_THE_LOG, Found, NotMade, When, Wrong, check, expect
 from .scene import Scene
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ __all__ = ["dead_letter", "failed_runs", "lost_rings"]
 #: https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
 _TRIES = timedelta(minutes=6)
 
-#: How often ten messages are taken for a look.
+#: Calls of a look; each takes ten messages.
 _LOOKS = 20
 
 _DEPLOY = "`duebell deploy` sets it up"
@@ -32,25 +32,22 @@ _DEPLOY = "`duebell deploy` sets it up"
 _LOOK = "look into the messages, purge the queue when the cause is gone: docs/operations.md, The alarms"
 
 
+@check(_DEPLOY)
 def lost_rings(scene: Scene) -> Found:
     """The queue for rings that did not reach the worker: there, and open to EventBridge."""
     target = scene.target()
     if target is None:
-        raise Wrong("the rule has no Lambda as its target: it wakes nobody", _DEPLOY)
+        raise Wrong("the rule has no Lambda as its target: it wakes nobody")
     arn = target.get("DeadLetterConfig", {}).get("Arn")
-    if not arn:
-        raise Wrong(
-            "the rule's target has no dead-letter queue: a ring that is lost leaves no trace", _DEPLOY
-        )
+    expect(arn, "the rule's target has no dead-letter queue: a ring that is lost leaves no trace")
     attributes = _attributes(scene.client("sqs"), arn, "Policy")
     statements = json.loads(attributes.get("Policy") or "{}").get("Statement", [])
-    if not any(
-        _lets_events_send(one) for one in ([statements] if isinstance(statements, dict) else statements)
-    ):
-        raise Wrong("its policy does not let events.amazonaws.com send to it", _DEPLOY)
+    listed = [statements] if isinstance(statements, dict) else statements
+    expect(any(map(_lets_events_send, listed)), "its policy does not let events.amazonaws.com send to it")
     return _depth(arn, attributes)
 
 
+@check(_DEPLOY)
 def failed_runs(scene: Scene) -> Found:
     """The queue for runs that failed to the last of Lambda's tries: the function's destination, and there."""
     arn = _destination(scene)
@@ -59,8 +56,9 @@ def failed_runs(scene: Scene) -> Found:
     return _depth(arn, _attributes(scene.client("sqs"), arn))
 
 
+@check(LOOK_INTO_THE_LOG, when=When.DEAD_LETTER)
 def dead_letter(scene: Scene) -> Found:
-    """A run that is told to fail, to the last of Lambda's tries, and the message that comes of it.
+    """A run that fails on purpose, to the last of Lambda's tries, and its message in the queue.
 
     It fails before it touches the queue or calls an action. The message is deleted; others in the queue are
     seen by nobody else for the moment of a look.
@@ -92,13 +90,13 @@ def _destination(scene: Scene) -> str:
     if scene.function is None:
         raise NotMade("which function the worker is, is not known: the rule has no Lambda as its target")
     client: LambdaClient = scene.client("lambda")
-    config: Mapping[str, Any] = {}
-    try:
-        config = client.get_function_event_invoke_config(FunctionName=scene.function, Qualifier="$LATEST")
-    except ClientError as error:
-        if code_of(error) != "ResourceNotFoundException":
-            raise
-    arn: str | None = config.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
+    config: Any = answer_unless(
+        {"ResourceNotFoundException"},
+        client.get_function_event_invoke_config,
+        FunctionName=scene.function,
+        Qualifier="$LATEST",
+    )
+    arn: str | None = (config or {}).get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
     if not arn:
         raise Wrong("the function has no destination for runs that fail: they leave no trace", _DEPLOY)
     return arn
@@ -142,18 +140,17 @@ def _listed(value: Any) -> list[str]:
 
 
 def _take(client: "SQSClient", url: str, token: str) -> bool:
-    """Delete the message about this token; whether it was there."""
-    for message in _looked_at(client, url):
-        if token in message.get("Body", ""):
-            client.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-            return True
-    return False
+    """Delete the message about this token; False if it is not among those that are looked at.
 
-
-def _looked_at(client: "SQSClient", url: str) -> Iterator[Any]:
-    """The messages of the queue, each hidden from others for a moment; of a long one, some at random."""
+    Each is hidden from others for a moment; of a long queue, some are looked at, at random.
+    """
     for _ in range(_LOOKS):
         given = client.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=2)
-        if not (messages := given.get("Messages", [])):
-            return
-        yield from messages
+        messages = given.get("Messages", [])
+        for message in messages:
+            if token in message.get("Body", ""):
+                client.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+                return True
+        if not messages:
+            break
+    return False

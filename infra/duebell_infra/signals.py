@@ -1,4 +1,4 @@
-"""Ctrl-C and its like as one exception, raised once, so that what was started is stopped in order."""
+"""Ctrl-C and other signals as one exception, raised once, so that everything is stopped in order."""
 
 import signal
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 
 
 class Ended(KeyboardInterrupt):
-    """The process was told to end. Not an Exception: nothing that handles failures shall take it for one.
+    """The process was told to end. It is no Exception, so that no handler of failures catches it.
 
     A KeyboardInterrupt, because an event loop that is interrupted in a callback passes on no other.
     """

@@ -13,19 +13,20 @@ from duebell_shared.reserved import VERIFY
 from duebell_shared.ring_times import LEAD
 from duebell_shared.task import Status, Task
 
-from .finding import Found, NotMade, Result, Wrong
-from .of_the_record import echo
+from .check import LOOK_INTO_THE_LOG, Found, NotMade, When, Wrong, check
+from .finding import Result
+from .record import echo
 from .scene import Scene
 
 __all__ = ["at_once", "call", "probe"]
 
-#: What is due at once starts within this when the worker is called directly: a cold start's time.
+#: A task that is due at once starts within this when the worker is called directly: a cold start.
 _AT_ONCE = timedelta(seconds=30)
 
-#: How long after its minute a ring may come that was lost at first, and is made up for.
+#: A ring that was lost at first, and is made up for, comes within this after its minute.
 _LATEST = timedelta(minutes=8)
 
-#: How long a run may take to end that has nothing to do.
+#: A run that has nothing to do ends within this.
 _ENDING = timedelta(seconds=30)
 
 #: Between the moment at which a due date is chosen and the one at which the rule is set to it.
@@ -35,9 +36,12 @@ _NOT_SET = "set DUEBELL_FUNCTION for the editors: without it, what is due at onc
 
 _LOOK = "look into the worker's log, and into the queue of failed runs"
 
+_RANG_LATER = "the ring of its minute did not come, and a later one did: verify again, and look into the log"
 
+
+@check(LOOK_INTO_THE_LOG)
 def call(scene: Scene) -> Found:
-    """The worker's function, called for no lanes: it sees to it that the rule is set, and no more."""
+    """A direct call of the worker for no lanes: it arms the rule, and does no more."""
     if scene.function is None:
         raise NotMade("which function the worker is, is not known: the rule has no Lambda as its target")
     function = scene.backend.function or Function(scene.function, lambda: scene.client("lambda"))
@@ -50,6 +54,7 @@ def call(scene: Scene) -> Found:
     return Found(str(scene.answers))
 
 
+@check(LOOK_INTO_THE_LOG, when=When.PROBING)
 def at_once(scene: Scene) -> Found:
     """A task that is due at once: by a direct call within seconds, else by the rule within two minutes."""
     _is_enabled(scene)
@@ -60,7 +65,7 @@ def at_once(scene: Scene) -> Found:
     scene.progress("waiting for a task that is due at once")
     task = _ended(scene, added, until=added.due + 2 * LEAD + GRACE)
     figures = _figures(task)
-    said = f"done {_seconds(figures['started_after_seconds'])} after it was added"
+    said = f"done {figures['started_after_seconds']:.1f} s after it was added"
     _let_the_run_end(scene)
     if is_called and figures["started_after_seconds"] <= _AT_ONCE.total_seconds():
         return Found(f"{said}, by a direct call", figures=figures)
@@ -68,8 +73,9 @@ def at_once(scene: Scene) -> Found:
     return Found(f"{said}; {how}", Result.SLOWER, _LOOK if is_called else _NOT_SET, figures)
 
 
+@check(LOOK_INTO_THE_LOG, when=When.PROBING)
 def probe(scene: Scene) -> Found:
-    """A task that the rule must ring for: how late, and by when a rule that was changed had taken effect."""
+    """A task that the rule must ring for: how late it starts, and how soon the rule's change took effect."""
     _is_enabled(scene)
     record = scene.backend.armer.read()
     id = scene.own.enter("probe", lanes=len(record.lanes))
@@ -89,24 +95,21 @@ def probe(scene: Scene) -> Found:
             "a run that was at work already started it, so the rule did not have to ring",
             "verify again when less is due",
         )
-    said = f"the rule rang, and the task started {_seconds(figures['lateness_seconds'])} after it was due"
+    said = f"the rule rang, and the task started {figures['lateness_seconds']:.1f} s after it was due"
     if set_at and ring:
         figures["set_before_its_minute_seconds"] = (ring - set_at).total_seconds()
         figures["started_after_the_change_seconds"] = _since(set_at, task)
         note = (
-            f"; the rule was changed {_seconds(figures['set_before_its_minute_seconds'])} before its minute, "
-            f"and the run came {_seconds(figures['started_after_the_change_seconds'])} after the change"
+            f"; the rule was changed {figures['set_before_its_minute_seconds']:.1f} s before its minute, "
+            f"and the run came {figures['started_after_the_change_seconds']:.1f} s after the change"
         )
     if figures["lateness_seconds"] > GRACE.total_seconds():
-        way_out = (
-            "the ring of its minute did not come, and a later one did: verify again, and look into the log"
-        )
-        return Found(f"{said}{note}", Result.SLOWER, way_out, figures)
+        return Found(f"{said}{note}", Result.SLOWER, _RANG_LATER, figures)
     return Found(f"{said}{note}", figures=figures)
 
 
 def _set_by_this(scene: Scene, record: ArmingRecord) -> tuple[datetime | None, str]:
-    """When the rule was set for the probe, as far as this did it; else a note why not."""
+    """The time at which the rule was set for the probe; None if this did not do it, and a note why."""
     try:
         echo(scene, record)
     except NotMade:
@@ -143,11 +146,10 @@ def _ended(scene: Scene, added: Task, *, until: datetime) -> Task:
 
 
 def _let_the_run_end(scene: Scene) -> None:
-    """Wait until no run is at work, so that the rule stands where it will, but not for long."""
+    """Wait until no run is at work, for it may set the rule; but not for long."""
     armer = scene.backend.armer
-    scene.wait(
-        lambda: not any(lane.owner for lane in armer.read().lanes), until=scene.now() + _ENDING, every=0.5
-    )
+    until = scene.now() + _ENDING
+    scene.wait(lambda: not any(lane.owner for lane in armer.read().lanes), until=until, every=0.5)
 
 
 def _is_enabled(scene: Scene) -> None:
@@ -165,7 +167,3 @@ def _figures(task: Task) -> dict[str, float]:
 
 def _since(moment: datetime, task: Task) -> float:
     return round(((task.started_at or moment) - moment).total_seconds(), 3)
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.1f} s"

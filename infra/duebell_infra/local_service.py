@@ -1,0 +1,121 @@
+"""`duebell local`: the embedded stack, the HTTP editor before it, and the worker's log, on a terminal."""
+
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+from duebell_editor import Editor
+from duebell_editor.caller import caller
+from duebell_shared.settings import Precision
+
+from .errors import EmbeddedStackFailed
+from .local import EmbeddedStack
+from .ministack import HOST, refuse_taken
+from .signals import Ended, ended_by_signal
+from .worker_log import WorkerLog
+
+__all__ = ["serve"]
+
+#: The file of the state's folder that names the actions which were given last.
+_ACTIONS = "actions"
+
+#: Names the page's token, as for `duebell editor`. Without one, other users of this machine can use the page.
+_TOKEN = "DUEBELL_EDITOR_TOKEN"  # noqa: S105
+
+#: Seconds between looks at the worker's log.
+_LOOK_EVERY = 0.5
+
+
+def serve(
+    state: Path,
+    *,
+    port: int,
+    editor_port: int,
+    actions: str | None,
+    requirements: Path | None,
+    precision: Precision,
+    say: Callable[[str], None],
+) -> None:
+    """Serve until Ctrl-C, SIGTERM or an error; then stop everything in order. Raises what stopped it.
+
+    The arguments are the options of `duebell local`. Without `actions` those that were given for this folder
+    last are taken, for tasks of them may be kept there.
+    """
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise EmbeddedStackFailed("the HTTP editor needs FastAPI and uvicorn: pip install 'duebell[local]'")
+    from duebell_editor.http import serve as serve_editor  # noqa: PLC0415
+
+    if port == editor_port:
+        raise EmbeddedStackFailed(
+            f"the stack and the HTTP editor cannot both have port {port}: choose another with --port or "
+            f"--editor-port"
+        )
+    refuse_taken(editor_port, field="editor_port")
+    kept = state / _ACTIONS
+    if actions is None and kept.is_file():
+        actions = kept.read_text(encoding="utf-8")
+    stack = EmbeddedStack(
+        state, port=port, actions=actions, requirements=requirements, parameters={"Precision": precision}
+    )
+
+    def greet(url: str) -> None:
+        none = "none, so every task will fail: give your actions with --actions MODULE:ATTRIBUTE"
+        say(f"editor   {url}")
+        say(f"stack    {stack.endpoint_url}  (state and log in {state})")
+        say(f"worker   {actions or none}")
+        say("in another terminal, the command line and your services reach it with:")
+        say("  export " + " ".join(f"{name}={value}" for name, value in stack.environment.items()))
+        say("  duebell add ACTION --in 2m")
+        say("Ctrl-C stops it and keeps what is in the queue")
+
+    watch = _Watch(stack, say)
+    try:
+        with ended_by_signal(), warnings.catch_warnings(), stack, watch:
+            # Told to end just before it starts, uvicorn leaves one behind; it does not matter then.
+            warnings.filterwarnings(
+                "ignore", message="coroutine .* was never awaited", category=RuntimeWarning
+            )
+            editor = Editor(stack.settings, session=stack.session, changed_by=caller("http"))
+            if actions:
+                kept.write_text(actions, encoding="utf-8")
+            serve_editor(editor, HOST, editor_port, token=os.environ.get(_TOKEN), started=greet)
+    except Ended:
+        pass
+    if watch.stack_died:
+        raise EmbeddedStackFailed(
+            f"MiniStack has ended by itself, and what came since it was started is lost "
+            f"(see {state / 'ministack.log'})"
+        )
+    say(f"stopped; what is in the queue is kept in {state}")
+
+
+class _Watch:
+    """A thread that says the worker's log, and ends the process in order should the stack die."""
+
+    def __init__(self, stack: EmbeddedStack, say: Callable[[str], None]) -> None:
+        self._stack = stack
+        self._say = say
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self.stack_died = False
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *exception: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        log = WorkerLog(self._stack.session.client("logs"), self._stack.log_group)
+        while not self._stop.wait(_LOOK_EVERY):
+            if not self._stack.is_running:
+                self.stack_died = True
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+            for line in log.new_lines():
+                self._say(line)

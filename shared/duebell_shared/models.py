@@ -1,0 +1,143 @@
+"""The items of the DynamoDB table as pynamodb's models: the one definition of their attributes.
+
+`items.py` writes and reads tasks by the attributes of TaskItem. Queries and the arming record go through
+pynamodb itself.
+"""
+
+from typing import TYPE_CHECKING, Any, Self
+
+from pynamodb.attributes import BooleanAttribute, NumberAttribute, TTLAttribute, UnicodeAttribute
+from pynamodb.constants import NUMBER, STRING
+from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection, LocalSecondaryIndex
+from pynamodb.models import Model
+
+from .attributes import (
+    ChangedBy,
+    Count,
+    Duration,
+    FailedAttempts,
+    Instant,
+    LaneNumber,
+    LastFailure,
+    Occurrences,
+    PastPlace,
+    Queued,
+    Recurring,
+    Rev,
+    Room,
+    StatusName,
+)
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+__all__ = ["ARMING", "ArmingItem", "TaskItem", "bind_models", "stored"]
+
+#: Both keys of the item that holds the arming record; lanes are numbers, so it is in none of them.
+ARMING = "arming"
+
+
+class DueIndex(LocalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
+    """The tasks of a lane that wait or run, by the time of their next attempt."""
+
+    class Meta:
+        index_name = "due-index"
+        projection = KeysOnlyProjection()
+
+    lane = LaneNumber(hash_key=True)
+    queued = Queued(range_key=True)
+
+
+class PastIndex(GlobalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
+    """The tasks of a lane that have ended, are paused or have had an occurrence: by kind, then by time."""
+
+    class Meta:
+        index_name = "past-index"
+        projection = KeysOnlyProjection()
+
+    lane = LaneNumber(hash_key=True)
+    past = PastPlace(range_key=True)
+
+
+class TaskItem(Model):
+    """A task as an item: the fields of Task, and `past` and `room`, which follow from those."""
+
+    due_index: DueIndex
+    past_index: PastIndex
+
+    lane = LaneNumber(hash_key=True)
+    id = UnicodeAttribute(range_key=True)
+    action = UnicodeAttribute()
+    due = Instant()
+    payload_json = UnicodeAttribute(attr_name="payload")
+    status = StatusName()
+    queued = Queued(null=True)
+    attempt = Count()
+    rev = Rev()
+    created_at = Instant()
+    started_at = Instant(null=True)
+    finished_at = Instant(null=True)
+    run = UnicodeAttribute(null=True)
+    lateness_ms = Count(null=True)
+    begun = Count(null=True)
+    failure = LastFailure(null=True)
+    failures = FailedAttempts(null=True)
+    expires_at = TTLAttribute(null=True)
+    unlisted = BooleanAttribute(null=True)
+    payload_dropped = Count(null=True)
+    spread = Duration(null=True)
+    expires_after = Duration(null=True)
+    recurrence = Recurring(null=True)
+    occurrences = Occurrences(null=True)
+    changed_by = ChangedBy(null=True)
+    past = PastPlace(null=True)
+    room = Room(null=True)
+
+
+def stored(**values: object) -> dict[str, dict[str, Any]]:
+    """Attributes of a task's item, in the terms of DynamoDB's API; the values are given by their fields."""
+    given = ((_ATTRIBUTES[field], value) for field, value in values.items())
+    return {each.attr_name: {each.attr_type: each.serialize(value)} for each, value in given}
+
+
+_ATTRIBUTES = TaskItem.get_attributes()
+
+
+class ArmingItem(Model):
+    """The arming record as an item; `rev` stands beside it for the compare-and-swap."""
+
+    lane = UnicodeAttribute(hash_key=True, default=ARMING)
+    id = UnicodeAttribute(range_key=True, default=ARMING)
+    record = UnicodeAttribute(null=True)
+    rev = NumberAttribute(null=True)
+
+    @classmethod
+    def from_raw_data(cls, data: dict[str, Any]) -> Self:
+        """The item as DynamoDB gives it, without attributes of another type: someone else's edit."""
+        types = {"lane": STRING, "id": STRING, "record": STRING, "rev": NUMBER}
+        return super().from_raw_data(
+            {name: data[name] for name in types if types[name] in data.get(name, ())}
+        )
+
+
+def bind_models(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], type[ArmingItem]]:
+    """The two models, bound to this table and this client."""
+
+    class BoundTask(TaskItem):
+        class Meta:
+            table_name = table
+            region = client.meta.region_name
+
+        due_index = DueIndex()
+        past_index = PastIndex()
+
+    class BoundArming(ArmingItem):
+        class Meta:
+            table_name = table
+            region = client.meta.region_name
+
+    for model in (BoundTask, BoundArming):
+        # pynamodb makes a botocore client of its own, from the environment. It has no public way to take one,
+        # and the caller's session has the credentials, the endpoint and the time-outs that are to be used.
+        model._get_connection().connection._client = client  # type: ignore[assignment]  # noqa: SLF001
+    return BoundTask, BoundArming

@@ -1,0 +1,98 @@
+"""A deployment whose stack fails, on moto: the rule is armed all the same, and the failure is raised."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import boto3
+import pytest
+
+from duebell_editor import Editor
+from duebell_infra import deploy as module
+from duebell_infra.artifacts import Artifacts
+from duebell_infra.bundle import Bundle
+from duebell_infra.deploy import Deployment, deploy
+from duebell_infra.errors import DeployFailed
+from duebell_infra.stack import Outcome
+from duebell_infra.target import Target
+from duebell_shared.errors import AwsUnavailable
+from duebell_shared.expression import SENTINEL
+
+LATER = timedelta(days=300)
+
+
+class FakeStack:
+    """The stack as it was deployed with `before`; an update of it does `change`."""
+
+    def __init__(self, before: Mapping[str, str], change: Callable[[], None]) -> None:
+        self.name = "duebell"
+        self._before = before
+        self._change = change
+
+    def parameters(self) -> Mapping[str, str]:
+        return self._before
+
+    def apply(self, *_: object, **__: object) -> Outcome:
+        self._change()
+        return Outcome.UPDATED
+
+
+@pytest.fixture
+def deployed(session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Deploy, with CloudFormation, the bundle and its bucket left out; what was said."""
+
+    def deployed(change: Callable[[], None], *, before: Mapping[str, str]) -> list[str]:
+        bundle = Bundle(data=b"zip", actions="", target=Target(), files=1, unpacked=3)
+        monkeypatch.setattr(module, "build", lambda *_, **__: bundle)
+        monkeypatch.setattr(Artifacts, "upload", lambda *_, **__: "bundles/duebell/1.zip")
+        monkeypatch.setattr(Artifacts, "retire", lambda *_: None)
+        monkeypatch.setattr(module, "Stack", lambda *_, **__: FakeStack(before, change))
+        said: list[str] = []
+        deploy(session, Deployment(), say=said.append)
+        return said
+
+    return deployed
+
+
+UPDATE: Mapping[str, str] = {"ExistingTable": "no", "CodeKey": "before"}
+
+
+@pytest.fixture
+def parked(session: boto3.Session, editor: Editor) -> Callable[[], str]:
+    """The rule was armed for a task, and CloudFormation has written it anew; its expression now."""
+    editor.add("act", due=LATER)
+    events = session.client("events")
+    events.put_rule(Name="duebell", ScheduleExpression=SENTINEL)
+    return lambda: events.describe_rule(Name="duebell")["ScheduleExpression"]
+
+
+def failing() -> None:
+    raise DeployFailed("UPDATE_ROLLBACK_COMPLETE")
+
+
+def test_an_update_arms_the_rule(deployed: Any, parked: Callable[[], str]) -> None:
+    assert deployed(lambda: None, before=UPDATE)[-1] == "stack duebell: updated"
+    assert parked() != SENTINEL
+
+
+def test_a_failed_update_arms_the_rule_and_is_raised(deployed: Any, parked: Callable[[], str]) -> None:
+    with pytest.raises(DeployFailed, match="UPDATE_ROLLBACK_COMPLETE"):
+        deployed(failing, before=UPDATE)
+    assert parked() != SENTINEL
+
+
+def test_a_failed_update_is_raised_even_if_the_rule_cannot_be_armed(
+    deployed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unavailable(_: Editor) -> None:
+        raise AwsUnavailable("no answer")
+
+    monkeypatch.setattr(Editor, "ensure_armed", unavailable)
+    with pytest.raises(DeployFailed, match="UPDATE_ROLLBACK_COMPLETE"):
+        deployed(failing, before=UPDATE)
+
+
+def test_a_failed_first_deployment_arms_nothing(deployed: Any, parked: Callable[[], str]) -> None:
+    with pytest.raises(DeployFailed, match="UPDATE_ROLLBACK_COMPLETE"):
+        deployed(failing, before={})
+    assert parked() == SENTINEL

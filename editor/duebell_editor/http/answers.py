@@ -148,14 +148,14 @@ class TimeZones(Struct, kw_only=True):
 
 
 class Preview(Struct, kw_only=True):
-    """What a schedule means."""
+    """A schedule in words, and its next times."""
 
     words: str
     occurrences: list[Instant]
 
 
 class Timeline(Struct, kw_only=True):
-    """How many tasks are to come, bucket by bucket."""
+    """The numbers of tasks to come, bucket by bucket."""
 
     buckets: tuple[Bucket, ...]
 
@@ -172,7 +172,7 @@ class BulkFailure(Struct, kw_only=True):
 
 
 class BulkAnswer(Struct, kw_only=True):
-    """What became of many tasks.
+    """The outcome of a change to many tasks.
 
     found     how many it is about, at most the limit
     is_all    false: there are more than the limit
@@ -206,13 +206,11 @@ def _upcoming(recurrence: Recurrence) -> list[datetime]:
 
 
 def _brief_answer(task: Task) -> dict[str, Any]:
-    more: dict[str, object] = {
+    return {
+        **{name: getattr(task, name) for name in _IN_BRIEF},
         "recurs": task.recurrence.schedule.describe() if task.recurrence else None,
         "failed_with": str(task.failure) if task.failure else None,
         "can": task.can,
-    }
-    return {
-        name: more[name] if name in more else getattr(task, name) for name in _TASK_IN_BRIEF.__struct_fields__
     }
 
 
@@ -223,12 +221,12 @@ def page_answer(page: Page, *, brief: bool) -> TaskPage:
 
 
 def status_answer(status: SchedulerStatus) -> dict[str, Any]:
-    """How the scheduler stands."""
+    """The status of the scheduler."""
     return {**_plain(status), "healthy": status.healthy}
 
 
 def bulk_answer(chosen: Selection, report: ChangeReport) -> BulkAnswer:
-    """What became of the tasks that were to be changed."""
+    """The outcome for the tasks that were to be changed."""
     return BulkAnswer(
         found=len(chosen.ids),
         is_all=chosen.is_all,

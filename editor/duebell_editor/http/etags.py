@@ -18,18 +18,25 @@ _TAG = re.compile(r'(?P<weak>W/)?"(?P<tag>[\x21\x23-\x7e\x80-\xff]*)"')
 _ANY = "*"
 
 
-def _expected(
-    request: Request,
-    editor: VisitorsEditor,
-    if_match: Annotated[
-        str | None,
-        Header(
-            description='The ETag of the task as you saw it, such as `"7"`: if it was changed since, nothing '
-            "is done, and the answer is 412",
-            examples=['"7"'],
-        ),
-    ] = None,
-) -> int | None:
+def _tags_in(description: str) -> object:
+    return Header(description=description, examples=['"7"'])
+
+
+IfNoneMatch = Annotated[str | None, _tags_in("The ETags that you have")]
+
+_IfSeen = Annotated[
+    str | None,
+    _tags_in(
+        'The ETag of the task as you saw it, such as `"7"`: if it was changed since, nothing is done, and '
+        "the answer is 412"
+    ),
+]
+_IfReplaced = Annotated[
+    str | None, _tags_in('With `"if_exists": "replace"`: the one ETag of the task that is to be replaced')
+]
+
+
+def _expected(request: Request, editor: VisitorsEditor, if_match: _IfSeen = None) -> int | None:
     """The one rev that the request is for; None for any. Raises InvalidQuery, TaskNotFound, TaskChanged."""
     if if_match is None or not (tags := _tags("If-Match", request)):
         return None
@@ -47,16 +54,7 @@ def _expected(
 ExpectedRev = Annotated[int | None, Depends(_expected)]
 
 
-def _replaced(
-    request: Request,
-    if_match: Annotated[
-        str | None,
-        Header(
-            description='With `"if_exists": "replace"`: the one ETag of the task that is to be replaced',
-            examples=['"7"'],
-        ),
-    ] = None,
-) -> int | None:
+def _replaced(request: Request, if_match: _IfReplaced = None) -> int | None:
     """The rev that a task is replaced at; None for any. Raises InvalidQuery."""
     if if_match is None or not (tags := _tags("If-Match", request)):
         return None
@@ -68,8 +66,6 @@ def _replaced(
 
 #: The rev at which the request replaces a task; None for any.
 ReplacedRev = Annotated[int | None, Depends(_replaced)]
-
-IfNoneMatch = Annotated[str | None, Header(description="The ETags that you have", examples=['"7"'])]
 
 
 def etag_of(task: Task) -> dict[str, str]:

@@ -30,7 +30,7 @@ def get_timeline(span: AskedSpan, editor: VisitorsEditor) -> Json:
 
 @router.get("/history", summary="What has been", responses=answers("TaskHistory", 422, *AWS))
 def get_history(span: AskedSpan, editor: VisitorsEditor) -> Json:
-    """What was done, failed or skipped, and how late it was started."""
+    """Tasks that were done, failed or skipped, and how late they were started."""
     return Json(editor.history(**span.given()))
 
 

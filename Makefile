@@ -9,7 +9,7 @@ LOCK := requirements-dev.txt
 # Test processes: more than most machines have processors, because the end-to-end tests mostly wait.
 WORKERS ?= 4
 
-.PHONY: help demo test soak mutants bench check audit lock reference format clean
+.PHONY: help demo test quick soak mutants bench check audit lock reference format clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -27,10 +27,13 @@ demo: $(READY) ## Run the example on the embedded stack, no AWS account needed (
 test: $(READY) ## Run every test that CI runs, the end-to-end ones included (ARGS='-m "not e2e"' leaves those out)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
+quick: $(READY) ## Run the tests for the loop while developing: no emulator, no browser, nothing slow; a minute and a half on two cores
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not e2e and not slow" --ignore tests/page $(ARGS)
+
 soak: $(READY) ## Play a hundred thousand simulated histories, a fifth over the real table code and SDK; about an hour and a half on two cores
 	$(BIN)/python -m tests.simulation.play --count 100000 $(ARGS)
 
-mutants: $(READY) ## Break each line of the protocol, one at a time, and see that a test fails; a quarter of an hour
+mutants: $(READY) ## Break each line of the protocol, one at a time, and see that a test fails; a quarter of an hour (ARGS='--sample 200 --seed 1': so many lines of the whole product at random; what survives is to be read)
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 bench: $(READY) ## Measure what duebell costs beside what one would take instead, half an hour (ARGS=capacity: one part)

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import boto3
 import pytest
-from moto import mock_aws
 
 from duebell_editor import Editor
 from duebell_infra.local import EmbeddedStack
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from tests.e2e.support import ACTIONS, HERE
-from tests.partiql import partiql_batches
+from tests.quick_aws import moto_aws, quick_aws
 from tests.support import REGION, Calls, Clock, create_rule, create_table, put_false_zones
 
 if TYPE_CHECKING:
@@ -68,9 +67,10 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def session() -> Iterator[boto3.Session]:
-    """A session on moto, with the table and the rule as the stack creates them."""
-    with mock_aws(), partiql_batches():
+def session(request: pytest.FixtureRequest) -> Iterator[boto3.Session]:
+    """A session on AWS in memory, with the table and the rule as the stack creates them."""
+    is_on_moto = request.node.get_closest_marker("moto")
+    with moto_aws() if is_on_moto else quick_aws():
         session = boto3.Session(region_name=REGION)
         create_table(session)
         create_rule(session)

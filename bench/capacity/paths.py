@@ -1,4 +1,4 @@
-"""The paths of a task through its life, each walked on moto with a meter running."""
+"""The paths of a task through its life, each walked on AWS in memory with a meter running."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,8 +8,7 @@ from typing import Any
 
 import boto3
 import msgspec
-from moto import mock_aws
-from tests.partiql import partiql_batches
+from tests.quick_aws import quick_aws
 from tests.support import REGION, Clock, create_rule, create_table
 
 from bench.queues import PAYLOAD
@@ -82,7 +81,7 @@ def _give_up() -> None:
 
 @contextmanager
 def _scene() -> Iterator[_Scene]:
-    with mock_aws(), partiql_batches():  # brings credentials of its own
+    with quick_aws():  # brings credentials of its own
         session = boto3.Session(region_name=REGION)
         create_table(session)
         create_rule(session)

@@ -625,7 +625,7 @@ class Editor:
         try:
             self._arm(tasks)
         except NotArmed as error:
-            raise NotArmed(f"{conflict}; and {error.__cause__ or error}") from conflict
+            raise NotArmed(f"{conflict}; and {error.__cause__ or error.what}") from conflict
 
     def _arm(self, tasks: Collection[Task], *, lanes: int | None = None) -> None:
         """See to it that the rule rings for these tasks, as far as they wait in the queue.
@@ -646,5 +646,6 @@ class Editor:
         except (AwsError, NotArmed, NotDeployed) as error:
             what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
             task = next(iter(tasks)) if len(tasks) == 1 else None
-            raise NotArmed(f"{what} stored, but {error}", task=task) from error
+            reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
+            raise NotArmed(f"{what} stored, but {reason}", way_out=way_out, task=task) from error
         self._backend.hasten(record)

@@ -32,7 +32,7 @@ OVERDUE = timedelta(minutes=5)
 #: A lane that holds so many bytes is told of: four fifths of what it may hold.
 FILLED = LANE_LIMIT * 4 // 5
 
-_DOCTOR = "`duebell doctor --fix`, or Editor.ensure_armed(), sets it right"
+_DOCTOR = "`duebell doctor --fix` sets it right"
 
 
 class ProblemKind(StrEnum):

@@ -9,11 +9,9 @@ from typing import Annotated
 
 import typer
 
-from duebell_editor.cli.everywhere import everywhere
-from duebell_editor.cli.exits import Exit
-from duebell_editor.cli.options import AsJson
-from duebell_editor.cli.saying import is_watched
-from duebell_shared.backend import default_session
+from duebell_editor.cli.context import Context
+from duebell_editor.cli.errors import Exit
+from duebell_editor.cli.program import everywhere, with_json
 from duebell_shared.errors import DuebellError
 from duebell_shared.keeping import History
 from duebell_shared.quoting import quoted
@@ -104,11 +102,12 @@ def local(
 
 
 @app.command()
-def run(*, actions: Actions) -> None:
+def run(context: Context, *, actions: Actions) -> None:
     """Run what is due here and now, in this process, and re-arm the rule.
 
     The worker's log goes to standard output, a JSON object to a line. The exit status is 7 if a task failed.
     """
+    context.export_account()
     sys.path.insert(0, str(Path.cwd()))  # as python -m does
     from duebell_worker.entry import load  # noqa: PLC0415 (it turns on the worker's log)
 
@@ -154,6 +153,7 @@ def bundle(
 
 @app.command()
 def deploy(
+    context: Context,
     *,
     actions: Actions,
     name: Name = "duebell",
@@ -223,7 +223,7 @@ def deploy(
         architecture=architecture,
         parameters={key: str(value) for key, value in parameters.items() if value is not None},
     )
-    session = default_session()
+    session = context.session
     settings = deploy_stack(session, deployment, say=typer.echo, progress=typer.echo)
     needed = {"AWS_DEFAULT_REGION": session.region_name, **environment_of(settings)}
     typer.echo(f"what editors need in their environment: {' '.join(map('='.join, needed.items()))}")
@@ -232,7 +232,9 @@ def deploy(
 
 
 @app.command(epilog=_VERIFY)
+@with_json()
 def verify(
+    context: Context,
     *,
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="The scheduler's name. [what the environment says]")
@@ -243,7 +245,6 @@ def verify(
     dead_letter: Annotated[
         bool, typer.Option("--dead-letter", help="Have a run fail on purpose; raises its alarms.")
     ] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Make every form of call that duebell makes once, in your account, and have the rule ring for a task.
 
@@ -257,19 +258,20 @@ def verify(
     when = {When.ALWAYS, *([When.PROBING] if probe else []), *([When.DEAD_LETTER] if dead_letter else [])}
 
     def progress(text: str) -> None:
-        if is_watched():
+        if context.out.is_watched:
             typer.echo(text, err=True)
 
     with (
         ended_by_signal(),
-        closing(make_checks(default_session(), settings, when=when, progress=progress)) as made,
+        closing(make_checks(context.session, settings, when=when, progress=progress)) as made,
     ):
-        if status := tell(made, as_json=as_json):
+        if status := tell(made, as_json=context.out.as_json):
             raise typer.Exit(status)
 
 
 @app.command()
 def destroy(
+    context: Context,
     *,
     name: Name = "duebell",
     delete_table: Annotated[
@@ -285,7 +287,7 @@ def destroy(
         raise typer.BadParameter(f"this would delete the stack {name} {what}: give --yes to do it")
     if not yes:
         typer.confirm(f"Delete the stack {name} {what}?", abort=True)
-    destroy_stack(default_session(), name, queue=queue, say=typer.echo, progress=typer.echo)
+    destroy_stack(context.session, name, queue=queue, say=typer.echo, progress=typer.echo)
 
 
 def _bounds(option: str, name: str, given: str | None) -> dict[str, str]:

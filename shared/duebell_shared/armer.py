@@ -37,6 +37,8 @@ PATIENCE = timedelta(seconds=45)
 
 _NONE = timedelta(0)
 
+_TRY_AGAIN = "call ensure_armed() to try again"
+
 
 class LanesChanged(Exception):
     """The queue has more lanes than the new tasks were placed by: the caller places them anew."""
@@ -101,7 +103,7 @@ class Armer:
             if self._clock() > give_up:
                 break
             self._sleep(pause)
-        raise NotArmed("the arming record kept changing: call ensure_armed() to try again")
+        raise NotArmed("the arming record kept changing", way_out=_TRY_AGAIN)
 
     def ensure(self, record: ArmingRecord | None = None) -> ArmingRecord:
         """See to it that the rule is confirmed to be where the record wants it.
@@ -132,10 +134,8 @@ class Armer:
                 break
             self._sleep(pause)
             record = None
-        raise NotArmed(
-            f"the rule could not be confirmed{f' ({failure})' if failure else ''}: "
-            f"call ensure_armed() to try again"
-        ) from failure
+        what = f"the rule could not be confirmed{f' ({failure})' if failure else ''}"
+        raise NotArmed(what, way_out=_TRY_AGAIN) from failure
 
     def call(self) -> bool:
         """Tell whether the caller is to start a run directly: one is needed, and no other was told to."""

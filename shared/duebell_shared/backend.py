@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 import boto3
 from botocore.config import Config
@@ -51,11 +51,15 @@ _EVENTS = Config(
 _LAMBDA = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 1})
 
 
-def default_session() -> boto3.Session:
-    """The session that the environment gives. boto3 reads AWS_DEFAULT_REGION only; AWS_REGION counts too."""
-    session = boto3.Session()
-    region = os.environ.get("AWS_REGION")
-    return boto3.Session(region_name=region) if region and not session.region_name else session
+def default_session(**chosen: Any) -> boto3.Session:
+    """The session that these arguments of boto3's choose, and where they do not, the environment.
+
+    boto3 reads AWS_DEFAULT_REGION only; AWS_REGION counts too.
+    """
+    session = boto3.Session(**chosen)
+    if not session.region_name and (region := os.environ.get("AWS_REGION")):
+        return boto3.Session(**{**chosen, "region_name": region})
+    return session
 
 
 @dataclass(frozen=True)

@@ -61,13 +61,16 @@ class DuebellError(Exception):
 class InvalidInput(DuebellError):
     """Something given cannot be right. Nothing was written.
 
-    `field` names what is wrong and `reason` says why and what would be right.
+    `field` names what is wrong and `reason` says why and what would be right. A `way_out` that is worded for
+    Python comes with a `code`, by which other front ends give their own after `what`, the reason without it.
     """
 
-    def __init__(self, field: str, reason: str) -> None:
-        super().__init__(f"{field}: {reason}")
+    def __init__(self, field: str, what: str, *, way_out: str = "", code: str = "") -> None:
         self.field = field
-        self.reason = reason
+        self.what = what
+        self.reason = f"{what}: {way_out}" if way_out else what
+        self.code = code
+        super().__init__(f"{field}: {self.reason}")
 
 
 class InvalidTask(InvalidInput):
@@ -154,14 +157,23 @@ class NotArmed(DuebellError):
 
     `ensure_armed()`, any later call that arms, or the same add with `if_exists="keep"` sets the rule.
 
-    task    the task as it is stored, after a change of one task
-    report  the tasks that are stored and those that are not, after `add_many`
+    what     the message without the way out
+    way_out  what to do about it, in terms of the library
+    task     the task as it is stored, after a change of one task
+    report   the tasks that are stored and those that are not, after `add_many`
     """
 
     def __init__(
-        self, message: str, *, task: "Task | None" = None, report: "AddReport | None" = None
+        self,
+        what: str,
+        *,
+        way_out: str = "",
+        task: "Task | None" = None,
+        report: "AddReport | None" = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(f"{what}: {way_out}" if way_out else what)
+        self.what = what
+        self.way_out = way_out
         self.task = task
         self.report = report
 

@@ -83,7 +83,8 @@ def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
                     f"{due} has no time zone: add tzinfo=UTC, or ZoneInfo('Europe/Berlin') and the like",
                 )
         case None:
-            raise InvalidTask("due", "is missing: give an aware datetime, or a timedelta from now")
+            way_out = "give an aware datetime, or a timedelta from now"
+            raise InvalidTask("due", "is missing", way_out=way_out, code="due-missing")
         case _:
             raise InvalidTask("due", f"must be a datetime or a timedelta, not {type(due).__name__}")
     if due.replace(tzinfo=UTC) > LATEST + timedelta(days=2):
@@ -107,7 +108,10 @@ def check_expiry(given: object, *, recurs: bool) -> timedelta | None:
     """A timedelta of a century at most, for a task that runs once; None for none."""
     if given is not None and recurs:
         raise InvalidTask(
-            "expires_after", "goes without a schedule: there, missed='skip' passes over what is late"
+            "expires_after",
+            "goes without a schedule",
+            way_out="there, missed='skip' passes over what is late",
+            code="schedule-expires",
         )
     return _duration("expires_after", given, most=MAX_EXPIRY)
 

@@ -32,7 +32,7 @@ _MINUTE = timedelta(minutes=1)
 #: The longest expression, in characters: it is read each time that the task is.
 MAX_EXPRESSION = 1_024
 
-_OVER = "is over: give a time to come, or use `due`"
+_OVER = "is over: give a time to come, or a due date"
 _AFTER_LATEST = f"is after {LATEST:%Y}, the last year a rule can ring in"
 _NEVER_COMES = f"never comes before the year {LATEST.year + 1}"
 

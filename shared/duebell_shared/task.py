@@ -217,7 +217,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             recurrence = recurrence.put_aside(self._seat(self.queued or self._delayed(self.due)))
         seated = self._next(recurrence=recurrence, expires_after=None)._seated()
         if seated is None:
-            raise InvalidTask("schedule", "leaves nothing to run: it is over, or max_runs is used up")
+            raise InvalidTask("schedule", "leaves nothing to run: it is over, or has run as often as it may")
         return replace(seated, status=Status.PAUSED, queued=None) if self.queued is None else seated
 
     def run_now(self, *, now: datetime) -> Self:

@@ -1,8 +1,11 @@
 """What each path costs is what the page says; and the rules that it is worked out by."""
 
+import pytest
 from bench.capacity import measure
 from bench.capacity.units import read_units, refused_units, size_of, write_units
 from bench.document import PAGE, capacity_table
+
+pytestmark = pytest.mark.slow
 
 KEYS = {"lane": {"S": "0"}, "id": {"S": "task"}}
 QUEUED = {"queued": {"S": "2026-12-31T00:00:00.000Z"}}

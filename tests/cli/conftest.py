@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from duebell_editor import Editor
-from duebell_editor.cli import app, at, run
+from duebell_editor.cli import app, run
+from duebell_editor.cli.context import Context
 from tests.cli.program import Duebell, Outcome
 from tests.support import Clock
 
@@ -33,8 +34,8 @@ def duebell(
     editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Iterator[Duebell]:
     """The program `duebell`: arguments in; exit status, stdout and stderr out."""
-    monkeypatch.setattr(at, "editor", lambda **_: editor)
-    monkeypatch.setattr(at, "now", clock)
+    monkeypatch.setattr(Context, "editor", lambda _, **__: editor)
+    monkeypatch.setattr(Context, "now", lambda _: clock())
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     for name in ACCOUNT:  # what options change is put back as it was

@@ -6,7 +6,9 @@ from pathlib import Path
 import boto3
 import pytest
 
+from duebell_editor import Editor
 from duebell_editor.cli import run
+from duebell_editor.cli.context import Context
 from duebell_infra import commands
 from duebell_infra.deploy import Deployment
 from tests.cli.program import Duebell
@@ -34,35 +36,81 @@ def profile(duebell: Duebell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     return "mine"
 
 
+@pytest.fixture
+def chosen(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> list[boto3.Session]:
+    """The sessions that commands make their editors with."""
+    sessions: list[boto3.Session] = []
+
+    def editor_of(context: Context, **_: object) -> Editor:
+        sessions.append(context.session)
+        return editor
+
+    monkeypatch.setattr(Context, "editor", editor_of)
+    return sessions
+
+
 @pytest.mark.parametrize("is_before", [True, False])
-def test_a_profile_beats_keys_in_the_environment(duebell: Duebell, profile: str, *, is_before: bool) -> None:
+def test_a_profile_beats_keys_in_the_environment(
+    duebell: Duebell, profile: str, chosen: list[boto3.Session], *, is_before: bool
+) -> None:
     # Given keys in the environment, which the SDK takes before any profile
     assert os.environ["AWS_ACCESS_KEY_ID"] == "testing"
     # When a profile is asked for, before the command or after it
-    option, command = ("--profile", profile), ("preview", "rate(1 hour)")
-    assert duebell(*((*option, *command) if is_before else (*command, *option))).status == 0
-    # Then the SDK has the profile's
-    credentials = boto3.Session().get_credentials()
+    option = ("--profile", profile)
+    assert duebell(*((*option, "list") if is_before else ("list", *option))).status == 0
+    # Then the session has the profile's
+    [session] = chosen
+    credentials = session.get_credentials()
     assert credentials
     assert (credentials.access_key, credentials.token) == ("MINE", None)
+    assert session.region_name == "before"
 
 
 @pytest.mark.usefixtures("profile")
-def test_an_endpoint_beats_what_the_environment_says_of_a_service(duebell: Duebell) -> None:
+def test_an_option_after_the_command_wins(duebell: Duebell, chosen: list[boto3.Session]) -> None:
+    assert duebell("--region", "mars-north-1", "list", "--region", "mars-south-1").status == 0
+    assert [session.region_name for session in chosen] == ["mars-south-1"]
+
+
+@pytest.mark.usefixtures("profile")
+def test_an_endpoint_beats_what_the_environment_says_of_a_service(
+    duebell: Duebell, chosen: list[boto3.Session]
+) -> None:
     # When an endpoint is asked for
     url = "http://127.0.0.1:4566"
-    assert duebell("preview", "rate(1 hour)", "--endpoint-url", url, "--region", "mars-north-1").status == 0
+    assert duebell("list", "--endpoint-url", url, "--region", "mars-north-1").status == 0
     # Then every service is there, in that region
+    [session] = chosen
     for service in ("dynamodb", "events", "cloudformation"):
-        client = boto3.client(service)
+        client = session.client(service)
         assert (client.meta.endpoint_url, client.meta.region_name) == (url, "mars-north-1")
 
 
 @pytest.mark.usefixtures("profile")
-def test_what_is_not_asked_for_stays_as_it_was(duebell: Duebell) -> None:
-    assert duebell("preview", "rate(1 hour)").status == 0
-    assert {name: os.environ[name] for name in BEFORE} == BEFORE
-    assert os.environ["AWS_ACCESS_KEY_ID"] == "testing"
+def test_what_is_not_asked_for_is_as_the_environment_says(
+    duebell: Duebell, chosen: list[boto3.Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
+    assert duebell("list").status == 0
+    [session] = chosen
+    assert (session.profile_name, session.region_name) == ("before", "before")
+    assert session.client("dynamodb", "mars-north-1").meta.endpoint_url == BEFORE["AWS_ENDPOINT_URL_DYNAMODB"]
+
+
+@pytest.mark.usefixtures("profile")
+def test_the_environment_stays_as_it_was(duebell: Duebell) -> None:
+    before = dict(os.environ)
+    assert (
+        duebell("preview", "rate(1 hour)", "--profile", "mine", "--endpoint-url", "http://[::1]").status == 0
+    )
+    assert dict(os.environ) == before
+
+
+def stopped(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    """Call a command about the stack, which is stopped by Ctrl-C."""
+    monkeypatch.setattr("sys.argv", ["duebell", *arguments])
+    with pytest.raises(SystemExit, match="130"):
+        run(commands.app)
 
 
 def test_commands_about_the_stack_go_by_them_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,9 +122,26 @@ def test_commands_about_the_stack_go_by_them_too(monkeypatch: pytest.MonkeyPatch
         raise KeyboardInterrupt
 
     monkeypatch.setattr(commands, "deploy_stack", deploy)
-    monkeypatch.setattr("sys.argv", ["duebell", "deploy", "--actions", "a:b", "--region", "mars-north-1"])
-    # When a region is given after it
-    with pytest.raises(SystemExit, match="130"):
-        run(commands.app)
-    # Then the session has it
+    # When a region is given after it, then the session has it
+    stopped(monkeypatch, "deploy", "--actions", "a:b", "--region", "mars-north-1")
     assert found == ["mars-north-1"]
+
+
+def test_a_worker_that_is_run_here_finds_them_in_its_environment(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a program that makes clients of its own
+    found: list[object] = []
+
+    def load(_actions: str) -> None:
+        credentials = boto3.Session().get_credentials()
+        client = boto3.client("dynamodb")
+        assert credentials
+        found.extend([credentials.access_key, client.meta.endpoint_url, client.meta.region_name])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("duebell_worker.entry.load", load)
+    # When it is run with an account, then they have it
+    where = ("--endpoint-url", "http://127.0.0.1:4566", "--region", "mars-north-1")
+    stopped(monkeypatch, "run", "--actions", "a:b", "--profile", profile, *where)
+    assert found == ["MINE", "http://127.0.0.1:4566", "mars-north-1"]

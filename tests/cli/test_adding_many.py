@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 from duebell_editor import Editor, Task
-from duebell_editor.cli import adding_many
+from duebell_editor.cli import add_file
 from duebell_shared import errors
 from duebell_shared.store import Failed, Inserted, Taken
 from tests.cli.program import Duebell, lines
@@ -31,13 +31,13 @@ def test_all_bad_lines_of_a_file_are_told_and_nothing_is_added(
     duebell: Duebell, editor: Editor, file: Path
 ) -> None:
     # Given a file with a good line and thirty that cannot be right
-    file.write_text("\n".join([line("good"), *['{"action": 7}'] * 30]))
+    file.write_text("\n".join([line("good"), *['{"action": 7, "in": 1}'] * 30]))
     # When it is added
     status, out, err = duebell("add", "--from", str(file))
     # Then twenty are told with their numbers, the rest are counted, and nothing was added
     told = err.splitlines()
     assert (status, out) == (2, "0 added, 30 failed\n")
-    assert told[0] == "line 2: action: is missing, or is not text"
+    assert told[0] == "line 2: action: must be text, not int"
     assert told[19].startswith("line 21: ")
     assert told[20:] == ["and 10 more", "error: 30 of the lines cannot be right; nothing was added"]
     assert editor.list().tasks == ()
@@ -112,7 +112,7 @@ def test_chunks_are_written_before_the_next_is_read(
     duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given chunks of two, and someone who ends it at the second
-    monkeypatch.setattr(adding_many, "_CHUNK", 2)
+    monkeypatch.setattr(add_file, "_CHUNK", 2)
     add_many = editor.add_many
     calls = mock.Mock(side_effect=[mock.DEFAULT, KeyboardInterrupt], wraps=add_many)
     given = "\n".join(line(f"t{number}") for number in range(5))
@@ -161,7 +161,7 @@ def test_lines_without_an_id_are_warned_of_or_get_one(duebell: Duebell, editor: 
         ("--expires-after", "1h"),
         ("--max-runs", "3"),
         ("--missed", "skip"),
-        ("--start", "2027-01-01"),
+        ("--start", "2027-01-01T00:00Z"),
         ("--schedule", "rate(1 hour)"),
         ("--in", "1h"),
     ],
@@ -173,7 +173,7 @@ def test_what_means_nothing_beside_a_file_is_refused(duebell: Duebell, option: t
 
 def test_it_stops_when_aws_is_away(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given AWS that does not answer, and more lines than are written at once
-    monkeypatch.setattr(adding_many, "_CHUNK", 10)
+    monkeypatch.setattr(add_file, "_CHUNK", 10)
     insert = mock.Mock(side_effect=lambda tasks: [Failed(errors.AwsUnavailable("throttled"))] * len(tasks))
     with mock.patch.object(editor._store, "insert_many", insert):
         status, out, err = duebell("add", "--from", "-", stdin="\n".join(line(f"t{n}") for n in range(60)))
@@ -186,7 +186,7 @@ def test_one_line_that_aws_does_not_take_stops_no_other(
     duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given lines that come one by one, and AWS that does not answer for the second
-    monkeypatch.setattr(adding_many, "_CHUNK", 1)
+    monkeypatch.setattr(add_file, "_CHUNK", 1)
     insert = editor._store.insert_many
 
     def but_one(tasks: Sequence[Task]) -> list[Inserted | Taken | Failed]:

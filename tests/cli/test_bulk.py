@@ -6,7 +6,8 @@ from unittest import mock
 import pytest
 
 from duebell_editor import Editor
-from duebell_editor.cli import changing_many
+from duebell_editor.cli import change
+from duebell_editor.cli.output import Output
 from duebell_shared import errors
 from tests.cli.program import Duebell, fail, lines
 from tests.support import NOON
@@ -66,9 +67,7 @@ def test_a_filter_is_counted_before_anything_is_done(duebell: Duebell, three: Ed
 
 @pytest.mark.parametrize(("answer", "after"), [("y\n", "cancelled"), ("n\n", "scheduled"), ("", "scheduled")])
 def test_someone_at_a_terminal_is_asked(duebell: Duebell, three: Editor, answer: str, after: str) -> None:
-    with (
-        mock.patch.object(changing_many, "is_asked", return_value=True),
-    ):
+    with mock.patch.object(Output, "can_ask", new=True):
         outcome = duebell("cancel", "--action", "y", stdin=answer)
     assert "1 task would be cancelled. Do it?" in outcome.err
     assert outcome.status == (0 if after == "cancelled" else 1)
@@ -93,7 +92,7 @@ def test_a_limit_says_that_there_are_more(duebell: Duebell, three: Editor) -> No
 def test_it_is_broken_off_when_aws_is_away(
     duebell: Duebell, three: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changing_many, "_CHUNK", 1)
+    monkeypatch.setattr(change, "_CHUNK", 1)
     with mock.patch.object(three, "cancel", side_effect=errors.AwsUnavailable("throttled")) as cancel:
         status, _, err = duebell("cancel", "a-1", "a-2", "b-1")
     assert (status, cancel.call_count) == (5, 1)

@@ -8,11 +8,11 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_editor.caller import caller
-from duebell_editor.cli import at
+from duebell_editor.cli.context import Context
 from tests.cli.program import Duebell, lines
 
 # The fixture `duebell` puts an editor of its own in the place of this one.
-real_editor = at.editor
+real_editor = Context.editor
 
 
 @pytest.fixture
@@ -25,14 +25,14 @@ def anna(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_command_says_who_is_at_this_machine(
     duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert real_editor().changed_by == "anna@laptop via cli"
-    assert real_editor(by="http").changed_by == "anna@laptop via http"
-    assert real_editor(by=None).changed_by is None
+    assert real_editor(Context()).changed_by == "anna@laptop via cli"
+    assert real_editor(Context(), by="http").changed_by == "anna@laptop via http"
+    assert real_editor(Context(), by=None).changed_by is None
     # And what the environment says wins
     monkeypatch.setenv("DUEBELL_CHANGED_BY", "night shift")
-    assert real_editor().changed_by == "night shift"
+    assert real_editor(Context()).changed_by == "night shift"
     # And it is kept by what a command changes
-    monkeypatch.setattr(at, "editor", lambda: editor.acting_as("anna@laptop via cli"))
+    monkeypatch.setattr(Context, "editor", lambda _: editor.acting_as("anna@laptop via cli"))
     assert duebell("add", "x", "--in", "1h", "--id", "a").status == 0
     assert duebell("pause", "a").status == 0
     assert editor.get("a").changed_by == "anna@laptop via cli"

@@ -5,22 +5,25 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 from unittest import mock
 
 import pytest
 import typer
+from typer.main import get_command
 
 from duebell_editor import Editor
-from duebell_editor.cli import at, completing
+from duebell_editor.cli import app, completion
+from duebell_editor.cli.context import Context
 from tests.cli.program import Duebell, fail
 
 
-def context(command: str, **options: str) -> typer.Context:
+def context(command: str, *options: str) -> typer.Context:
     """What typer hands to a completion: the command, and the options before it."""
-    made: Any = SimpleNamespace(info_name=command, params={}, parent=SimpleNamespace(params=options))
-    return cast(typer.Context, made)
+    program: Any = get_command(app)
+    root = program.make_context("duebell", [*options, command], resilient_parsing=True)
+    call = program.commands[command].make_context(command, [], parent=root, resilient_parsing=True)
+    return cast(typer.Context, call)
 
 
 @pytest.fixture
@@ -33,42 +36,43 @@ def four(duebell: Duebell, editor: Editor) -> Editor:
 
 @pytest.mark.usefixtures("four")
 def test_ids_and_actions_are_those_that_are_there(duebell: Duebell) -> None:
-    assert completing.ids(context("show"), "sale") == ["sale-1", "sale-2"]
-    assert completing.ids(context("retry"), "") == ["bad"]
-    assert completing.actions(context("list"), "") == ["put", "take"]
+    assert completion.ids(context("show"), "sale") == ["sale-1", "sale-2"]
+    assert completion.ids(context("retry"), "") == ["bad"]
+    assert completion.actions(context("list"), "") == ["put", "take"]
     duebell("pause", "other")
-    assert completing.ids(context("resume"), "") == ["other"]
+    assert completion.ids(context("resume"), "") == ["other"]
 
 
 def test_an_error_offers_nothing_and_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    with mock.patch.object(at, "editor", side_effect=ZeroDivisionError):
-        assert completing.ids(context("show"), "") == []
+    with mock.patch.object(Context, "editor", side_effect=ZeroDivisionError):
+        assert completion.ids(context("show"), "") == []
     assert capfd.readouterr() == ("", "")
 
 
 def test_nobody_waits_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(completing, "_PATIENCE", 0.01)
+    monkeypatch.setattr(completion, "_PATIENCE", 0.01)
     never = threading.Event()
     try:
-        with mock.patch.object(at, "editor", side_effect=never.wait):
-            assert completing.ids(context("show"), "") == []
+        with mock.patch.object(Context, "editor", side_effect=never.wait):
+            assert completion.ids(context("show"), "") == []
     finally:
         never.set()
 
 
 @pytest.mark.usefixtures("duebell")
 def test_options_before_the_command_say_where_to_look() -> None:
-    completing.ids(context("show", region="mars-north-1"), "")
-    assert os.environ["AWS_REGION"] == "mars-north-1"
+    call = context("show", "--region", "mars-north-1")
+    completion.ids(call, "")
+    assert Context.of(call).session.region_name == "mars-north-1"
 
 
 def test_zones_and_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert "Europe/Berlin" in completing.zones("Europe/B")
+    assert "Europe/Berlin" in completion.zones("Europe/B")
     config = tmp_path / "config"
     config.write_text("[profile one]\n[profile other]\n[profile two]\n")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    assert completing.profiles("o") == ["one", "other"]
+    assert completion.profiles("o") == ["one", "other"]
 
 
 def complete(words: str, at_word: int) -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 from botocore.exceptions import BotoCoreError, ProfileNotFound
 
 from duebell_editor import Editor
-from duebell_editor.cli import at
-from duebell_editor.cli.exits import exit_of
+from duebell_editor.cli.context import Context
+from duebell_editor.cli.errors import exit_of
 from duebell_infra.errors import DeployFailed
 from duebell_shared import errors
 from tests.cli.program import Duebell, lines
@@ -38,7 +38,7 @@ from tests.cli.program import Duebell, lines
     ],
 )
 def test_each_kind_of_error_has_its_status(duebell: Duebell, error: Exception, status: int) -> None:
-    with mock.patch.object(at, "editor", side_effect=error):
+    with mock.patch.object(Context, "editor", side_effect=error):
         outcome = duebell("status")
     assert (outcome.status, outcome.out) == (status, "")
     assert outcome.err.startswith("error: ")
@@ -53,7 +53,7 @@ def test_what_aws_says_to_a_deployment_counts_as_of_aws() -> None:
 
 
 def test_an_error_nobody_foresaw_is_one_line_until_more_is_asked_for(duebell: Duebell) -> None:
-    with mock.patch.object(at, "editor", side_effect=ZeroDivisionError("by zero")):
+    with mock.patch.object(Context, "editor", side_effect=ZeroDivisionError("by zero")):
         outcome = duebell("status")
         assert outcome == (1, "", "error: unexpected, ZeroDivisionError: by zero (--verbose shows where)\n")
         assert "Traceback" in duebell("status", "--verbose").err
@@ -109,10 +109,10 @@ def test_odd_input_of_a_file_is_told_in_one_line(duebell: Duebell, tmp_path: Pat
 
 def test_what_is_wrong_is_named_as_the_command_line_does(duebell: Duebell, editor: Editor) -> None:
     # Given a way out that the library has for programs
-    with mock.patch.object(editor, "add", side_effect=errors.NotArmed("call ensure_armed() to try again")):
+    with mock.patch.object(editor, "add", side_effect=errors.NotArmed("it is stored")):
         _, _, err = duebell("add", "x", "--in", "1h")
     # Then it is told as one for a terminal
-    assert err == "error: `duebell doctor --fix` tries again\n"
+    assert err == "error: it is stored; `duebell doctor --fix` sets it right\n"
 
 
 def test_help_says_the_statuses_and_the_version_can_be_asked_for(duebell: Duebell) -> None:

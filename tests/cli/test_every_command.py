@@ -10,9 +10,7 @@ import pytest
 from rich.console import Console
 
 from duebell_editor import Editor
-from duebell_editor.cli import watching
-from duebell_editor.filtering import make_filter
-from duebell_editor.listing import search
+from duebell_editor.cli import watch
 from duebell_shared import errors
 from tests.cli.program import Duebell, lines
 from tests.support import NOON, Clock
@@ -31,7 +29,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 raise KeyboardInterrupt
             step()
 
-        monkeypatch.setattr(watching.watch, "__kwdefaults__", {"sleep": sleep})
+        monkeypatch.setattr("duebell_editor.cli.watch.sleep", sleep)
 
     return set_up
 
@@ -87,10 +85,10 @@ def test_watch_draws_what_fits_and_counts_the_rest(
     # Given more tasks than a small terminal has lines
     for number in range(30):
         duebell("add", "x", "--in", f"{number + 1}h", "--id", f"t{number:02}")
-    view = watching._View(clock(), editor.status(), search(editor.queue, make_filter()))
+    view = watch._View(clock(), editor.status(), editor.list())
     away = replace(view, trouble="throttled")
 
-    def drawn(shown: watching._View, width: int, height: int) -> list[str]:
+    def drawn(shown: watch._View, width: int, height: int) -> list[str]:
         console = Console(width=width, height=height, force_terminal=True, no_color=True)
         with console.capture() as capture:
             console.print(shown)

@@ -1,13 +1,13 @@
 """`list`, page after page, and what it says of more."""
 
 import json
+from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from duebell_editor import Editor
-from duebell_editor.cli import listing
-from duebell_editor.listing import list_tasks
+from duebell_editor import Editor, Page
+from duebell_editor.cli import list as listing
+from duebell_editor.cli.output import Output
 from tests.cli.program import Duebell, lines
 
 
@@ -20,12 +20,13 @@ def five(duebell: Duebell, editor: Editor) -> Editor:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that looks at two keys of the queue at a time."""
-    monkeypatch.setattr(
-        listing,
-        "search",
-        lambda queue, which: list_tasks(queue, replace(which, limit=1), most_keys=2),
-    )
+    """A list that looks at two keys of the queue at a time."""
+    find = Editor.list
+
+    def find_little(editor: Editor, **given: Any) -> Page:
+        return find(editor, **{**given, "limit": 1, "most_keys": 2})
+
+    monkeypatch.setattr(Editor, "list", find_little)
 
 
 @pytest.mark.usefixtures("five")
@@ -34,7 +35,6 @@ def test_all_comes_page_after_page(
     duebell: Duebell, monkeypatch: pytest.MonkeyPatch, status: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr(listing, "_PAGE", 2)
-    monkeypatch.setattr(listing, "_PAGE_OF_HISTORY", 2)
     outcome = duebell("list", "--all", "--json", *status)
     assert [task["id"] for task in lines(outcome.out)] == ["t1", "t2", "t3", "t4", "t5"]
     assert (outcome.status, outcome.err) == (0, "")
@@ -54,7 +54,7 @@ def test_what_is_rare_ends_with_a_cursor_when_nobody_looks(duebell: Duebell) -> 
 
 @pytest.mark.usefixtures("five", "impatient")
 def test_someone_who_looks_sees_how_far_it_is(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "is_watched", lambda: True)
+    monkeypatch.setattr(Output, "is_watched", True)
     status, out, err = duebell("list", "--action", "rare")
     assert (status, out.split("\t")[0]) == (0, "t5")
     assert err.startswith("looked as far as 2026-11-21 1")

@@ -6,18 +6,11 @@ from pathlib import Path
 import pytest
 
 from duebell_editor import Editor
-from duebell_editor.cli import moving
+from duebell_editor.cli.context import Context
 from duebell_shared.instants import render
 from tests.cli.program import Duebell, lines
 
 
-@pytest.fixture
-def queue(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands about a whole queue, over the same queue as the others."""
-    monkeypatch.setattr(moving, "_backend", lambda: editor._backend)
-
-
-@pytest.mark.usefixtures("queue")
 def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -> None:
     duebell("add", "x", "--in", "1h", "--id", "ü", "--payload", '{"n": 12345678901234567890123}')
     duebell("add", "x", "--schedule", "rate(1 hour)", "--id", "r")
@@ -34,8 +27,8 @@ def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -
     assert "line 3: is no task that was exported" in err
 
 
-@pytest.mark.usefixtures("queue")
-def test_more_lanes(duebell: Duebell) -> None:
+def test_more_lanes(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Context, "backend", editor._backend)
     for number in range(20):
         duebell("add", "x", "--in", "1h", "--id", f"task-{number}")
     status, out, err = duebell("relane", "9")
@@ -85,15 +78,15 @@ def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, tasks_file
     [
         ("oops", "line 2: is not JSON"),
         ("[]", "line 2: must be an object with the arguments of a task"),
-        ("{}", "line 2: action: is missing, or is not text"),
-        ('{"action": 7}', "line 2: action: is missing, or is not text"),
+        ("{}", "line 2: action: is missing"),
+        ('{"action": 7, "in": 1}', "line 2: action: must be text, not int"),
         ('{"action": "x", "due": "soon"}', "line 2: due: soon is not an ISO-8601 date"),
         ('{"action": "x", "due": 5}', "line 2: due: 5 is not an ISO-8601 date"),
         ('{"action": "x", "due": "2026-12-31T09:00"}', "line 2: due: 2026-12-31T09:00 has no offset"),
         ('{"action": "x", "in": "1h"}', "line 2: in: must be a number of seconds, not '1h'"),
         ('{"action": "x", "in": 1e300}', "line 2: in: 1e+300 seconds are too many"),
         ('{"action": "x", "in": 1, "due": "2026-12-31T09:00Z"}', "line 2: in: goes without a due date"),
-        ('{"action": "x", "when": 1}', "line 2: when: is not a field of a task; those are action, due"),
+        ('{"action": "x", "when": 1}', "line 2: when: is not a field of a task; the fields are action, due"),
         ('{"action": "x"}', "line 2: due: is missing"),
         ('{"action": "x", "in": 1, "id": "first"}', "line 2: id: 'first' is the id of line 1 too"),
     ],

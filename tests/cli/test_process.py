@@ -8,6 +8,8 @@ from unittest import mock
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 LOADED = "print(*(m for m in ('typer', 'rich', 'fastapi', 'pydantic', 'uvicorn') if m in sys.modules))"
 
 TALKATIVE = """

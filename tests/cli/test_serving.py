@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 
 from duebell_editor import Editor, http
-from duebell_editor.cli import at
+from duebell_editor.cli.context import Context
 from tests.cli.program import Duebell
 from tests.serving import serving
 
@@ -104,11 +104,11 @@ def test_only_on_this_machine_alone_it_is_this_user_who_changes_things(
 ) -> None:
     asked: list[str | None] = []
 
-    def editor_by(*, by: str | None) -> Editor:
+    def editor_by(_: Context, *, by: str | None) -> Editor:
         asked.append(by)
         return editor
 
-    monkeypatch.setattr(at, "editor", editor_by)
+    monkeypatch.setattr(Context, "editor", editor_by)
     with mock.patch("duebell_editor.http.serve"):
         assert duebell("editor", *(("--token", token) if token else ())).status == 0
     assert asked == [by]

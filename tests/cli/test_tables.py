@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from duebell_editor import Editor
-from duebell_editor.cli.past import attempts_table, occurrences_table, times_table
-from duebell_editor.cli.tables import tasks_table
+from duebell_editor.cli.tables import attempts_table, occurrences_table, times_table
+from duebell_editor.cli.tasks import tasks_table
 from tests.cli.program import Duebell, fail
 from tests.support import NOON
 
@@ -54,6 +54,16 @@ def test_on_the_narrowest_an_id_stands_alone_and_whole(uuid_task: Editor) -> Non
         "  scheduled, put_on_sale, due 2026-11-21",
         "  13:29 (in 1 h 29 min)",
     ]
+
+
+def test_what_a_change_says_is_one_line_on_any_terminal(
+    duebell: Duebell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a terminal that is narrower than what is said: a line that it breaks can still be copied as one
+    monkeypatch.setenv("COLUMNS", "40")
+    added = duebell("add", "put_on_sale", "--in", "1h29m", "--id", ID)
+    assert added.out.count("\n") == 1
+    assert added.out.startswith(f"{ID}: scheduled, put_on_sale due 2026-11-21 13:29")
 
 
 def test_finished_tasks_say_when_they_ended_and_why_they_failed(duebell: Duebell, editor: Editor) -> None:

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from duebell_editor import Editor, LateRing, SchedulerStatus
 from duebell_editor.cli import app, run
-from duebell_editor.cli.output import status_facts
+from duebell_editor.cli.show import status_facts
 from duebell_editor.http import create_app
 from duebell_shared import errors
 from duebell_shared.instants import render
@@ -106,7 +106,7 @@ def test_if_exists(duebell: Duebell, editor: Editor) -> None:
         (["add", "x", "--due", "2200-01-01T00:00Z"], "2199"),
         (["add", "x", "--in", "1h", "--max-runs", "3"], "--max-runs: goes with a schedule"),
         (["add", "x", "--in", "1h", "--payload", "NaN"], "--payload: "),
-        (["add", "x", "--schedule", "at(2020-01-01T09:00:00)"], "give a time to come, or --due"),
+        (["add", "x", "--schedule", "at(2020-01-01T09:00:00)"], "give a time to come, or a due date"),
         (["add", "x", "--schedule", "rate(1 hour)", "--expires-after", "1h"], "there, --missed skip passes"),
         (["show", "a\nb\x1b[2J"], r"'a\nb\x1b[2J'"),
         (["update", "a"], "nothing is given to change"),
@@ -250,6 +250,16 @@ def test_status_exits_with_0_when_all_is_well(duebell: Duebell) -> None:
     assert (status, err) == (0, "")
     assert "healthy" in out
     assert "cron(0,4,12,27 13-23" in out
+
+
+def test_status_says_that_the_rule_is_parked_while_nothing_is_due(duebell: Duebell) -> None:
+    def rings() -> str:
+        rows = [line.split(maxsplit=1) for line in duebell("status").out.splitlines()]
+        return next(row[1].strip() for row in rows if row[0] == "rings")
+
+    assert rings() == "parked"
+    duebell("add", "x", "--in", "1h")
+    assert rings() == "2026-11-21 13:00:00 UTC (in 1 h)"
 
 
 def test_status_exits_with_6_when_something_is_wrong(duebell: Duebell, events: Any) -> None:

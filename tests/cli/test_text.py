@@ -8,13 +8,13 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-import typer
 
 import duebell_editor
 import duebell_shared
-from duebell_editor.cli import text as words
-from duebell_editor.cli.given import due_from, instant_from
-from duebell_editor.cli.text import plain, relative, when
+from duebell_editor.cli.errors import _WAYS_OUT
+from duebell_editor.cli.output import plain, relative, when
+from duebell_editor.cli.parsing import duration, instant
+from tests.cli.program import Duebell
 from tests.support import NOON
 
 
@@ -47,7 +47,7 @@ def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_durations(text: str, expected: timedelta) -> None:
-    assert due_from(None, text, None) == expected
+    assert duration(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,10 @@ def test_durations(text: str, expected: timedelta) -> None:
         "9" * 5000 + "s",
     ],
 )
-def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(typer.BadParameter, match="--in"):
-        due_from(None, text, None)
+def test_what_is_no_duration(duebell: Duebell, text: str) -> None:
+    status, out, err = duebell("add", "x", f"--in={text}")
+    assert (status, out) == (2, "")
+    assert err.startswith("error: --in ")
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_what_is_no_duration(text: str) -> None:
     ],
 )
 def test_times(text: str, zone: str | None, expected: datetime) -> None:
-    assert instant_from("--due", text, ZoneInfo(zone) if zone else None) == expected
+    assert instant(text, ZoneInfo(zone) if zone else None, print) == expected
 
 
 @pytest.mark.parametrize(
@@ -138,9 +139,9 @@ def _said_in(file: Path) -> Iterator[str]:
             yield node.value
 
 
-@pytest.mark.parametrize("code", [code for code, _ in words._WORDS])
+@pytest.mark.parametrize("code", _WAYS_OUT)
 def test_what_is_reworded_for_the_command_line_is_said_by_the_library(code: str) -> None:
-    # Else the library has changed its words, and the command line says Python's.
+    # Else the library has changed its code, and the command line says Python's words.
     folders = [Path(package.__file__ or "").parent for package in (duebell_shared, duebell_editor)]
     files = [file for folder in folders for file in folder.glob("*.py")]
-    assert any(code in said for file in files for said in _said_in(file))
+    assert any(code == said for file in files for said in _said_in(file))

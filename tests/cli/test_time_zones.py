@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from duebell_editor import Editor, LastRun
-from duebell_editor.cli import completing
+from duebell_editor.cli import completion
 from duebell_shared.backend import Backend
 from duebell_shared.zones import TZDATA_VERSION, zone_names
 from tests.cli.program import Duebell, lines
@@ -28,8 +28,8 @@ def test_times_are_read_by_the_package(duebell: Duebell, editor: Editor) -> None
 
 
 def test_tab_offers_the_time_zones_of_the_package() -> None:
-    assert completing.zones("Europe/Berl") == ["Europe/Berlin"]
-    assert set(completing.zones("")) == zone_names()
+    assert completion.zones("Europe/Berl") == ["Europe/Berlin"]
+    assert set(completion.zones("")) == zone_names()
 
 
 def test_the_status_says_which_time_zones_there_are(duebell: Duebell, backend: Backend) -> None:

@@ -5,15 +5,16 @@ from contextlib import ExitStack
 from datetime import timedelta
 
 import pytest
-from moto import mock_aws
 
 from duebell_editor import Editor, Status, TaskNotFound, many
 from duebell_shared.expression import SENTINEL
 from duebell_shared.recurrence import Result
 from duebell_worker import Worker
 from tests.crash.dying import Death, Lambda, Moment, Processes
-from tests.partiql import partiql_batches
+from tests.quick_aws import quick_aws
 from tests.support import Clock
+
+pytestmark = pytest.mark.slow
 
 SOON, LATER = timedelta(minutes=30), timedelta(hours=3)
 
@@ -24,7 +25,7 @@ Change = Callable[[Editor], None]
 
 
 class World:
-    """A scheduler on moto with a clock, and what ran in it when."""
+    """A scheduler on AWS in memory with a clock, and what ran in it when."""
 
     def __init__(self, processes: Processes) -> None:
         processes.create_stack()
@@ -68,14 +69,12 @@ class World:
 def world() -> Iterator[Callable[[], World]]:
     """A new world whenever asked; the old one is gone then."""
     with ExitStack() as running:
-        running.enter_context(partiql_batches())
-        running.enter_context(mock_aws())
+        running.enter_context(quick_aws())
         processes = Processes()
 
         def renew() -> World:
             running.close()
-            running.enter_context(partiql_batches())
-            running.enter_context(mock_aws())
+            running.enter_context(quick_aws())
             return World(processes)
 
         yield renew

@@ -64,6 +64,7 @@ def test_nothing_to_add_is_no_error_and_no_call(editor: Editor, calls: Calls) ->
 # What cannot be right.
 
 
+@pytest.mark.moto
 @pytest.mark.parametrize(
     ("bad", "message"),
     [

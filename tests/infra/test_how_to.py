@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 
 

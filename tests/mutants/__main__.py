@@ -1,7 +1,8 @@
 """The mutation check from the command line: `make mutants`.
 
-python -m tests.mutants             all of them
-python -m tests.mutants watchdog    those with this in their name, or in their file's
+python -m tests.mutants                all of the catalogue
+python -m tests.mutants watchdog       those with this in their name, or in their file's
+python -m tests.mutants --sample 200   so many at random, of the whole product (see sampling.py)
 """
 
 import argparse
@@ -12,8 +13,10 @@ from itertools import cycle
 from typing import TypeVar
 
 from .catalogue import MUTANTS
-from .lab import Lab
+from .lab import Lab, difference
 from .mutant import Killer, Mutant
+from .random_mutants import sample
+from .sampling import check_sample
 
 T = TypeVar("T")
 
@@ -25,8 +28,12 @@ def main() -> int:
         "name", nargs="?", default="", help="only mutants with this in their or their file's name"
     )
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
+    parser.add_argument("--sample", type=int, metavar="N", help="N mutants at random, of the whole product")
+    parser.add_argument("--seed", type=int, default=1, help="which ones: another seed, other mutants")
     options = parser.parse_args()
-    mutants = [mutant for mutant in MUTANTS if options.name in f"{mutant.name} {mutant.file}"]
+    if options.sample:
+        return check_sample(sample(options.sample, options.seed, options.name), options.jobs)
+    mutants = [mutant for mutant in MUTANTS if options.name in f"{mutant.name} {mutant.place().module.name}"]
     killers = list(dict.fromkeys(killer for mutant in mutants for killer in mutant.killers))
     started = time.monotonic()
     shares = [list(share) for share in _dealt(mutants, options.jobs)]
@@ -39,7 +46,9 @@ def main() -> int:
             return 1
         survivors = [mutant for group in pool.map(_survivors, shares) for mutant in group]
     for mutant in survivors:
-        print(f"\nSURVIVED: {mutant.name}\n  {mutant.why}\n{Lab.difference(mutant)}")
+        place = mutant.place()
+        diff = difference(place.module, place.replaced(mutant.broken))
+        print(f"\nSURVIVED: {mutant.name}\n  {mutant.why}\n{diff}")
     seconds = time.monotonic() - started
     print(f"{len(mutants)} mutants, {len(survivors)} survived, {seconds:.0f} seconds")
     return bool(survivors)

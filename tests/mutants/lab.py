@@ -11,14 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from .mutant import ROOT, Killer, Mutant
+from .mutant import Killer, Mutant
+from .source import PACKAGES, ROOT, Module
 
-__all__ = ["Lab"]
-
-_PACKAGES = ("shared", "editor", "worker", "infra")
+__all__ = ["Lab", "difference"]
 
 #: What is copied: the packages, the tests, and what pytest and the tests read beside them.
-_COPIED = (*_PACKAGES, "tests", "examples", "pyproject.toml")
+_COPIED = (*PACKAGES, "tests", "examples", "bench", "docs", "pyproject.toml", "Makefile")
 
 #: Seconds. A mutant that makes its tests go on for ever is noticed, too.
 _LIMIT = 300.0
@@ -36,27 +35,32 @@ class Lab:
             source, copy = ROOT / name, self.root / name
             if source.is_dir():
                 shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
+            elif source.exists():
                 shutil.copy(source, copy)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._folder.cleanup()
 
+    def run(
+        self, *arguments: str, limit: float = _LIMIT, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run Python here. Raises subprocess.TimeoutExpired after so many seconds."""
+        path = os.pathsep.join(str(self.root / name) for name in (".", *PACKAGES))
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.root,
+            env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **environment},
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            check=False,
+        )
+
     def passes(self, killer: Killer) -> str | None:
         """None if these tests pass here; else the last they said."""
-        path = os.pathsep.join(str(self.root / name) for name in (".", *_PACKAGES))
-        environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         try:
-            done = subprocess.run(
-                [sys.executable, *killer.command],
-                cwd=self.root,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=_LIMIT,
-                check=False,
-            )
+            done = self.run(*killer.command)
         except subprocess.TimeoutExpired:
             return "went on for ever"
         if done.returncode == 0:
@@ -70,27 +74,25 @@ class Lab:
 
     def killed_by(self, mutant: Mutant) -> tuple[Killer, str] | None:
         """Which tests notice the mutant, and what they say; None if it survives them all."""
-        with self._broken(mutant):
+        place = mutant.place()
+        with self.broken(place.module, place.replaced(mutant.broken)):
             for killer in mutant.killers:
                 if said := self.passes(killer):
                     return killer, said
         return None
 
     @contextmanager
-    def _broken(self, mutant: Mutant) -> Iterator[None]:
-        file = self.root / mutant.file
-        source = file.read_text()
-        file.write_text(mutant.of(source))
+    def broken(self, module: Module, source: str) -> Iterator[None]:
+        """Inside, this is the module's source here."""
+        file = self.root / module.name
+        file.write_text(source)
         try:
             yield
         finally:
-            file.write_text(source)
+            file.write_text(module.source)
 
-    @staticmethod
-    def difference(mutant: Mutant) -> str:
-        """The mutant as a diff."""
-        source = (ROOT / mutant.file).read_text()
-        lines = difflib.unified_diff(
-            source.splitlines(), mutant.of(source).splitlines(), mutant.file, mutant.file, lineterm="", n=2
-        )
-        return "\n".join(lines)
+
+def difference(module: Module, source: str) -> str:
+    """A mutant as a diff."""
+    before, after = module.source.splitlines(), source.splitlines()
+    return "\n".join(difflib.unified_diff(before, after, module.name, module.name, lineterm="", n=2))

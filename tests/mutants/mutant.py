@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
+from pathlib import PurePath
 
-__all__ = ["ROOT", "Killer", "Mutant"]
+from .source import Place, places_of
 
-#: Where the packages are.
-ROOT = Path(__file__).parents[2]
+__all__ = ["Killer", "Mutant"]
 
 
 class Killer(Enum):
@@ -90,8 +89,8 @@ class Mutant:
     """One mutant.
 
     name     what is broken, in the protocol's words
-    file     where, from the root of the repository
-    line     what stands there, exactly once
+    line     the source that is broken: it stands in the product once, wherever that is (see source.py)
+    within   the function (`Lease.release`), class or module where it stands, if it stands in several
     broken   what stands there instead
     why      what goes wrong with it
     killers  the tests that are to notice, the likeliest first
@@ -99,15 +98,25 @@ class Mutant:
     """
 
     name: str
-    file: str
     line: str
     broken: str
     why: str
     killers: tuple[Killer, ...]
+    within: str = ""
+    file: str = ""
     is_fast: bool = False
 
-    def of(self, source: str) -> str:
-        """The file's text with this mutant in it. Raises ValueError if the line is not there, or twice."""
-        if source.count(self.line) != 1:
-            raise ValueError(f"{self.name}: {self.line!r} is {source.count(self.line)} times in {self.file}")
-        return source.replace(self.line, self.broken)
+    def place(self) -> Place:
+        """Where it is. Raises ValueError if the line is not there, or in several places."""
+        places = places_of(self.line)
+        if len(places) > 1:
+            places = [place for place in places if self._is_meant(place)]
+        if len(places) != 1:
+            found = ", ".join(f"{place.module.name}: {place.scope}" for place in places) or "nowhere"
+            raise ValueError(f"{self.name}: {self.line!r} is to be in one place, and is {found}")
+        return places[0]
+
+    def _is_meant(self, place: Place) -> bool:
+        return (
+            self.within in {place.scope, PurePath(place.module.name).stem} or self.file == place.module.name
+        )

@@ -98,6 +98,7 @@ OF_A_RUN = (
     ),
     Mutant(
         name="holds what it has released",
+        within="Lease.release",
         file=_LEASE,
         line="        self._until = self._clock()\n",
         broken="",

@@ -38,6 +38,7 @@ OF_ARMING = (
     ),
     Mutant(
         name="settled without a look",
+        within="Armer.ensure",
         file=_ARMER,
         line="            if record.is_settled(now):\n",
         broken="            if record.armed is not None:\n",

@@ -14,6 +14,7 @@ _RUN = "worker/duebell_worker/run.py"
 OF_DIRECT_CALLS = (
     Mutant(
         name="an editor calls nobody",
+        within="Editor._arm",
         file=_EDITOR,
         line="        self._backend.hasten(record)\n",
         broken="",
@@ -22,6 +23,7 @@ OF_DIRECT_CALLS = (
     ),
     Mutant(
         name="the successor is not called",
+        within="Run.execute",
         file=_RUN,
         line="        self._backend.hasten(record)\n",
         broken="",
@@ -168,6 +170,7 @@ OF_DIRECT_CALLS = (
     ),
     Mutant(
         name="who cannot call fails",
+        within="Backend.hasten",
         file=_BACKEND,
         line="except (AwsError, NotArmed, NotDeployed) as error:",
         broken="except NotDeployed as error:",
@@ -176,6 +179,7 @@ OF_DIRECT_CALLS = (
     ),
     Mutant(
         name="an invocation that is refused fails",
+        within="Function.start",
         file=_FUNCTION,
         line="except (BotoCoreError, ClientError) as error:",
         broken="except BotoCoreError as error:",
@@ -184,6 +188,7 @@ OF_DIRECT_CALLS = (
     ),
     Mutant(
         name="waits for the run it calls",
+        within="Function.start",
         file=_FUNCTION,
         line='InvocationType="Event"',
         broken='InvocationType="RequestResponse"',

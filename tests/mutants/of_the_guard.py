@@ -136,6 +136,7 @@ OF_THE_GUARD = (
     ),
     Mutant(
         name="a link to a key is followed",
+        within="_kept",
         file=_KEY,
         line=" | os.O_NOFOLLOW",
         broken="",

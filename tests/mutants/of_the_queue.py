@@ -174,6 +174,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="what is throttled is tried again at once",
+        within="BatchWrite.__call__",
         file=_BATCHING,
         line="            self._sleep(pause)\n",
         broken="",
@@ -198,6 +199,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="what was made is forgotten when the next try fails",
+        within="BatchWrite.__call__",
         file=_BATCHING,
         line="            except (BotoCoreError, ClientError) as error:  # what was made before",
         broken="            except ZeroDivisionError as error:  # what was made before",
@@ -206,6 +208,7 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="what was given back unread is asked for again at once",
+        within="BatchRead._read",
         file="shared/duebell_shared/batch_read.py",
         line="                self._sleep(pause)\n",
         broken="",

@@ -28,6 +28,7 @@ OF_TIME = (
     ),
     Mutant(
         name="the worker does not say which time zones it has",
+        within="Tally.last_run",
         file="worker/duebell_worker/report.py",
         line="            tzdata=TZDATA_VERSION,\n",
         broken="",
@@ -60,6 +61,7 @@ OF_TIME = (
     ),
     Mutant(
         name="letters beyond ASCII in a rate",
+        within="schedule",
         file=_SCHEDULE,
         line="re.IGNORECASE | re.ASCII",
         broken="re.IGNORECASE",

@@ -3,26 +3,31 @@
 import pytest
 
 from .catalogue import MUTANTS
-from .lab import Lab
-from .mutant import ROOT, Mutant
+from .lab import Lab, difference
+from .mutant import Mutant
 
 FAST = [mutant for mutant in MUTANTS if mutant.is_fast]
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_what_a_mutant_breaks_is_there_and_can_be_broken(mutant: Mutant) -> None:
-    broken = mutant.of((ROOT / mutant.file).read_text())
-    compile(broken, mutant.file, "exec")
+    place = mutant.place()
+    compile(place.replaced(mutant.broken), place.module.name, "exec")
     assert mutant.killers
 
 
 def test_no_two_mutants_are_the_same() -> None:
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
-    assert len({(mutant.file, mutant.line, mutant.broken) for mutant in MUTANTS}) == len(MUTANTS)
+    assert len({(mutant.line, mutant.within, mutant.file, mutant.broken) for mutant in MUTANTS}) == len(
+        MUTANTS
+    )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", FAST, ids=lambda mutant: mutant.name)
 def test_breaking_the_protocol_makes_a_test_fail(mutant: Mutant) -> None:
     with Lab() as lab:
         killed = lab.killed_by(mutant)
-    assert killed, f"{mutant.name} survived: {mutant.why}\n{Lab.difference(mutant)}"
+    place = mutant.place()
+    diff = difference(place.module, place.replaced(mutant.broken))
+    assert killed, f"{mutant.name} survived: {mutant.why}\n{diff}"

@@ -23,8 +23,13 @@ Open = Callable[..., Page]
 _PATIENCE = 20_000
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """One browser for all tests of the page.
+
+    It is closed behind them: as long as Playwright is at work, its event loop runs in this thread, and the
+    library's own calls say that they would block it.
+    """
     chromium = shutil.which("chromium")
     if chromium is None:
         if os.environ.get("DUEBELL_BROWSER") == "required":

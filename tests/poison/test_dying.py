@@ -15,6 +15,8 @@ from tests.support import NOON
 from .mortal import DIED, Queue
 from .shared_memory import ring_till_parked
 
+pytestmark = pytest.mark.slow
+
 SOON = timedelta(minutes=10)
 GOOD = [f"good-{number}" for number in range(12)]
 

@@ -19,6 +19,8 @@ from duebell_shared.payload import MAX_BYTES
 from duebell_worker import Worker
 from tests.support import REGION, Clock
 
+pytestmark = pytest.mark.moto
+
 SOON = timedelta(minutes=10)
 
 FULL = {

@@ -8,6 +8,8 @@ from .explore import explore
 from .giving import CASES, DEEP, TO_A_DEAD_RUN, GivenForEver, GivingModel
 from .world import Case, Ingredients
 
+pytestmark = pytest.mark.slow
+
 _EXPLORED = (*CASES, *(DEEP if os.environ.get("DUEBELL_DEEP") else ()))
 
 

@@ -9,6 +9,8 @@ from .cases import CASES, DEEP
 from .explore import explore
 from .world import Case, Ingredients
 
+pytestmark = pytest.mark.slow
+
 _EXPLORED = (*CASES, *(DEEP if os.environ.get("DUEBELL_DEEP") else ()))
 
 #: Each broken protocol is found out long before as many states.

@@ -8,6 +8,8 @@ from .explore import explore
 from .relaning import BROKEN, CASES, DEEP, RelaningModel
 from .world import Case
 
+pytestmark = pytest.mark.slow
+
 _EXPLORED = (*CASES, *(DEEP if os.environ.get("DUEBELL_DEEP") else ()))
 
 

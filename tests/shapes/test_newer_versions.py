@@ -10,6 +10,8 @@ from duebell_editor import Editor, Status
 from .foreign import ITEM, Table, number, text
 from .scene import Scene
 
+pytestmark = pytest.mark.moto
+
 SOON = timedelta(minutes=10)
 
 NEWER = {"priority": number(7), "tags": {"L": [text("a")]}, "owner": {"M": {"team": text("red")}}}

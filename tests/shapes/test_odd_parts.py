@@ -12,7 +12,8 @@ from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
 from duebell_editor import DuebellError, Status
-from duebell_editor.cli import app, at
+from duebell_editor.cli import app
+from duebell_editor.cli.context import Context
 from duebell_editor.http import create_app
 from duebell_editor.look import Watched, look
 
@@ -176,7 +177,7 @@ def test_odd_items_break_nothing(
     items: Mapping[str, Mapping[str, Any]], scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given a task, and items that another tool wrote
-    monkeypatch.setattr(at, "editor", lambda: scene.editor)
+    monkeypatch.setattr(Context, "editor", lambda _: scene.editor)
     scene.editor.add("note", due=SOON, id="a")
     for id, item in items.items():
         scene.table.put(id, item)

@@ -28,6 +28,8 @@ from tests.shared.test_table import client_of, lose_the_next_answer
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
 
+pytestmark = pytest.mark.moto
+
 __all__ = ["aws", "bare_moto", "fail", "sent", "store"]
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from tests.simulation.crowd import Crowd
 
+pytestmark = pytest.mark.slow
+
 #: What Lambda allows a run by default, in seconds.
 TIME_OUT = 300
 

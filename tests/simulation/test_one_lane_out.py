@@ -12,6 +12,8 @@ from duebell_shared.settings import Settings
 from tests.simulation.history import History
 from tests.simulation.weather import CALM, ONE_LANE_OUT
 
+pytestmark = pytest.mark.slow
+
 LANES = 8
 
 #: The longest that a ring takes to the Lambda, calls that come to nothing before a run goes on, and slack.

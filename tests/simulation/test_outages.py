@@ -12,6 +12,8 @@ from tests.simulation.services import SERVICES, Faults, Outage
 from tests.simulation.world import Process
 from tests.support import NOON
 
+pytestmark = pytest.mark.slow
+
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 #: When the tasks are due, and when the outage begins: with the rule armed, and before it rings.

@@ -4,6 +4,8 @@ import pytest
 
 from .crowd import Crowd
 
+pytestmark = pytest.mark.slow
+
 #: Write units of a lane in a second, and of a task that is claimed and done: 1 and 2.
 UNITS, TASK = 1_000, 3
 

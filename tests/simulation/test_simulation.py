@@ -12,6 +12,8 @@ from tests.simulation.history import History
 from tests.simulation.services import Faults
 from tests.simulation.weather import CALM, ROUGH
 
+pytestmark = pytest.mark.slow
+
 FRESH = SystemRandom().randrange(2**40)
 
 #: What the simulation adds to the bound: the longest that a ring takes to the Lambda, and slack for calls.

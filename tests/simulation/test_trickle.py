@@ -8,6 +8,8 @@ import pytest
 from tests.simulation.test_simulation import PROMPT
 from tests.simulation.trickle import Trickle
 
+pytestmark = pytest.mark.slow
+
 HOUR = timedelta(hours=1)
 
 #: By then the burst is done.

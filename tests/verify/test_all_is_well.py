@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import msgspec
+import pytest
 
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
@@ -12,6 +13,8 @@ from duebell_shared.backend import Backend
 from duebell_shared.keeping import History
 from duebell_shared.settings import Precision
 from tests.verify.account import ALL, Account, all_ok
+
+pytestmark = pytest.mark.moto
 
 HOUR = timedelta(hours=1)
 

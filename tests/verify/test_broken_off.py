@@ -12,6 +12,8 @@ from duebell_infra.verify import Finding, Result, When
 from duebell_infra.verify.own_tasks import LANE, PREFIX
 from tests.verify.account import Account, all_ok
 
+pytestmark = pytest.mark.moto
+
 LONGER_THAN_ANY = timedelta(minutes=31)
 
 

@@ -16,6 +16,8 @@ from duebell_shared.settings import Settings
 from tests.cli.program import Outcome, lines
 from tests.verify.account import Account
 
+pytestmark = pytest.mark.moto
+
 FINE = Finding(check="insert", result=Result.OK, found="2 PutItem")
 SLOW = Finding(check="claim-many", result=Result.SLOWER, found="one by one", way_out="look")
 WRONG = Finding(

@@ -7,6 +7,8 @@ from duebell_infra.verify import Result, When
 from tests.support import REGION
 from tests.verify.account import ALL, Account
 
+pytestmark = pytest.mark.moto
+
 QUICK = (When.ALWAYS,)
 
 

@@ -16,6 +16,8 @@ from duebell_worker import action
 from tests.support import REGION
 from tests.verify.account import Account, all_ok
 
+pytestmark = pytest.mark.moto
+
 QUICK = (When.ALWAYS,)
 
 BATCHES = ("insert-many", "claim-many", "change-many", "delete-many")

@@ -8,6 +8,8 @@ from duebell_editor import Editor
 from duebell_infra.verify import Result, When
 from tests.verify.account import ALL, Account, all_ok, denied
 
+pytestmark = pytest.mark.moto
+
 QUICK = (When.ALWAYS,)
 
 #: The operation that is refused, the permission, and the checks that cannot be made.

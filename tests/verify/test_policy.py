@@ -13,6 +13,8 @@ from tests.infra.test_documented_policies import PAGE
 from tests.support import Clock
 from tests.verify.account import ALL, Account, all_ok
 
+pytestmark = pytest.mark.moto
+
 
 @pytest.fixture
 def editors() -> Statements:

@@ -21,7 +21,9 @@ from tests.worker.stage import Stage
 SECOND = timedelta(seconds=1)
 
 
-def test_the_log_goes_to_standard_output_when_it_is_told_to(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_log_goes_to_standard_output_when_it_is_told_to(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
     logger = logging.getLogger("duebell.worker")
     before = logger.handlers, logger.level, logger.propagate
     try:
@@ -31,6 +33,8 @@ def test_the_log_goes_to_standard_output_when_it_is_told_to(capsys: pytest.Captu
     finally:
         logger.handlers, logger.level, logger.propagate = before
     assert capsys.readouterr().out == '{"event": "odd", "level": "INFO", "id": "a"}\n'
+    # And to nothing else: Lambda's own handler, on the root, would write each line once more
+    assert not caplog.records
 
 
 def test_each_task_and_each_run_is_one_line(editor: Editor, worker: Worker, clock: Clock, log: Log) -> None:
@@ -160,6 +164,7 @@ def test_a_lease_that_cannot_be_renewed_is_said_and_tried_again(
     assert [line["level"] for line in log.lines("not_renewed")] == ["WARNING"] * 3
 
 
+@pytest.mark.moto
 def test_an_item_that_is_no_task_is_said(editor: Editor, worker: Worker, backend: Backend, log: Log) -> None:
     # Given an item whose counter someone overwrote with text
     worker.action("act")(lambda: None)

@@ -1,12 +1,10 @@
 """Recurring tasks as a run takes them: catching up, retries beside the chain, never beside themselves."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from duebell_editor import Editor, Result, Status
 from duebell_shared.expression import expression_at
-from duebell_worker import Retry, Task, Worker
+from duebell_worker import Retry, RunReport, Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
 from tests.worker.stage import Stage
@@ -101,37 +99,37 @@ def test_an_unknown_action_fails_an_occurrence_and_the_chain_goes_on(
 
 
 def test_an_occurrence_never_starts_while_an_earlier_one_runs(
-    editor: Editor, staged: Worker, stage: Stage, clock: Clock
+    editor: Editor, staged: Worker, worker: Worker, stage: Stage, clock: Clock
 ) -> None:
-    at_work = 0
-    most = 0
-    started: list[datetime] = []
+    at_work: list[datetime] = []
+    beside: list[RunReport] = []
 
-    @contextmanager
-    def counted() -> Iterator[None]:
-        nonlocal at_work, most
-        at_work += 1
-        most = max(most, at_work)
-        yield
-        at_work -= 1
-
+    # Given an action that takes two and a half times as long as the interval
     @staged.action("act")
     def act() -> None:
-        with counted():
-            started.append(clock())
-            stage.sleep(150 * 60)  # two and a half times as long as the interval
+        assert not at_work, "two occurrences at a time"
+        at_work.append(clock())
+        for _ in range(2):
+            stage.sleep(12 * 60)
+            # When another run comes by after each of the next dates, as a duplicate ring has it
+            beside.append(worker.run())
+        stage.sleep(60)
+        at_work.clear()
 
-    editor.add("act", schedule="rate(1 hour)", id="long", max_runs=3)
-    clock.advance(HOUR)
-    # When others run beside it, as a duplicate ring has it
+    worker.action("act")(act)
+    editor.add("act", schedule="rate(10 minutes)", id="long", max_runs=3)
+    clock.advance(10 * MINUTE)
     staged.run()
     while editor.get("long").status is Status.SCHEDULED:
         clock.now = max(clock(), editor.get("long").queued or clock())
         staged.run()
-    # Then one began when the one before had ended, and stood for those that passed meanwhile
-    assert most == 1
+
+    # Then the other runs started nothing
+    assert [report.done + report.failed + report.retried for report in beside] == [0] * 6
+    # And each occurrence began when the one before had ended, and stood for those that passed meanwhile
     task = editor.get("long")
     assert [one.missed for one in task.occurrences] == [0, 1, 2]
+    assert {one.result for one in task.occurrences} == {Result.DONE}
     assert task.status is Status.DONE
 
 

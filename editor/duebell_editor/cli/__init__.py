@@ -3,12 +3,11 @@
 Needs typer and rich (`pip install 'duebell[cli]'`).
 """
 
-from . import adding, bulk, changing, commands, listing, moving, serving
-from .commands import app
-from .everywhere import everywhere
-from .running import run
+from . import add, change, queue, serve, show, watch
+from . import list as list_
+from .program import app, everywhere, run
 
 __all__ = ["app", "everywhere", "run"]
 
-for part in (adding.app, listing.app, commands.looking, changing.app, bulk.app, moving.app, serving.app):
+for part in (add.app, list_.app, show.app, watch.app, change.app, queue.app, serve.app):
     app.add_typer(everywhere(part))

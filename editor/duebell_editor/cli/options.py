@@ -1,65 +1,126 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options that several commands have. Those for times and durations give values, not text."""
 
-from typing import Annotated
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
 
 from duebell_editor import Missed
+from duebell_shared.errors import InvalidSchedule
 from duebell_shared.task import Status
+from duebell_shared.zones import zone_of
 
-from .completing import actions, ids, zones
+from .completion import actions, ids, profiles, zones
+from .context import Context
+from .errors import WrongUsage
+from .parsing import duration, instant
 
 __all__ = [
-    "Action",
-    "After",
-    "AsJson",
-    "Before",
-    "Due",
-    "End",
-    "ExpiresAfter",
-    "Id",
-    "In",
-    "MaxRuns",
-    "MissedOption",
-    "Payload",
-    "PayloadFile",
-    "Prefix",
-    "ScheduleOption",
-    "Spread",
-    "Start",
-    "StatusOption",
-    "Timezone",
+    "Action", "After", "Before", "Due", "End", "EndpointUrl", "ExpiresAfter", "Id", "In", "MaxRuns",
+    "MissedOption", "Payload", "PayloadFile", "Prefix", "Profile", "Region", "ScheduleOption", "Spread",
+    "Start", "StatusOption", "Timezone", "Verbose", "check_order", "due_from", "flag", "json_option",
+    "option",
+]  # fmt: skip
+
+
+def option(name: str, metavar: str, help: str, **more: Any) -> Any:
+    """An option with a value."""
+    return typer.Option(name, metavar=metavar, help=help, **more)
+
+
+def flag(name: str, help: str, *more: str) -> Any:
+    """An option without a value; `more` are its other names."""
+    return typer.Option(name, *more, help=help)
+
+
+def _read(read: Callable[[str, typer.Context, str], object]) -> Any:
+    """Have an option's text replaced by the value that `read` finds in it, which raises ValueError."""
+
+    def callback(call: typer.Context, parameter: typer.CallbackParam, text: str | None) -> object:
+        option = parameter.opts[0]
+        try:
+            return None if text is None else read(text, call, option)
+        except InvalidSchedule as error:
+            raise WrongUsage(f"{option}: {error.reason}") from error
+        except ValueError as error:
+            raise WrongUsage(f"{option} {error}") from error
+
+    return {"parser": str, "callback": callback}
+
+
+def _instant(text: str, call: typer.Context, option: str) -> datetime:
+    warn = Context.of(call).out.warn
+    return instant(text, call.params.get("timezone"), lambda why: warn(f"{option}: {why}"))
+
+
+def _time(name: str, help: str) -> Any:
+    return option(name, "TIME", help, **_read(_instant))
+
+
+def _duration(name: str, help: str) -> Any:
+    return option(name, "DURATION", help, **_read(lambda text, *_: duration(text)))
+
+
+def _account(name: str, metavar: str, what: str, **more: Any) -> Any:
+    """An option for a part of the context's account; behind the command it wins over one before it."""
+
+    def keep(call: typer.Context, parameter: typer.CallbackParam, value: str | None) -> str | None:
+        if value is not None:
+            setattr(Context.of(call), parameter.name or "", value)
+        return value
+
+    return option(name, metavar, f"{what}, whatever the environment says.", callback=keep, **more)
+
+
+def _set_json(call: typer.Context, *, is_asked: bool) -> bool:
+    Context.of(call).out.as_json |= is_asked
+    return is_asked
+
+
+def _set_verbose(call: typer.Context, *, is_asked: bool) -> bool:
+    if is_asked:
+        Context.of(call).be_verbose()
+    return is_asked
+
+
+def json_option(help: str) -> Any:
+    """The option --json, which the context's output goes by."""
+    return typer.Option("--json", callback=_set_json, is_eager=True, help=help)
+
+
+Profile = Annotated[str | None, _account("--profile", "NAME", "The AWS profile", autocompletion=profiles)]
+Region = Annotated[str | None, _account("--region", "REGION", "The AWS region")]
+EndpointUrl = Annotated[str | None, _account("--endpoint-url", "URL", "Where AWS is")]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", callback=_set_verbose, help="Say more about errors, and where they came from."
+    ),
 ]
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="The task's id.", autocompletion=ids)]
 Due = Annotated[
-    str | None,
-    typer.Option("--due", metavar="TIME", help="When: ISO-8601, such as 2026-12-31T09:00+01:00; up to 2199."),
+    datetime | None, _time("--due", "When: ISO-8601, such as 2026-12-31T09:00+01:00; up to 2199.")
 ]
-In = Annotated[
-    str | None,
-    typer.Option("--in", metavar="DURATION", help="How long from now, such as 90s, 1h30m, 2d10h, 1.5h."),
-]
+In = Annotated[timedelta | None, _duration("--in", "How long from now, such as 90s, 1h30m, 2d10h, 1.5h.")]
 Timezone = Annotated[
-    str | None,
-    typer.Option(
-        "--timezone",
-        metavar="ZONE",
-        help="Zone of times without an offset, such as Europe/Berlin.",
-        autocompletion=zones,
+    ZoneInfo | None,
+    option(
+        "--timezone", "ZONE", "Zone of times without an offset, such as Europe/Berlin.",
+        is_eager=True,  # the times are read in it
+        autocompletion=zones, **_read(lambda text, *_: zone_of(text)),
     ),
-]
-Start = Annotated[
-    str | None,
-    typer.Option("--start", metavar="TIME", help="No occurrence is before this; a rate counts from it."),
-]
-End = Annotated[str | None, typer.Option("--end", metavar="TIME", help="No occurrence is after this.")]
+]  # fmt: skip
+Start = Annotated[datetime | None, _time("--start", "No occurrence is before this; a rate counts from it.")]
+End = Annotated[datetime | None, _time("--end", "No occurrence is after this.")]
 ScheduleOption = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--schedule",
-        metavar="EXPRESSION",
-        help="Recurring: rate(2 hours), which first runs at --start, or two hours from now; cron(…) as AWS "
+        "EXPRESSION",
+        "Recurring: rate(2 hours), which first runs at --start, or two hours from now; cron(…) as AWS "
         "has it, or five cron fields, at the next time that matches; or at(…).",
     ),
 ]
@@ -69,39 +130,43 @@ MissedOption = Annotated[
         "--missed", help="Occurrences that were missed: made up for once, all of them, or skipped. [once]"
     ),
 ]
-MaxRuns = Annotated[int | None, typer.Option("--max-runs", metavar="N", help="End after so many, 1 or more.")]
+MaxRuns = Annotated[int | None, option("--max-runs", "N", "End after so many, 1 or more.")]
 Payload = Annotated[
     str | None,
-    typer.Option(
-        "--payload", metavar="JSON", help="The payload, up to 350 KB and 100 levels; - reads it from stdin."
-    ),
+    option("--payload", "JSON", "The payload, up to 350 KB and 100 levels; - reads it from stdin."),
 ]
 PayloadFile = Annotated[
-    str | None,
-    typer.Option("--payload-file", metavar="FILE", help="The payload, in a file of JSON; - is stdin."),
+    str | None, option("--payload-file", "FILE", "The payload, in a file of JSON; - is stdin.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
 Spread = Annotated[
-    str | None,
-    typer.Option("--spread", metavar="DURATION", help="Run it up to so long after it is due, at most a day."),
+    timedelta | None, _duration("--spread", "Run it up to so long after it is due, at most a day.")
 ]
 ExpiresAfter = Annotated[
-    str | None,
-    typer.Option("--expires-after", metavar="DURATION", help="Do not run it when it is that late."),
+    timedelta | None, _duration("--expires-after", "Do not run it when it is that late.")
 ]
 StatusOption = Annotated[
     list[Status] | None,
-    typer.Option(
-        "--status",
-        metavar="STATUS",
-        help="scheduled, running, paused, done, failed, cancelled, expired; may be repeated. [those in the "
-        "queue]",
-    ),
+    option("--status", "STATUS", f"{', '.join(Status)}; may be repeated. [those in the queue]"),
 ]
-Action = Annotated[
-    str | None,
-    typer.Option("--action", metavar="ACTION", help="Of this action.", autocompletion=actions),
-]
-Prefix = Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Whose ids start with this.")]
-After = Annotated[str | None, typer.Option("--after", metavar="TIME", help="Due not earlier than this.")]
-Before = Annotated[str | None, typer.Option("--before", metavar="TIME", help="Due not later than this.")]
+Action = Annotated[str | None, option("--action", "ACTION", "Of this action.", autocompletion=actions)]
+Prefix = Annotated[str, option("--prefix", "TEXT", "Whose ids start with this.")]
+After = Annotated[datetime | None, _time("--after", "Due not earlier than this.")]
+Before = Annotated[datetime | None, _time("--before", "Due not later than this.")]
+
+
+def due_from(due: datetime | None, in_: timedelta | None, timezone: ZoneInfo | None) -> datetime | timedelta:
+    """The due date that --due or --in gives."""
+    if due is not None and in_ is not None:
+        raise WrongUsage("give --due or --in, not both")
+    if in_ is not None and timezone is not None:
+        raise WrongUsage("--timezone goes with --due, not with --in")
+    when = in_ if due is None else due
+    if when is None:
+        raise WrongUsage("give --due, a date and time, or --in, a time from now")
+    return when
+
+
+def check_order(after: datetime | None, before: datetime | None) -> None:
+    """Raise WrongUsage for a filter that can find nothing."""
+    if after and before and after > before:
+        raise WrongUsage("--after is later than --before: nothing is between")

@@ -1,250 +1,132 @@
-"""What the commands print: tables for people, JSON for programs.
+"""The terminal, or what stands in its place: answers go to standard output, all else to standard error."""
 
-The JSON is ASCII, one document to a line, with the names and values of the HTTP editor's.
-"""
-
+import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
-from zoneinfo import ZoneInfo
 
-import msgspec
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from duebell_editor import LastRun, LateRing, Missed, Problem, Recurrence, Schedule, SchedulerStatus
 from duebell_shared.instants import render
-from duebell_shared.task import Status, Task
-from duebell_shared.zones import zone_of
 
-from ..status import MOST_COUNTED
-from .past import attempts_table, occurrences_table, times_table
-from .saying import warn
-from .tables import tasks_lines, tasks_table
-from .terminal import console, status_text
-from .text import local, plain, relative, when, without_code
+__all__ = ["Output", "console", "in_one_line", "local", "plain", "relative", "short", "when"]
 
-__all__ = [
-    "print_change",
-    "print_json",
-    "show_diagnosis",
-    "show_preview",
-    "show_status",
-    "show_task",
-    "show_tasks",
-    "status_facts",
-    "status_json",
-    "task_json",
-]
+#: When nobody looks, a line is as long as it is: what is cut or wrapped cannot be searched or copied.
+_UNLIMITED = 100_000
 
-_MISSED = {
-    Missed.ONCE: "are made up for once",
-    Missed.ALL: "are made up for, each",
-    Missed.SKIP: "are skipped",
-}
+#: Of many lines for people, more than these are only counted.
+_SHOWN = 20
 
-#: A due date that passed longer ago than this was most likely not meant.
-_LONG_AGO = timedelta(minutes=5)
-
-#: A ring that was lost is shown for so long.
-_RECENT = timedelta(days=7)
+_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
-def task_json(task: Task) -> dict[str, Any]:
-    """A task as JSON's own types, but for its times; durations are in seconds."""
-    fields: dict[str, Any] = msgspec.to_builtins(task, builtin_types=(datetime,))
-    del fields["payload_json"], fields["begun"]  # the one is shown as a value, the other is the worker's own
-    durations = {
-        "spread": task.spread.total_seconds(),
-        "expires_after": task.expires_after.total_seconds() if task.expires_after else None,
-    }
-    return {**fields, **durations, "payload": task.payload}
+@dataclass
+class Output:
+    """Prints what a command has to say: to people, or with `as_json` to programs."""
+
+    as_json: bool = False
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a person looks at standard error, and may like to know the progress."""
+        return sys.stderr.isatty()
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a person can answer a question."""
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
+    def print_json(self, document: Mapping[str, Any]) -> None:
+        """Print one JSON document on one line, in ASCII."""
+        print(json.dumps(document, default=render))
+
+    def warn(self, text: str) -> None:
+        """Warn of what may not be meant, in one line; as a JSON object for programs."""
+        self.note(f"warning: {plain(text)}", {"warning": text})
+
+    def note(self, text: str, document: Mapping[str, Any] | None = None) -> None:
+        """Print a line on standard error, or `document` if a program reads it."""
+        print(json.dumps(document) if self.as_json and document else text, file=sys.stderr)
+
+    def note_some(self, lines: Sequence[str]) -> None:
+        """Print the first of these lines on standard error, and how many more there are."""
+        sys.stdout.flush()
+        for line in lines[:_SHOWN]:
+            self.note(line)
+        if lines[_SHOWN:]:
+            self.note(f"and {len(lines) - _SHOWN:,} more")
+
+    @contextmanager
+    def progress(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        """Show a progress bar on a terminal, nothing elsewhere; call the result with how many are done."""
+        errors = Console(stderr=True)
+        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
+            task = progress.add_task("", total=total)
+            yield lambda done: progress.update(task, completed=done)
 
 
-def status_json(status: SchedulerStatus) -> dict[str, Any]:
-    """The scheduler's status as JSON's own types, but for its times."""
-    fields: dict[str, Any] = msgspec.to_builtins(status, builtin_types=(datetime,))
-    return {**fields, "healthy": status.healthy}
+def console() -> Console:
+    """A console that takes no text for markup, and has colour on a terminal only."""
+    made = Console(markup=False, highlight=False, emoji=False)
+    if not made.is_terminal:
+        made.width = _UNLIMITED
+    return made
 
 
-def print_json(document: Mapping[str, Any]) -> None:
-    """One JSON document on one line."""
-    print(json.dumps(document, default=render))
+def plain(text: str) -> str:
+    """`text` with everything but printable characters and line ends written as escapes.
 
-
-def print_change(task: Task, now: datetime, *, as_json: bool, zone: ZoneInfo | None = None) -> None:
-    """What a task is now: in one line for people, in the zone that they gave as well; or all of it."""
-    if task.status is Status.SCHEDULED and task.due < now - _LONG_AGO and not task.attempt:
-        warn(f"{task.id}: its due date, {local(task.due)}, was {relative(task.due, now)}: it runs at once")
-    if as_json:
-        print_json(task_json(task))
-        return
-    due = f"{when(task.due, now)}{_elsewhere(task.due, zone or _zone_of(task))}"
-    line = Text.assemble(task.id, ": ", status_text(task.status), f", {task.action} due {due}")
-    console().print(line, soft_wrap=True)
-
-
-def _zone_of(task: Task) -> ZoneInfo | None:
-    return zone_of(task.recurrence.schedule.timezone) if task.recurrence else None
-
-
-def _elsewhere(instant: datetime, zone: ZoneInfo | None) -> str:
-    """What clocks show in this zone, if it is not what they show here."""
-    if zone is None:
-        return ""
-    try:
-        here, there = instant.astimezone(), instant.astimezone(zone)
-    except (OverflowError, ValueError, OSError):  # the calendar's first and last hours
-        return ""
-    return "" if here.utcoffset() == there.utcoffset() else f", {there:%Y-%m-%d %H:%M:%S} in {zone.key}"
-
-
-def show_tasks(tasks: Sequence[Task], now: datetime) -> None:
-    """Tasks as a table for people, and as lines when nobody looks."""
-    out = console()
-    if out.is_terminal:
-        out.print(tasks_table(tasks, now, out.width, encoding=out.encoding))
-    else:
-        for line in tasks_lines(tasks):
-            print(line)
-
-
-def show_preview(schedule: Schedule, occurrences: Iterable[datetime], now: datetime) -> None:
-    """A schedule in words, and its next times, as clocks show them in its time zone and here."""
-    out = console()
-    out.print(Text(schedule.describe(), style="bold"))
-    out.print(times_table(occurrences, schedule.timezone, now, out.width))
-
-
-def show_task(task: Task, now: datetime) -> None:
-    """All there is to know of a task."""
-    rows: dict[str, str | Text] = {
-        "id": Text(task.id),
-        "action": Text(task.action),
-        "status": status_text(task.status),
-        "due": when(task.due, now),
-        "next look": when(task.queued, now),
-        "attempt": str(task.attempt),
-        "created": when(task.created_at, now),
-        "changed by": Text(plain(task.changed_by or "-")),
-        "started": when(task.started_at, now),
-        "finished": when(task.finished_at, now),
-        "lateness": "-" if task.lateness_ms is None else f"{task.lateness_ms / 1000:,.3f} s",
-        "run": task.run or "-",
-        "forgotten": when(task.expires_at, now),
-        "payload": Text(
-            plain(json.dumps(task.payload, ensure_ascii=False, indent=2))
-            if task.payload_dropped is None
-            else f"not kept: it was {task.payload_dropped:,} bytes, and the task is done"
-        ),
-    }
-    if task.spread:
-        rows["spread"] = f"up to {task.spread}"
-    if task.expires_after is not None:
-        rows["expires"] = f"when {task.expires_after} late"
-    if task.recurrence:
-        rows.update(_recurrence(task.recurrence, now))
-    if task.failure:
-        rows["failure"] = Text(plain(f"{task.failure.type}: {task.failure.message}"), style="red")
-        if task.failure.traceback:
-            rows["traceback"] = Text(plain(task.failure.traceback.rstrip()))
-    out = console()
-    out.print(_facts(rows))
-    if task.failures:
-        out.print("", attempts_table(task.failures, out.width), sep="\n")
-    if task.occurrences:
-        out.print("", occurrences_table(task.occurrences, out.width), sep="\n")
-
-
-def show_status(status: SchedulerStatus, now: datetime) -> None:
-    """How the scheduler stands, and what is wrong with it."""
-    console().print(status_facts(status, now))
-
-
-def status_facts(status: SchedulerStatus, now: datetime) -> Table:
-    """How the scheduler stands, as facts one below the other."""
-    health = Text("healthy", style="green") if status.healthy else Text("needs attention", style="red")
-    rows: dict[str, str | Text] = {
-        "status": health,
-        "rule": Text(f"{status.rule}{'' if status.enabled else ' (disabled)'}"),
-        "rings": when(status.rings_at, now) if status.rings_at else "parked",
-        "expression": Text(status.expression or "-"),
-        "armed": "yes" if status.armed else "no",
-        "table": Text(status.table),
-        "next due": when(status.next_due, now) if status.next_due else "nothing",
-        "last run": _last_run(status.last_run, now) if status.last_run else "none yet",
-        **_late_ring(status.late_ring, now),
-        "failed": _tasks(status.failed),
-        "overdue": _tasks(status.overdue),
-        "running": f"{status.running} of {status.lanes} lanes",
-        "precision": f"to the {status.precision}",
-        "time zones": _tzdata(status),
-    }
-    for number, problem in enumerate(status.problems, start=1):
-        rows[f"problem {number}"] = Text(without_code(plain(str(problem))), style="red")
-    return _facts(rows)
-
-
-def _tzdata(status: SchedulerStatus) -> str:
-    """The release of the time zones; the worker's too, if it has another."""
-    theirs = status.last_run.tzdata if status.last_run else None
-    differs = theirs not in {None, status.tzdata}
-    return f"tzdata {status.tzdata}" + (f", and {theirs} in the worker" if differs else "")
-
-
-def _tasks(count: int | None) -> Text:
-    """So many tasks; the most that are counted mean at least so many."""
-    if not count:
-        return Text("unknown" if count is None else "none")
-    return Text(
-        "1 task" if count == 1 else f"{count:,} tasks{' or more' * (count == MOST_COUNTED)}", style="red"
+    A terminal obeys control characters, and the text of a task or an error may come from anyone.
+    """
+    return "".join(
+        character if character.isprintable() or character == "\n" else repr(character)[1:-1]
+        for character in text
     )
 
 
-def _late_ring(ring: LateRing | None, now: datetime) -> dict[str, str | Text]:
-    """A ring that was lost, as long as someone may want to know why."""
-    if ring is None or ring.came_at < now - _RECENT:
-        return {}
-    came = f"rung for at {when(ring.minute, now)}; a run came at {when(ring.came_at, now)}, by an echo"
-    return {"late ring": Text(came)}
+def in_one_line(text: str) -> str:
+    """`text` without line ends and tabs, safe for a terminal."""
+    return plain(" ".join(text.split()))
 
 
-def _last_run(run: LastRun, now: datetime) -> Text:
-    late = "" if run.lateness_max_ms is None else f", {run.lateness_max_ms / 1000:.1f} s late at most"
-    return Text(f"{when(run.finished_at, now)}: {run.done} done, {run.failed} failed{late}")
+def when(instant: datetime | None, now: datetime) -> str:
+    """A time in the local zone, and how far away it is: `2026-12-31 01:00:00 CET (in 3 h)`."""
+    return "-" if instant is None else f"{local(instant)} ({relative(instant, now)})"
 
 
-def show_diagnosis(status: SchedulerStatus, mended: Iterable[Problem] = ()) -> None:
-    """What was mended, and what is wrong, each with the way out."""
-    out = console()
-    for problem in mended:
-        out.print(Text(f"mended: {without_code(plain(problem.what))}", style="green"))
-    if status.healthy:
-        out.print(Text("healthy: nothing is wrong", style="green"))
-    for problem in status.problems:
-        can_be_mended = " (--fix does)" if problem.mendable else ""
-        out.print(Text(plain(problem.what), style="red"))
-        out.print(Text(f"  {without_code(plain(problem.way_out))}{can_be_mended}"))
+def local(instant: datetime) -> str:
+    """A time in the local zone, without its fraction of a second: `2026-12-31 01:00:00 CET`."""
+    try:
+        here = instant.astimezone()
+    except (OverflowError, ValueError, OSError):  # the calendar's first and last hours
+        here = instant.astimezone(UTC)
+    return f"{here.replace(tzinfo=None).isoformat(' ', 'seconds')} {here.tzname()}"
 
 
-def _recurrence(recurrence: Recurrence, now: datetime) -> dict[str, str | Text]:
-    limit = f" of {recurrence.max_runs}" if recurrence.max_runs else ""
-    failures = recurrence.consecutive_failures
-    before = f"; {recurrence.missed_runs:,} before this one" if recurrence.missed_runs else ""
-    return {
-        "schedule": Text(f"{recurrence.schedule.describe()}  {recurrence.schedule.expression}"),
-        "after this": when(recurrence.next_due, now),
-        "missed ones": _MISSED[recurrence.missed] + before,
-        "runs": f"{recurrence.runs}{limit}" + (f", the last {failures} failed" if failures else ""),
-        "waiting aside": str(len(recurrence.aside)),
-    }
+def short(instant: datetime) -> str:
+    """The same without seconds and zone, where there is no room for them: `2026-12-31 01:00`."""
+    return local(instant)[:16]
 
 
-def _facts(rows: Mapping[str, str | Text]) -> Table:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value in rows.items():
-        grid.add_row(name, value)
-    return grid
+def relative(instant: datetime, now: datetime) -> str:
+    """The time from now to `instant` in its two largest units: `in 1 h 29 min`, `45 s ago`, `now`."""
+    seconds = round(abs((instant - now).total_seconds()))
+    sizes = [size for _, size in _UNITS]
+    first = next((index for index, size in enumerate(sizes) if seconds >= size), len(sizes) - 1)
+    least = sizes[min(first + 1, len(sizes) - 1)]
+    seconds = (seconds + least // 2) // least * least  # what was typed as 2d10h a moment ago is still that
+    counts = []
+    for unit, size in _UNITS:
+        count, seconds = divmod(seconds, size)
+        counts.append((count, unit))
+    leading = itertools.dropwhile(lambda one: not one[0], counts)
+    words = " ".join(f"{count} {unit}" for count, unit in itertools.islice(leading, 2) if count)
+    if not words:
+        return "now"
+    return f"in {words}" if instant > now else f"{words} ago"

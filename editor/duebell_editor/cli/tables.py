@@ -1,126 +1,154 @@
-"""Tasks one below the other: as a table that fits for people, as lines for programs."""
+"""Tables that fit the terminal: of several layouts, the first whose lines are not longer than it is wide."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from typing import NamedTuple
+from typing import TypeVar
 
-from rich.console import RenderableType
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
-from duebell_shared.instants import render
-from duebell_shared.task import Task
+from duebell_editor import FailedAttempt, Occurrence
+from duebell_shared.zones import zone_of
 
-from .grid import Cell, Grid, first_that_fits
-from .terminal import recurring_mark, status_text
-from .text import local, plain, relative, short
+from .output import in_one_line, local, relative, short
 
-__all__ = ["FIELDS", "tasks_lines", "tasks_table"]
+__all__ = [
+    "Cell", "Grid", "attempts_table", "block", "first_that_fits", "occurrences_table", "times_table",
+]  # fmt: skip
 
-#: What a line for programs holds, with a tab between each; what there is none of is empty.
-FIELDS = ("id", "status", "action", "due", "queued", "attempt", "finished_at", "schedule", "failure")
+Cell = str | Text
 
+_One = TypeVar("_One")
 
-class _Detail(NamedTuple):
-    """How much is told of each task: how far away its time is, its time how exactly, and what else."""
+#: Between two columns.
+_GAP = 2
 
-    far: bool
-    time: Callable[[datetime], str]
-    more: bool = True
-    why: bool = True
+#: What must be left of a last column that may be cut.
+_LEAST = 16
 
 
-#: What is left out first says the least.
-_DETAILS = (
-    _Detail(far=True, time=local),
-    _Detail(far=False, time=local),
-    _Detail(far=False, time=short),
-    _Detail(far=False, time=short, more=False),
-    _Detail(far=False, time=short, more=False, why=False),
-)
+@dataclass(frozen=True)
+class Grid:
+    """Rows of cells in one line each. With `may_be_cut`, the last column is cut rather than left out."""
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    may_be_cut: bool = False
+
+    @property
+    def width(self) -> int:
+        """The width of the narrowest terminal that it fits."""
+        *others, last = self._widths
+        return sum(others) + _GAP * len(others) + (min(last, _LEAST) if self.may_be_cut else last)
+
+    def table(self, width: int) -> Table:
+        """The rows under their headings, on a terminal as wide as this."""
+        table = Table(box=None, pad_edge=False, padding=(0, _GAP // 2), header_style="bold")
+        *others, last = self._widths
+        room = width - sum(others) - _GAP * len(others)
+        widths = [*others, min(last, max(room, _LEAST)) if self.may_be_cut else last]
+        for heading, size in zip(self.headings, widths, strict=True):
+            table.add_column(heading, no_wrap=True, overflow="ellipsis", width=size)
+        for row in self.rows:
+            table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+        return table
+
+    @property
+    def _widths(self) -> list[int]:
+        """The width of each column when nothing is cut."""
+        columns = zip(self.headings, *self.rows, strict=True)
+        return [max(cell_len(str(cell)) for cell in column) for column in columns]
 
 
-def tasks_lines(tasks: Iterable[Task]) -> Iterator[str]:
-    """A line for each task, of FIELDS: times in UTC, nothing cut and nothing padded."""
-    for task in tasks:
-        fields = (
-            task.id,
-            task.status.value,
-            task.action,
-            _iso(task.due),
-            _iso(task.queued),
-            str(task.attempt),
-            _iso(task.finished_at),
-            task.recurrence.schedule.expression if task.recurrence else "",
-            _failure(task),
-        )
-        yield "\t".join(fields)
-
-
-def tasks_table(
-    tasks: Sequence[Task], now: datetime, width: int, *, encoding: str = "utf-8"
+def first_that_fits(
+    layouts: Iterable[Grid], width: int, otherwise: Callable[[], Iterable[RenderableType]]
 ) -> RenderableType:
-    """Tasks in as much detail as fits. Ids are never cut or folded: on narrow terminals they stand alone."""
-    layouts = [partial(_grid, tasks, now, recurring_mark(encoding), detail) for detail in _DETAILS]
-    return first_that_fits(layouts, width, lambda: _blocks(tasks, now, recurring_mark(encoding)))
+    """The first of these that is not wider than this, or `otherwise` on terminals narrower than any."""
+    fitting = next((grid for grid in layouts if grid.width <= width), None)
+    return Group(*otherwise()) if fitting is None else fitting.table(width)
 
 
-def _grid(tasks: Sequence[Task], now: datetime, mark: str, detail: _Detail) -> Grid:
-    has_left = all(task.finished_at for task in tasks)
-    columns: dict[str, list[Cell]] = {
-        "id": [Text(task.id) for task in tasks],
-        "status": [_state(task, mark) for task in tasks],
-        "action": [Text(task.action) for task in tasks],
-    }
-    if detail.more or not has_left:
-        columns["due"] = [detail.time(task.due) for task in tasks]
-    if detail.more and any(_is_looked_at_later(task) for task in tasks):
-        columns["next look"] = [detail.time(task.queued) if task.queued else "" for task in tasks]
-    if detail.far and not has_left:
-        columns[""] = [_far(task, now) for task in tasks]
-    if any(task.finished_at for task in tasks):
-        columns["ended"] = [detail.time(task.finished_at) if task.finished_at else "" for task in tasks]
-    # Of a task that goes on, why it failed last can be left out; of one that has failed, it is what matters.
-    why = [task for task in tasks if task.failure and (detail.why or task.finished_at)]
-    if has_failures := bool(why):
-        columns["error"] = [Text(_failure(task), style="red") for task in tasks]
-    return Grid(tuple(columns), tuple(zip(*columns.values(), strict=True)), may_be_cut=has_failures)
+def block(title: Text, *lines: Cell) -> Iterator[RenderableType]:
+    """A title with lines below it, indented, for terminals that are too narrow for a table."""
+    yield title
+    for line in lines:
+        yield Padding(Text(line) if isinstance(line, str) else line, (0, 0, 0, 2), expand=False)
 
 
-def _blocks(tasks: Iterable[Task], now: datetime, mark: str) -> Iterator[RenderableType]:
-    for task in tasks:
-        yield Text(task.id, style="bold", no_wrap=True, overflow="ignore")
-        when = f"ended {short(task.finished_at)}" if task.finished_at else f"due {short(task.due)}"
-        far = f" ({_far(task, now)})" if not task.finished_at else ""
-        yield Padding(
-            Text.assemble(_state(task, mark), f", {task.action}, {when}{far}"), (0, 0, 0, 2), expand=False
-        )
-        if task.failure:
-            yield Padding(Text(_failure(task), style="red"), (0, 0, 0, 2), expand=False)
+def attempts_table(attempts: Sequence[FailedAttempt], width: int) -> RenderableType:
+    """The attempts that failed, the latest first."""
+
+    def why(one: FailedAttempt) -> str:
+        return in_one_line(f"{one.type}: {one.message}")
+
+    def row(one: FailedAttempt, time: Callable[[datetime], str]) -> Sequence[str]:
+        times = [time(one.due), *_times(time, one)]
+        return (str(one.attempt), *times, why(one))
+
+    def narrow(one: FailedAttempt) -> Iterator[RenderableType]:
+        started, ended = _times(short, one)
+        title = Text(f"failed attempt {one.attempt}, due {short(one.due)}", style="bold")
+        return block(title, f"started {started}, ended {ended}", why(one))
+
+    headings = ("failed attempt", "due", "started", "ended", "failure")
+    return _latest_first(attempts, headings, row, narrow, width)
 
 
-def _state(task: Task, mark: str) -> Text:
-    state = status_text(task.status)
-    if task.attempt and not task.status.is_finished:
-        state.append(f" (attempt {task.attempt})")
-    return state.append(f" {mark}") if task.recurrence else state
+def occurrences_table(occurrences: Sequence[Occurrence], width: int) -> RenderableType:
+    """The occurrences that are over, the latest first."""
+
+    def result(one: Occurrence) -> str:
+        return f"{one.result}{' (extra)' if one.extra else ''}"
+
+    def late(one: Occurrence) -> str:
+        return "-" if one.lateness_ms is None else f"{one.lateness_ms / 1000:,.1f} s"
+
+    def row(one: Occurrence, time: Callable[[datetime], str]) -> Sequence[str]:
+        missed = f"{one.missed:,}" if one.missed else ""
+        failure = in_one_line(one.failure or "")
+        return (time(one.due), result(one), str(one.attempts), late(one), missed, failure)
+
+    def narrow(one: Occurrence) -> Iterator[RenderableType]:
+        missed = f", {one.missed:,} missed before it" if one.missed else ""
+        lines = [f"{one.attempts} attempts, {late(one)} late{missed}", *filter(None, [one.failure])]
+        return block(Text(f"{short(one.due)} {result(one)}", style="bold"), *map(in_one_line, lines))
+
+    headings = ("due", "result", "attempts", "late", "missed", "failure")
+    return _latest_first(occurrences, headings, row, narrow, width)
 
 
-def _far(task: Task, now: datetime) -> str:
-    """How far away it is that something happens to it."""
-    return "" if task.finished_at else relative(task.queued or task.due, now)
+def times_table(instants: Iterable[datetime], timezone: str, now: datetime, width: int) -> RenderableType:
+    """Times to come, as clocks show them in a time zone and here."""
+    there = [(instant, instant.astimezone(zone_of(timezone))) for instant in instants]
+    full = [
+        (f"{shown:%a %Y-%m-%d %H:%M:%S %z}", local(instant), relative(instant, now))
+        for instant, shown in there
+    ]
+    brief = [(f"{shown:%a %Y-%m-%d %H:%M}", short(instant)) for instant, shown in there]
+    layouts = [
+        Grid((timezone, "here", "")[:columns], [row[:columns] for row in rows])
+        for rows, columns in ((full, 3), (full, 2), (brief, 2), (brief, 1))
+    ]
+    return first_that_fits(layouts, width, lambda: [layouts[-1].table(width)])
 
 
-def _is_looked_at_later(task: Task) -> bool:
-    """Whether it is retried or spread, or was added late: not looked at when it is due."""
-    return task.queued is not None and abs(task.queued - task.due).total_seconds() >= 1
+def _latest_first(
+    items: Sequence[_One],
+    headings: Sequence[str],
+    row: Callable[[_One, Callable[[datetime], str]], Sequence[str]],
+    narrow: Callable[[_One], Iterable[RenderableType]],
+    width: int,
+) -> RenderableType:
+    """A table with a row for each of these, with times in full or brief; or a block for each."""
+    latest_first = items[::-1]
+    layouts = (Grid(headings, [row(one, time) for one in latest_first]) for time in (local, short))
+    return first_that_fits(layouts, width, lambda: (part for one in latest_first for part in narrow(one)))
 
 
-def _failure(task: Task) -> str:
-    """Why it failed, in one line without tabs."""
-    return plain(" ".join(str(task.failure).split())) if task.failure else ""
-
-
-def _iso(instant: datetime | None) -> str:
-    return "" if instant is None else render(instant)
+def _times(time: Callable[[datetime], str], one: FailedAttempt) -> tuple[str, str]:
+    started, finished = one.started_at, one.finished_at
+    return (time(started) if started else "-", time(finished) if finished else "-")

@@ -9,9 +9,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from duebell_editor.cli.exits import Exit
-from duebell_editor.cli.terminal import console
-from duebell_editor.cli.text import plain
+from duebell_editor.cli.errors import Exit
+from duebell_editor.cli.output import console, plain
 
 from .checks import CHECKS
 from .finding import Finding, Result

@@ -28,7 +28,7 @@ from tests.support import REGION
 
 from .network import Answer, Network, Try
 
-__all__ = ["ProcessSession", "backend_over"]
+__all__ = ["ProcessSession", "backend_over", "decoded"]
 
 #: What the parser makes of the headers of an answer to the first try.
 _METADATA = {"RequestId": "", "HTTPStatusCode": 200, "HTTPHeaders": {}, "RetryAttempts": 0}
@@ -179,7 +179,7 @@ class _Http:
             raise came
         if came is None:
             came = self._network.exchange(
-                self._process, Try(self._service, *_decoded(request), *self._timeouts)
+                self._process, Try(self._service, *decoded(request), *self._timeouts)
             )
         headers: Any = {"x-amzn-RequestId": ""}
         return AWSResponse(request.url, came.status, headers, cast("Any", _Body(came.encoded())))
@@ -202,7 +202,7 @@ class _Body:
         return body
 
 
-def _decoded(request: AWSPreparedRequest) -> tuple[str, Mapping[str, Any]]:
+def decoded(request: AWSPreparedRequest) -> tuple[str, Mapping[str, Any]]:
     """The operation that a request calls, and with what."""
     headers: Any = request.headers
     body: Any = request.body

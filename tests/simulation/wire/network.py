@@ -30,7 +30,7 @@ from .bell import EventBridge, Lambda
 from .dynamodb import DynamoDb
 from .refused import Refused
 
-__all__ = ["Answer", "Network", "Try"]
+__all__ = ["Answer", "Network", "Try", "refusal"]
 
 #: Items that a Query evaluates before it answers with a page: few, so that what goes on between pages shows.
 _PAGE = 3
@@ -136,7 +136,7 @@ class Network:
         if fault == "crash" and random.random() < 0.5:
             process.crash()
         if fault == "refuse":
-            return _refusal(Refused(random.choice(_REFUSALS[sent.service])))
+            return refusal(Refused(random.choice(_REFUSALS[sent.service])))
         if fault in _SILENCES:
             may_take_effect = ("never", "now", "later") if fault != "outage" else ("never",)
             return self._unanswered(process, sent, random.choice(_SILENCES[fault]), may_take_effect)
@@ -153,7 +153,7 @@ class Network:
         try:
             content = self._services[sent.service](sent.operation, sent.request)
         except Refused as refused:
-            return _refusal(refused)
+            return refusal(refused)
         return Answer(202 if sent.service == "lambda" else 200, content)
 
     def _unanswered(self, process: Process, sent: Try, what: str, may_take_effect: tuple[str, ...]) -> Answer:
@@ -180,7 +180,7 @@ class Network:
                 raise ConnectionClosedError(endpoint_url=url)
             case "failure":
                 status, code = random.choice(_FAILURES[sent.service])
-                answer = _refusal(Refused(code, status=status))
+                answer = refusal(Refused(code, status=status))
             case _:
                 status, body = random.choice(_WITHOUT_JSON)
                 answer = Answer(status, body=body)
@@ -225,7 +225,7 @@ class Network:
         return fault
 
 
-def _refusal(refused: Refused) -> Answer:
+def refusal(refused: Refused) -> Answer:
     return Answer(refused.status, {"__type": refused.code, "message": refused.message, **refused.more})
 
 

@@ -8,6 +8,8 @@ import pytest
 from tests.simulation.history import History, Over
 from tests.simulation.weather import ROUGH
 
+pytestmark = pytest.mark.slow
+
 FRESH = SystemRandom().randrange(2**40)
 
 

@@ -1,40 +1,35 @@
-"""The commands about a whole queue: out, in, and more lanes."""
+"""The commands about a whole queue: `export`, `import`, `relane`."""
 
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from duebell_shared.backend import Backend
-from duebell_shared.settings import MAX_LANES, Settings
+from duebell_shared.settings import MAX_LANES
 
-from ..editor import Editor
 from ..relane import relane as relane_queue
-from .exits import Exit
-from .text import in_options, plain
+from .context import Context
+from .errors import Exit, words_of
+from .output import plain
+from .parsing import opened
 
 __all__ = ["app"]
 
-app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-def _backend() -> Backend:
-    """What these commands work on; tests put their own here."""
-    return Backend.connect(Settings.from_env())
+app = typer.Typer()
 
 
 @app.command("export")
-def export_queue() -> None:
+def export_queue(context: Context) -> None:
     """Write every task, history included, to standard output: one JSON document to a line."""
     output = sys.stdout.buffer
-    for line in Editor(backend=_backend()).export_tasks():
+    for line in context.editor().export_tasks():
         output.write(line + b"\n")
 
 
 @app.command("import", epilog="\b\nExample:\n  duebell --profile old export | duebell --profile new import -")
 def import_queue(
+    context: Context,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="What was exported; - is standard input.")
     ] = "-",
@@ -43,34 +38,26 @@ def import_queue(
 
     The exit status is 7 if some could not be written.
     """
-    editor = Editor(backend=_backend())
-
-    def say(done: int) -> None:
-        print(f"{done:,} tasks", file=sys.stderr)
-
-    if file == "-":
-        report = editor.import_tasks(_without_mark(sys.stdin.buffer), progress=say)
-    else:
-        try:
-            with Path(file).open("rb") as lines:
-                report = editor.import_tasks(_without_mark(lines), progress=say)
-        except OSError as error:
-            raise typer.BadParameter(f"cannot read {file}: {error.strerror}") from error
+    out = context.out
+    with opened(file) as lines:
+        report = context.editor().import_tasks(
+            _without_mark(lines), progress=lambda done: out.note(f"{done:,} tasks")
+        )
     print(f"{report.written:,} written, {report.there:,} there already, {len(report.failures):,} failed")
-    for failure in report.failures[:10]:
-        print(plain(f"{failure.id}: {in_options(failure.error)}"), file=sys.stderr)
+    out.note_some([plain(f"{failure.id}: {words_of(failure.error)}") for failure in report.failures])
     if report.failures:
         raise typer.Exit(Exit.SOME_FAILED)
 
 
 def _without_mark(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines, without what some programs put before UTF-8."""
+    """The lines, without the mark that some programs put before UTF-8."""
     for number, line in enumerate(lines):
         yield line if number else line.removeprefix(b"\xef\xbb\xbf")
 
 
 @app.command(epilog="\b\nExample:\n  duebell relane 16")
 def relane(
+    context: Context,
     lanes: Annotated[
         int, typer.Argument(metavar="LANES", help=f"How many there shall be, up to {MAX_LANES}.")
     ],
@@ -80,11 +67,6 @@ def relane(
     Runs leave first, so tasks wait until it is done: seconds to minutes. Editors and workers go on. One that
     was broken off is repeated with the same number.
     """
-
-    def say(what: str) -> None:
-        print(what, file=sys.stderr)
-
-    done = relane_queue(_backend(), lanes, progress=say)
+    done = relane_queue(context.backend, lanes, progress=context.out.note)
     print(f"{done.lanes} lanes, {done.moved:,} tasks moved")
-    for id in done.left[:10]:
-        print(plain(f"{id}: stays where it is, and runs there"), file=sys.stderr)
+    context.out.note_some([plain(f"{id}: stays where it is, and runs there") for id in done.left])

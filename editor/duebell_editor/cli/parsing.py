@@ -1,17 +1,27 @@
-"""Times and lengths of time as people write them. Raises ValueError with what would be right."""
+"""Text of the command line as values: times, lengths of time, payloads."""
 
+import json
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, BinaryIO
 from zoneinfo import ZoneInfo
 
+from msgspec import UNSET
+
 from duebell_shared.instants import parse
+from duebell_shared.payload import MAX_LEVELS
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.wall_clock import instant_of
 
-__all__ = ["duration", "instant"]
+from .errors import WrongUsage
 
-#: In the order they are written in, each at most once.
+__all__ = ["duration", "instant", "opened", "payload_from"]
+
+#: Units in the order they are written in, each at most once.
 _UNITS = (
     ("weeks", "w|weeks?"),
     ("days", "d|days?"),
@@ -26,7 +36,7 @@ _DURATION = re.compile(
 
 
 def duration(text: str) -> timedelta:
-    """`90s`, `1h30m`, `2d 10h`, `1.5h`, `90min`, `1 hour`."""
+    """Read `90s`, `1h30m`, `2d 10h`, `1.5h`, `90min`, `1 hour`. Raises ValueError, saying what would do."""
     match = _DURATION.fullmatch(" ".join(text.split()))  # long spaces would take it very long
     if match is None or not any(match.groups()):
         raise ValueError(
@@ -40,9 +50,10 @@ def duration(text: str) -> timedelta:
 
 
 def instant(text: str, zone: ZoneInfo | None, warn: Callable[[str], None]) -> datetime:
-    """An ISO-8601 time; without an offset it is in `zone`, and wrong if there is none.
+    """Read an ISO-8601 time; without an offset it is in `zone`, and wrong if there is none.
 
-    What clocks there never show, or show twice, is told to `warn`, and which time was taken.
+    A time that clocks there never show, or show twice, is told to `warn`, and which one was taken.
+    Raises ValueError with what would be right.
     """
     try:
         shown = datetime.fromisoformat(text)
@@ -73,3 +84,43 @@ def instant(text: str, zone: ZoneInfo | None, warn: Callable[[str], None]) -> da
 
 def _offset(there: datetime) -> str:
     return there.isoformat()[-6:]
+
+
+def payload_from(text: str | None, file: str | None) -> Any:
+    """The JSON value that --payload or --payload-file gives, `-` being stdin; UNSET if neither does."""
+    if text is not None and file is not None:
+        raise WrongUsage("give either --payload or --payload-file")
+    if text is None and file is None:
+        return UNSET
+    try:
+        if file is not None and file != "-":
+            return json.loads(Path(file).read_bytes().decode("utf-8-sig"))
+        return json.loads(_stdin() if text is None or text == "-" else text)
+    except OSError as error:
+        raise WrongUsage(f"cannot read {file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise WrongUsage(f"the payload is not UTF-8: byte {error.start + 1} is wrong") from error
+    except RecursionError as error:
+        raise WrongUsage(
+            f"the payload is nested too deeply: {MAX_LEVELS} levels at most are allowed"
+        ) from error
+    except ValueError as error:
+        raise WrongUsage(f"the payload is not JSON: {error}") from error
+
+
+def _stdin() -> str:
+    return sys.stdin.buffer.read().decode("utf-8-sig")
+
+
+@contextmanager
+def opened(file: str) -> Iterator[BinaryIO]:
+    """Open a file for reading, `-` being standard input."""
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        lines = Path(file).open("rb")  # noqa: SIM115 (closed below)
+    except OSError as error:
+        raise WrongUsage(f"cannot read {file}: {error.strerror}") from error
+    with lines:
+        yield lines

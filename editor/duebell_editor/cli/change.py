@@ -1,0 +1,269 @@
+"""The commands that change tasks: `move` and `update` one; `cancel`, `pause`, … one, several, or many."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+from msgspec import UNSET
+
+from duebell_editor import (
+    ChangeFailure,
+    ChangeReport,
+    DuebellError,
+    Editor,
+    Selection,
+    Status,
+    Task,
+    Verb,
+)
+from duebell_shared.quoting import quoted
+
+from ..change_many import MAX_MANY
+from . import options
+from .completion import ids as ids_completed
+from .context import Context
+from .errors import Exit, WrongUsage, words_of
+from .options import flag, option
+from .output import Output, plain
+from .parsing import payload_from
+from .program import with_json
+from .tasks import print_change
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+#: Tasks that are changed before the next are begun with.
+_CHUNK = 200
+
+
+@app.command(
+    epilog="\b\nExamples:\n  duebell move sale-42 --in 1h30m\n"
+    "  duebell move sale-42 --due '2026-12-31 09:00' --timezone Europe/Berlin"
+)
+@with_json()
+def move(
+    context: Context,
+    id: options.Id,
+    *,
+    due: options.Due = None,
+    in_: options.In = None,
+    timezone: options.Timezone = None,
+) -> None:
+    """Give a task another due date. It must be scheduled, paused or running.
+
+    Of a recurring task, this moves the one occurrence that it stands at. A running attempt is not stopped.
+    """
+    when = options.due_from(due, in_, timezone)
+    print_change(context, context.editor().move(id, due=when), timezone)
+
+
+@app.command(
+    epilog="\b\nExamples:\n  duebell update report --schedule '0 8 * * 1-5' --timezone Europe/Berlin\n"
+    "  duebell update report --no-end --payload '{\"n\": 2}'"
+)
+@with_json()
+def update(
+    context: Context,
+    id: options.Id,
+    *,
+    action: Annotated[str | None, typer.Option(metavar="ACTION", help="Another action.")] = None,
+    payload: options.Payload = None,
+    payload_file: options.PayloadFile = None,
+    schedule: options.ScheduleOption = None,
+    timezone: options.Timezone = None,
+    start: options.Start = None,
+    end: options.End = None,
+    no_end: Annotated[bool, flag("--no-end", "It goes on without an end.")] = False,
+    missed: options.MissedOption = None,
+    max_runs: options.MaxRuns = None,
+    no_max_runs: Annotated[bool, flag("--no-max-runs", "As often as it comes.")] = False,
+    spread: options.Spread = None,
+    no_spread: Annotated[bool, flag("--no-spread", "Right when it is due.")] = False,
+    expires_after: options.ExpiresAfter = None,
+    no_expires_after: Annotated[bool, flag("--no-expires-after", "Run it however late it is.")] = False,
+) -> None:
+    """Change a task that is scheduled or paused; what is not given stays as it is.
+
+    Another schedule comes with its own time zone, start and end, and runs first when it comes next: a rate
+    at its --start, or one interval from now. A failed task can be given another payload or action, to be
+    retried then. `move` gives another due date.
+    """
+
+    def value(option: str, given: Any, *, is_cleared: bool) -> Any:
+        if given is not None and is_cleared:
+            raise WrongUsage(f"give either --{option} or --no-{option}")
+        return None if is_cleared else UNSET if given is None else given
+
+    changed = context.editor().update(
+        id,
+        payload=payload_from(payload, payload_file),
+        action=UNSET if action is None else action,
+        schedule=UNSET if schedule is None else schedule,
+        timezone=UNSET if timezone is None else timezone.key,
+        start=UNSET if start is None else start,
+        end=value("end", end, is_cleared=no_end),
+        missed=UNSET if missed is None else missed,
+        max_runs=value("max-runs", max_runs, is_cleared=no_max_runs),
+        spread=value("spread", spread, is_cleared=no_spread),
+        expires_after=value("expires-after", expires_after, is_cleared=no_expires_after),
+    )
+    print_change(context, changed)
+
+
+#: An example of a filter for each verb, where it has one of its own.
+_EXAMPLES = {
+    Verb.CANCEL: "--action remind --before 2027-01-01 --timezone Europe/Berlin --dry-run",
+    Verb.RESUME: "--status paused --prefix sale- --yes",
+    Verb.RETRY: "--status failed --action put_on_sale --limit 50 --yes",
+}
+
+_HELP = """{means} It must be {statuses}.
+
+Name one or several, or give a filter: then it asks first, or --yes must be given. Of what a filter finds,
+those are taken whose status allows it."""
+
+_EPILOG = """\b
+Examples:
+  duebell {name} sale-42 sale-43
+  duebell {name} {example}
+  duebell list --action put_on_sale --all | duebell {name} -
+
+If some of several could not be changed, they are told and the exit status is 7.
+"""
+
+_Ids = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="ID", help="Their ids; - reads them from stdin, one to a line.", autocompletion=ids_completed
+    ),
+]
+
+
+def _add_command(verb: Verb) -> None:
+    *most, last = (status for status in Status if status in verb.rule.statuses)
+    statuses = f"{', '.join(most)} or {last}" if most else last
+    name = verb.replace("_", "-")
+    epilog = _EPILOG.format(name=name, example=_EXAMPLES.get(verb, "--prefix sale- --yes"))
+
+    @app.command(name, help=_HELP.format(means=verb.rule.means, statuses=statuses), epilog=epilog)
+    @with_json()
+    def change(
+        context: Context,
+        ids: _Ids = None,
+        *,
+        status: options.StatusOption = None,
+        action: options.Action = None,
+        prefix: options.Prefix = "",
+        after: options.After = None,
+        before: options.Before = None,
+        timezone: options.Timezone = None,
+        limit: Annotated[int, option("--limit", "N", "Of those found, at most so many.", min=1)] = MAX_MANY,
+        dry_run: Annotated[bool, flag("--dry-run", "Only count them; nothing is changed.")] = False,
+        yes: Annotated[bool, flag("--yes", "Do not ask, when a filter chooses the tasks.", "-y")] = False,
+    ) -> None:
+        has_filter = any((status, action, prefix, after, before))
+        if ids and has_filter:
+            raise WrongUsage("give ids or a filter, not both")
+        if not ids and not has_filter:
+            raise WrongUsage("give an ID, several, - for ids from stdin, or a filter such as --action")
+        options.check_order(after, before)
+        editor, out = context.editor(), context.out
+        if ids and ids != ["-"] and not ids[1:] and not dry_run:
+            print_change(context, _change_one(editor, verb, ids[0]))
+            return
+        if ids:
+            named = tuple(dict.fromkeys(_read(ids)))
+            chosen = editor.select(verb, ids=named) if dry_run else Selection(ids=named)
+        else:
+            chosen = editor.select(
+                verb, status=status, action=action, prefix=prefix, after=after, before=before, limit=limit
+            )
+        if dry_run:
+            _tell(out, verb, chosen, ChangeReport(changed=()), is_dry_run=True)
+            return
+        if chosen.ids and not ids and not yes:
+            more = "" if chosen.is_all else ", and there are more,"
+            _ask(out, f"{_count(len(chosen.ids))}{more} would be {verb.rule.done}")
+        _change(editor, out, verb, chosen)
+
+
+for _verb in (one for one in Verb if one.rule.for_many):
+    _add_command(_verb)
+
+
+def _change_one(editor: Editor, verb: Verb, id: str) -> Task:
+    report = editor.change_many(verb, [id])
+    if report.failures:
+        raise report.failures[0].error
+    return report.changed[0]
+
+
+def _read(ids: Sequence[str]) -> Iterator[str]:
+    """The ids; those on standard input for a `-`. In a line of `duebell list` the id comes first."""
+    for id in ids:
+        if id != "-":
+            yield id
+            continue
+        for line in sys.stdin.buffer:
+            text = line.decode(errors="replace").rstrip("\r\n").partition("\t")[0]
+            if text:
+                yield text
+
+
+def _ask(out: Output, question: str) -> None:
+    if not out.can_ask:
+        raise WrongUsage(f"{question}: give --yes to do it, or --dry-run to count only")
+    typer.confirm(f"{question}. Do it?", abort=True, err=True)
+
+
+def _change(editor: Editor, out: Output, verb: Verb, chosen: Selection) -> None:
+    """Change these tasks some at a time, and tell the result. Exits with 7 when some failed."""
+    changed: list[Task] = []
+    failures: list[ChangeFailure] = []
+    try:
+        with out.progress(verb.rule.words, len(chosen.ids)) as progress:
+            for start in range(0, len(chosen.ids) or 1, _CHUNK):  # once for none, which arms the rule
+                report = editor.change_many(verb, chosen.ids[start : start + _CHUNK])
+                changed += report.changed
+                failures += report.failures
+                progress(len(changed) + len(failures))
+    except (KeyboardInterrupt, DuebellError):
+        out.warn("broken off: some that are not told here may be changed too")
+        raise
+    finally:
+        _tell(out, verb, chosen, ChangeReport(changed=tuple(changed), failures=tuple(failures)))
+    if failures:
+        raise typer.Exit(Exit.SOME_FAILED)
+
+
+def _tell(
+    out: Output, verb: Verb, chosen: Selection, report: ChangeReport, *, is_dry_run: bool = False
+) -> None:
+    """Tell what was done; as JSON, what the HTTP editor's bulk answers."""
+    found, done = len(chosen.ids), verb.rule.done
+    failures = [(one.id, plain(words_of(one.error))) for one in report.failures]
+    if out.as_json:
+        out.print_json(
+            {
+                "found": found,
+                "is_all": chosen.is_all,
+                "dry_run": is_dry_run,
+                "changed": [task.id for task in report.changed],
+                "failures": [{"id": id, "detail": why} for id, why in failures],
+            }
+        )
+        return
+    if is_dry_run:
+        print(f"{_count(found)} would be {done}; nothing was changed")
+    else:
+        print(f"{_count(len(report.changed))} {done}, {len(failures):,} failed")
+    sys.stdout.flush()
+    if not chosen.is_all:
+        out.note("there are more than these: repeat it, or take more with --limit")
+    out.note_some([why if quoted(id) in why else f"{plain(id)}: {why}" for id, why in failures])
+
+
+def _count(number: int) -> str:
+    return "1 task" if number == 1 else f"{number:,} tasks"

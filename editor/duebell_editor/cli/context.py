@@ -1,0 +1,154 @@
+"""The context of a command: where AWS is, the editor, the clock and the output."""
+
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Self
+
+import boto3
+import botocore.session
+import typer
+
+from duebell_editor import Editor, Settings
+from duebell_shared.backend import Backend, default_session
+from duebell_shared.instants import utc_now
+
+from ..caller import caller
+from .errors import describe, describe_as_json
+from .output import Output
+
+__all__ = ["EVERYWHERE", "Context"]
+
+#: The options that are about the call itself rather than about what it does.
+EVERYWHERE = ("profile", "region", "endpoint_url", "verbose", "as_json")
+
+#: The AWS SDK takes these before the profile that AWS_PROFILE names.
+_BEFORE_A_PROFILE = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_SECURITY_TOKEN",
+    "AWS_DEFAULT_PROFILE",
+    "AWS_ROLE_ARN",
+    "AWS_ROLE_SESSION_NAME",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+)
+
+
+@dataclass
+class Context:
+    """What a command works with. Made when the program is called; its options fill it in."""
+
+    profile: str | None = None
+    region: str | None = None
+    endpoint_url: str | None = None
+    is_verbose: bool = False
+    out: Output = field(default_factory=Output)
+    call: typer.Context | None = None
+
+    @classmethod
+    def of(cls, call: typer.Context) -> Self:
+        """The context of this call of the program."""
+        return call.ensure_object(cls)
+
+    @cached_property
+    def session(self) -> boto3.Session:
+        """The AWS session that the options choose; what they do not say, the environment does."""
+        inner = _EndpointSession()
+        inner.endpoint_url = self.endpoint_url
+        return default_session(botocore_session=inner, profile_name=self.profile, region_name=self.region)
+
+    @cached_property
+    def backend(self) -> Backend:
+        """The queue and the rule."""
+        return Backend.connect(Settings.from_env(), self.session)
+
+    def editor(self, *, by: str | None = "cli") -> Editor:
+        """The editor of the queue.
+
+        Its changes are by whom the environment says, else by this process's user with what is used; or by
+        nobody known if that is None.
+        """
+        return Editor(
+            backend=self.backend,
+            changed_by=self.backend.settings.changed_by or (None if by is None else caller(by)),
+        )
+
+    def now(self) -> datetime:
+        """The wall clock."""
+        return utc_now()
+
+    def be_verbose(self) -> None:
+        """Tell on standard error what is behind an error, and each call to AWS that is tried again."""
+        self.is_verbose = True
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(_WithFields("%(name)s: %(message)s"))
+        logging.basicConfig(handlers=[handler])
+        logging.getLogger("duebell").setLevel(logging.DEBUG)
+        logging.getLogger("botocore.retries").setLevel(logging.DEBUG)
+
+    def print_error(self, error: BaseException) -> None:
+        """Tell on standard error what went wrong."""
+        line = describe(error, self.option_of, is_verbose=self.is_verbose)
+        self.out.note(f"error: {line}", describe_as_json(error, line))
+
+    def option_of(self, field: str) -> str:
+        """The command line's name for a field of the library: `--max-runs` of max_runs, `ID` of id."""
+        if self.call is None:
+            return field
+        values = self.call.params
+        if field == "due" and values.get("due") is None and values.get("in_") is not None:
+            field = "in_"
+        for parameter in self.call.command.params:
+            if parameter.name == field:
+                is_argument = parameter.param_type_name == "argument"
+                return parameter.metavar or field if is_argument else parameter.opts[0]
+        return field
+
+    def given_besides(self, *others: str) -> list[str]:
+        """The options and arguments of the command that were given, but for these, as it names them."""
+        values: Mapping[str, Any] = self.call.params if self.call else {}
+        given = (name for name, value in values.items() if value is not None and value is not False)
+        return [self.option_of(name) for name in given if name not in {*others, *EVERYWHERE}]
+
+    def export_account(self) -> None:
+        """Put the chosen account into the environment, for a user's program in this process.
+
+        Its clients are made by its own code, which nothing else reaches.
+        """
+        if self.profile is not None:
+            _forget(*_BEFORE_A_PROFILE)
+            os.environ["AWS_PROFILE"] = self.profile
+        if self.region is not None:
+            os.environ["AWS_REGION"] = os.environ["AWS_DEFAULT_REGION"] = self.region
+        if self.endpoint_url is not None:
+            _forget(*(name for name in os.environ if name.startswith("AWS_ENDPOINT_URL")))
+            os.environ["AWS_ENDPOINT_URL"] = self.endpoint_url
+            # Said, not only left out: a profile's settings can ask for it too.
+            os.environ["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
+
+
+def _forget(*names: str) -> None:
+    for name in names:
+        os.environ.pop(name, None)
+
+
+class _EndpointSession(botocore.session.Session):
+    """Gives its endpoint, if it has one, to every client."""
+
+    endpoint_url: str | None = None
+
+    def create_client(self, *args: Any, **options: Any) -> Any:
+        return super().create_client(*args, **{**options, "endpoint_url": self.endpoint_url})
+
+
+class _WithFields(logging.Formatter):
+    """Appends the fields of a structured line to its message."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = getattr(record, "fields", {})
+        return " ".join([super().format(record), *(f"{name}={value}" for name, value in fields.items())])

@@ -1,0 +1,177 @@
+"""Errors as the command line tells them: the exit status, and one line in terms of its options."""
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any
+
+import typer
+from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
+
+from duebell_shared.errors import (
+    AwsError,
+    DuebellError,
+    InvalidInput,
+    NotArmed,
+    NotDeployed,
+    QueueFull,
+    TaskConflict,
+    TaskExists,
+    TaskNotFound,
+    UnreadableTask,
+)
+from duebell_shared.quoting import quoted
+
+from .output import plain
+
+__all__ = ["HELP", "Exit", "WrongUsage", "describe", "describe_as_json", "exit_of", "words_of"]
+
+#: The base of typer's errors for wrong usage. It has a copy of click of its own or not, by its version.
+_TYPERS_USAGE: Any = typer.BadParameter.__mro__[1]
+
+
+class WrongUsage(DuebellError):
+    """The command line is wrong; the message names its options, and says what would be right."""
+
+
+class Exit(IntEnum):
+    """How a command ended."""
+
+    DONE = 0
+    FAILURE = 1
+    USAGE = 2
+    NOT_FOUND = 3
+    CONFLICT = 4
+    AWS = 5
+    WRONG = 6
+    SOME_FAILED = 7
+    INTERRUPTED = 130
+
+
+_EXITS: dict[type[BaseException], Exit] = {
+    _TYPERS_USAGE: Exit.USAGE,
+    WrongUsage: Exit.USAGE,
+    InvalidInput: Exit.USAGE,
+    ProfileNotFound: Exit.USAGE,
+    TaskNotFound: Exit.NOT_FOUND,
+    TaskExists: Exit.CONFLICT,
+    TaskConflict: Exit.CONFLICT,
+    AwsError: Exit.AWS,
+    NotDeployed: Exit.AWS,
+    NotArmed: Exit.AWS,
+    QueueFull: Exit.AWS,
+    UnreadableTask: Exit.FAILURE,
+    BotoCoreError: Exit.AWS,
+    ClientError: Exit.AWS,
+}
+
+HELP = """\b
+Exit status:
+  0    all went well
+  1    another failure
+  2    wrong usage, or input that cannot be right; nothing was changed
+  3    there is no such task
+  4    the task exists, its status does not allow it, or it changed meanwhile
+  5    AWS does not answer or refuses, nothing is deployed there, or a lane is full
+  6    status, doctor, verify: looked, and something is wrong
+  7    some of many failed; the others are done
+  130  ended by Ctrl-C
+
+Errors are one line on standard error; with --json, one JSON object there.
+"""
+
+
+def exit_of(error: BaseException) -> Exit:
+    """The exit status that tells a script the kind of this error."""
+    for one in (error, error.__cause__ if isinstance(error, DuebellError) else None):
+        for kind, status in _EXITS.items():
+            if isinstance(one, kind):
+                return status
+    return Exit.FAILURE
+
+
+def kind_of(error: BaseException) -> str:
+    """The kind of error, as the HTTP editor's problem documents name it: `task-not-found` of TaskNotFound."""
+    match error:
+        case WrongUsage() | _TYPERS_USAGE():
+            return "usage"
+        case DuebellError():
+            return error.kind
+        case BotoCoreError() | ClientError():
+            return "aws-error"
+        case OSError():
+            return "io-error"
+    return "unexpected"
+
+
+def describe(error: BaseException, option_of: Callable[[str], str] = str, *, is_verbose: bool = False) -> str:
+    """What went wrong and the way out, in one line that no terminal obeys.
+
+    `option_of` names a field of the library as the command line does.
+    """
+    match error:
+        case DuebellError():
+            text = words_of(error, option_of)
+        case _TYPERS_USAGE():
+            text = _usage(error)
+        case ProfileNotFound():
+            text = f"{error}: see `aws configure list-profiles`"
+        case BotoCoreError() | ClientError():
+            text = f"AWS: {error}"
+        case OSError() if error.strerror:
+            text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        case _:
+            more = "" if is_verbose else " (--verbose shows where)"
+            text = f"unexpected, {type(error).__name__}: {error}{more}"
+    return plain(" ".join(text.split("\n")))
+
+
+def describe_as_json(error: BaseException, detail: str) -> dict[str, Any]:
+    """The same for programs, with the field and the task that it is about, if it is about one."""
+    about = {
+        name: getattr(error, name)
+        for name in ("field", "id")
+        if isinstance(error, DuebellError) and hasattr(error, name)
+    }
+    return {"error": {"type": kind_of(error), "detail": detail, **about}}
+
+
+#: The ways out that the library words for Python, by the error's code.
+_WAYS_OUT = {
+    "due-missing": "give a date and time, or a time from now",
+    "schedule-expires": "there, --missed skip passes over what is late",
+}
+
+
+def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
+    """What an error of the library says, with the way out in terms of the command line."""
+    match error:
+        case TaskExists():
+            return (
+                f"a task {quoted(error.id)} exists already: choose another --id, or give --if-exists keep "
+                f"(leave it as it is) or --if-exists replace"
+            )
+        case NotArmed():
+            return f"{error.what}; `duebell doctor --fix` sets it right"
+        case InvalidInput(field="change"):
+            return "nothing is given to change"
+        case InvalidInput(code=code, field=field) if code in _WAYS_OUT:
+            return f"{option_of(field)}: {error.what}: {_WAYS_OUT[code]}"
+        case InvalidInput():
+            return f"{option_of(error.field)}: {error.reason}"
+    return str(error)
+
+
+#: pydantic begins its reasons so, for typer, and duebell otherwise.
+_BEGINNINGS = {"Input should be": "it must be", "Value error, ": ""}
+
+
+def _usage(error: Any) -> str:
+    """typer's words in our form; those of a BadParameter without a parameter say the way out themselves."""
+    if isinstance(error, typer.BadParameter) and error.param is None and error.param_hint is None:
+        return str(error.message)
+    for beginning, ours in _BEGINNINGS.items():
+        if error.message.startswith(beginning):
+            error.message = ours + error.message.removeprefix(beginning)
+    message = " ".join(error.format_message().split()).rstrip(".")
+    path = error.ctx.command_path if error.ctx else "duebell"
+    return f"{message[:1].lower()}{message[1:]}{' -' if message.endswith('?') else ';'} see `{path} --help`"

@@ -1,0 +1,106 @@
+"""Lines of JSON as tasks to add: each an object with the arguments of `Editor.add`."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from duebell_editor import NewTask
+from duebell_shared.errors import InvalidTask
+from duebell_shared.payload import MAX_LEVELS
+from duebell_shared.quoting import quoted
+
+from .parsing import instant
+
+__all__ = ["Line", "Reader"]
+
+
+class Line(NamedTuple):
+    """One line: its number, and the task that it is, or why it is none."""
+
+    number: int
+    task: NewTask | InvalidTask
+
+    @property
+    def id(self) -> str | None:
+        """The id it gives, as far as it gives one."""
+        return self.task.id if isinstance(self.task, NewTask) else None
+
+    def checked(self, now: datetime) -> "Line":
+        """The same, or why the library would not add the task at this time."""
+        try:
+            if isinstance(self.task, NewTask):
+                self.task.task(now)
+        except InvalidTask as error:
+            return self._replace(task=error)
+        return self
+
+
+class Reader:
+    """Reads lines, some at a time: only ids are remembered, to notice one that comes twice.
+
+    Times without an offset are in `zone`; a task without an id gets one of `id_prefix` and its line, if there
+    is such a prefix. Each is checked as the library would, so that what is read can be written.
+    """
+
+    def __init__(
+        self,
+        zone: ZoneInfo | None,
+        id_prefix: str | None,
+        clock: Callable[[], datetime],
+        *,
+        warn: Callable[[str], None],
+    ) -> None:
+        self._zone = zone
+        self._id_prefix = id_prefix
+        self._clock = clock
+        self._warn = warn
+        self._lines: dict[int, int] = {}  # of each id's hash; equal ones of other ids are one in 10 billions
+        self._number = 0
+        self.without_id = 0
+
+    def read(self, lines: Iterable[bytes]) -> Iterator[Line]:
+        """Read the next lines, but for empty ones."""
+        for line in lines:
+            self._number += 1
+            text = line.removeprefix(b"\xef\xbb\xbf") if self._number == 1 else line
+            if text.strip():
+                yield Line(self._number, self._task(text))
+
+    def _task(self, text: bytes) -> NewTask | InvalidTask:
+        number = self._number
+        try:
+            given = _object(text)
+            if given.get("id") is None and self._id_prefix is not None:
+                given["id"] = f"{self._id_prefix}{number}"
+            task = NewTask.from_json(given, instant=self._instant)
+            task.task(self._clock())
+        except InvalidTask as error:
+            return error
+        if task.id is None:
+            self.without_id += 1
+        elif (first := self._lines.setdefault(hash(task.id), number)) != number:
+            return InvalidTask("id", f"{quoted(task.id)} is the id of line {first} too")
+        return task
+
+    def _instant(self, field: str, given: object) -> datetime:
+        try:
+            where = f"line {self._number}: {field}"
+            return instant(str(given), self._zone, lambda why: self._warn(f"{where}: {why}"))
+        except ValueError as error:
+            raise InvalidTask(field, str(error)) from None
+
+
+def _object(line: bytes) -> dict[str, object]:
+    try:
+        given = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidTask("", f"is not UTF-8: byte {error.start + 1} is wrong") from None
+    except RecursionError:
+        raise InvalidTask("", f"is nested too deeply: a payload has {MAX_LEVELS} levels at most") from None
+    except ValueError as error:
+        raise InvalidTask("", f"is not JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise InvalidTask("", "must be an object with the arguments of a task")
+    return given

@@ -1,0 +1,199 @@
+"""The program itself: its options, its commands' context, and its end with an exit status of `Exit`."""
+
+import contextlib
+import inspect
+import io
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from functools import wraps
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from .context import Context
+from .errors import HELP, Exit, exit_of
+from .options import EndpointUrl, Profile, Region, Verbose, json_option
+
+__all__ = ["app", "everywhere", "run", "with_json"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class _Command(TyperCommand):
+    """A command of which wrong usage is told as JSON if --json stands behind it, wherever that is."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with _asking_for_json(ctx, args):
+            return super().parse_args(ctx, args)
+
+
+class _Group(TyperGroup):
+    """The same for a command that there is not."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        with _asking_for_json(ctx, args):
+            return super().resolve_command(ctx, args)
+
+
+@contextlib.contextmanager
+def _asking_for_json(ctx: Any, arguments: list[str]) -> Any:
+    """Find the --json among arguments that cannot be understood; typer stops at the first that is wrong."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments[:]
+    try:
+        yield
+    except Exception:
+        Context.of(ctx).out.as_json = "--json" in options
+        raise
+
+
+app = typer.Typer(
+    name="duebell",
+    cls=_Group,
+    help="Run things later on AWS: look at the queue of tasks and change it.",
+    epilog=HELP,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(*, is_asked: bool) -> None:
+    if not is_asked:
+        return
+    try:
+        print(f"duebell {version('duebell')}")
+    except PackageNotFoundError:  # run from its sources
+        print("duebell, not installed as a package")
+    raise typer.Exit
+
+
+@app.callback()
+def options(
+    call: typer.Context,
+    *,
+    profile: Profile = None,
+    region: Region = None,
+    endpoint_url: EndpointUrl = None,
+    verbose: Verbose = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Say the version, and end."),
+    ] = False,
+) -> None:
+    """Run things later on AWS: look at the queue of tasks and change it."""
+    if call.invoked_subcommand is None:
+        print(call.get_help(), file=sys.stderr)
+        raise typer.Exit(Exit.USAGE)
+
+
+def with_json(help: str = "JSON for programs.") -> Callable[[_Function], _Function]:
+    """Give a command the option --json; its context's output goes by it."""
+
+    def mark(command: _Function) -> _Function:
+        vars(command)["json_help"] = help
+        return command
+
+    return mark
+
+
+def everywhere(app: typer.Typer) -> typer.Typer:
+    """Give each command of this app its Context, and the options that stand before commands as well."""
+    for command in app.registered_commands:
+        if command.callback is not None:
+            command.callback = _with_context(command.callback)
+            command.cls = _Command
+    return app
+
+
+#: The options that every command has, before it or behind it.
+_OPTIONS: dict[str, Any] = {
+    "profile": Profile,
+    "region": Region,
+    "endpoint_url": EndpointUrl,
+    "verbose": Verbose,
+}
+
+
+def _with_context(command: Callable[..., Any]) -> Callable[..., Any]:
+    options = dict(_OPTIONS)
+    if help := vars(command).get("json_help"):
+        options = {"as_json": Annotated[bool, json_option(help)], **options}
+    signature = inspect.signature(command, eval_str=True)
+    own = [one for one in signature.parameters.values() if one.annotation is not Context]
+    of_context = [name for name, one in signature.parameters.items() if one.annotation is Context]
+
+    @wraps(command)
+    def with_context(call: typer.Context, **given: Any) -> Any:
+        context = Context.of(call)
+        context.call = call
+        rest = {name: value for name, value in given.items() if name not in options}
+        return command(**rest, **dict.fromkeys(of_context, context))
+
+    call = inspect.Parameter("call", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    more = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=annotation,
+            default=False if name in {"as_json", "verbose"} else None,
+        )
+        for name, annotation in options.items()
+    ]
+    vars(with_context)["__signature__"] = signature.replace(parameters=[call, *own, *more])
+    return with_context
+
+
+def run(app: typer.Typer) -> NoReturn:
+    """Run the command that the process was called with, and exit with one of the statuses of `Exit`.
+
+    No error leaves as a traceback. When the reader of the output goes away (`duebell list | head`), it ends
+    quietly.
+    """
+    _open_what_is_closed()
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show an id shows it as escapes: what was done must not fail when it is told.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    context = Context()
+    try:
+        status = app(prog_name=Path(sys.argv[0]).name, standalone_mode=False, obj=context)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = Exit.FAILURE
+    except typer.Abort as error:  # a question that was not answered with yes
+        is_interrupted = isinstance(error.__context__, KeyboardInterrupt)
+        status = Exit.INTERRUPTED if is_interrupted else Exit.FAILURE
+        print("nothing was done", file=sys.stderr)
+    except KeyboardInterrupt:
+        status = Exit.INTERRUPTED
+    except Exception as error:  # noqa: BLE001 (whatever it is, it is told in one line)
+        with contextlib.suppress(OSError):
+            if context.is_verbose:
+                traceback.print_exc()
+            context.print_error(error)
+        status = exit_of(error)
+    _give_up_what_cannot_be_written()
+    sys.exit(int(status) if isinstance(status, int) else Exit.DONE)
+
+
+def _open_what_is_closed() -> None:
+    """Give a command that is started without them (`>&-`) streams that lead nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 (as long as the process is)
+
+
+def _give_up_what_cannot_be_written() -> None:
+    """Drop what is still buffered and has nowhere to go; the interpreter would complain of it at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("w") as nowhere:
+                os.dup2(nowhere.fileno(), stream.fileno())

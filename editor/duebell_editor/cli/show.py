@@ -1,0 +1,237 @@
+"""The commands that look: `show` and `preview`, `status` and `doctor`."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from duebell_editor import (
+    LastRun,
+    LateRing,
+    Missed,
+    Recurrence,
+    SchedulerStatus,
+    Task,
+    make_schedule,
+)
+
+from ..status import MOST_COUNTED
+from .context import Context
+from .errors import Exit
+from .options import End, Id, Start, Timezone, flag, option
+from .output import console, plain, when
+from .program import with_json
+from .tables import attempts_table, occurrences_table, times_table
+from .tasks import status_json, status_text, task_json
+
+__all__ = ["app", "status_facts"]
+
+app = typer.Typer()
+
+_MISSED = {
+    Missed.ONCE: "are made up for once",
+    Missed.ALL: "are made up for, each",
+    Missed.SKIP: "are skipped",
+}
+
+#: A ring that was lost is shown for so long.
+_RECENT = timedelta(days=7)
+
+
+@app.command()
+@with_json()
+def show(context: Context, id: Id) -> None:
+    """Show all there is to know of a task."""
+    task, out = context.editor().get(id), console()
+    if context.out.as_json:
+        context.out.print_json(task_json(task))
+        return
+    out.print(_table(_task_facts(task, context.now())))
+    if task.failures:
+        out.print("", attempts_table(task.failures, out.width), sep="\n")
+    if task.occurrences:
+        out.print("", occurrences_table(task.occurrences, out.width), sep="\n")
+
+
+@app.command(
+    epilog="\b\nExamples:\n  duebell preview 'rate(90 minutes)' --start 2026-12-31T09:00Z\n"
+    "  duebell preview '0 9 * * 1-5' --timezone Europe/Berlin --count 3"
+)
+@with_json()
+def preview(
+    context: Context,
+    schedule: Annotated[str, typer.Argument(metavar="EXPRESSION", help="As given to add --schedule.")],
+    *,
+    timezone: Timezone = None,
+    start: Start = None,
+    end: End = None,
+    count: Annotated[
+        int, option("--count", "N", "How many times to list, up to 1000.", min=1, max=1000)
+    ] = 10,
+) -> None:
+    """Say what a schedule means, in words, and the times that come next. Nothing is stored."""
+    now, zone = context.now(), timezone.key if timezone else None
+    meant = make_schedule(schedule, timezone=zone, start=start, end=end, now=now)
+    occurrences = meant.preview(count, now)
+    if context.out.as_json:
+        context.out.print_json({"words": meant.describe(), "occurrences": occurrences})
+        return
+    out = console()
+    out.print(Text(meant.describe(), style="bold"))
+    out.print(times_table(occurrences, meant.timezone, now, out.width))
+
+
+@app.command()
+@with_json()
+def status(context: Context) -> None:
+    """Say how the scheduler stands.
+
+    The exit status is 6 if something is wrong.
+    """
+    found = context.editor().status()
+    if context.out.as_json:
+        context.out.print_json(status_json(found))
+    else:
+        console().print(status_facts(found, context.now()))
+    if not found.healthy:
+        raise typer.Exit(Exit.WRONG)
+
+
+@app.command()
+@with_json()
+def doctor(
+    context: Context,
+    *,
+    fix: Annotated[bool, flag("--fix", "Mend what can be mended, and say what it was.")] = False,
+) -> None:
+    """Say what is wrong with the scheduler, and mend it.
+
+    Looks for failed tasks too, and for recurring ones that fail. The exit status is 6 if something is wrong
+    (still).
+    """
+    diagnosis, out = context.editor().doctor(fix=fix), console()
+    found, mended = diagnosis.status, diagnosis.mended
+    if context.out.as_json:
+        more = {"mended": [problem.what for problem in mended]} if fix else {}
+        context.out.print_json({**status_json(found), **more})
+    else:
+        for problem in mended:
+            out.print(Text(f"mended: {plain(problem.what)}", style="green"))
+        if found.healthy:
+            out.print(Text("healthy: nothing is wrong", style="green"))
+        for problem in found.problems:
+            out.print(Text(plain(problem.what), style="red"))
+            out.print(Text(f"  {plain(problem.way_out)}{' (--fix does)' if problem.mendable else ''}"))
+    if not found.healthy:
+        raise typer.Exit(Exit.WRONG)
+
+
+def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
+    facts: dict[str, str | Text] = {
+        "id": task.id,
+        "action": task.action,
+        "status": status_text(task.status),
+        "due": when(task.due, now),
+        "next look": when(task.queued, now),
+        "attempt": str(task.attempt),
+        "created": when(task.created_at, now),
+        "changed by": plain(task.changed_by or "-"),
+        "started": when(task.started_at, now),
+        "finished": when(task.finished_at, now),
+        "lateness": "-" if task.lateness_ms is None else f"{task.lateness_ms / 1000:,.3f} s",
+        "run": task.run or "-",
+        "forgotten": when(task.expires_at, now),
+        "payload": plain(json.dumps(task.payload, ensure_ascii=False, indent=2))
+        if task.payload_dropped is None
+        else f"not kept: it was {task.payload_dropped:,} bytes, and the task is done",
+    }
+    if task.spread:
+        facts["spread"] = f"up to {task.spread}"
+    if task.expires_after is not None:
+        facts["expires"] = f"when {task.expires_after} late"
+    if task.recurrence:
+        facts.update(_recurrence_facts(task.recurrence, now))
+    if task.failure:
+        facts["failure"] = Text(plain(f"{task.failure.type}: {task.failure.message}"), style="red")
+        if task.failure.traceback:
+            facts["traceback"] = plain(task.failure.traceback.rstrip())
+    return facts
+
+
+def _recurrence_facts(recurrence: Recurrence, now: datetime) -> Mapping[str, str]:
+    limit = f" of {recurrence.max_runs}" if recurrence.max_runs else ""
+    failures = recurrence.consecutive_failures
+    before = f"; {recurrence.missed_runs:,} before this one" if recurrence.missed_runs else ""
+    return {
+        "schedule": f"{recurrence.schedule.describe()}  {recurrence.schedule.expression}",
+        "after this": when(recurrence.next_due, now),
+        "missed ones": _MISSED[recurrence.missed] + before,
+        "runs": f"{recurrence.runs}{limit}" + (f", the last {failures} failed" if failures else ""),
+        "waiting aside": str(len(recurrence.aside)),
+    }
+
+
+def status_facts(status: SchedulerStatus, now: datetime) -> Table:
+    """How the scheduler stands, as facts one below the other."""
+    health = Text("healthy", style="green") if status.healthy else Text("needs attention", style="red")
+    facts: dict[str, str | Text] = {
+        "status": health,
+        "rule": f"{status.rule}{'' if status.enabled else ' (disabled)'}",
+        "rings": when(status.rings_at, now) if status.rings_at else "parked",
+        "expression": status.expression or "-",
+        "armed": "yes" if status.armed else "no",
+        "table": status.table,
+        "next due": when(status.next_due, now) if status.next_due else "nothing",
+        "last run": _last_run(status.last_run, now) if status.last_run else "none yet",
+        **_late_ring(status.late_ring, now),
+        "failed": _count(status.failed),
+        "overdue": _count(status.overdue),
+        "running": f"{status.running} of {status.lanes} lanes",
+        "precision": f"to the {status.precision}",
+        "time zones": _tzdata(status),
+    }
+    for number, problem in enumerate(status.problems, start=1):
+        facts[f"problem {number}"] = Text(plain(str(problem)), style="red")
+    return _table(facts)
+
+
+def _tzdata(status: SchedulerStatus) -> str:
+    """The release of the time zones; the worker's too, if it has another."""
+    theirs = status.last_run.tzdata if status.last_run else None
+    differs = theirs not in {None, status.tzdata}
+    return f"tzdata {status.tzdata}" + (f", and {theirs} in the worker" if differs else "")
+
+
+def _count(tasks: int | None) -> Text:
+    """So many tasks; the most that are counted mean at least so many."""
+    if not tasks:
+        return Text("unknown" if tasks is None else "none")
+    return Text(
+        "1 task" if tasks == 1 else f"{tasks:,} tasks{' or more' * (tasks == MOST_COUNTED)}", style="red"
+    )
+
+
+def _late_ring(ring: LateRing | None, now: datetime) -> Mapping[str, str]:
+    """A ring that was lost, as long as someone may want to know why."""
+    if ring is None or ring.came_at < now - _RECENT:
+        return {}
+    came = f"rung for at {when(ring.minute, now)}; a run came at {when(ring.came_at, now)}, by an echo"
+    return {"late ring": came}
+
+
+def _last_run(run: LastRun, now: datetime) -> str:
+    late = "" if run.lateness_max_ms is None else f", {run.lateness_max_ms / 1000:.1f} s late at most"
+    return f"{when(run.finished_at, now)}: {run.done} done, {run.failed} failed{late}"
+
+
+def _table(facts: Mapping[str, str | Text]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in facts.items():
+        grid.add_row(name, value if isinstance(value, Text) else Text(value))
+    return grid

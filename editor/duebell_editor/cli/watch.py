@@ -1,0 +1,153 @@
+"""`duebell watch`: how the scheduler stands and what comes next, on the terminal, kept up to date."""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from time import sleep
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.live import Live
+from rich.text import Text
+
+from duebell_editor import AwsUnavailable, Editor, Page, SchedulerStatus
+from duebell_shared.instants import render
+
+from ..listing import QUICKLY
+from .context import Context
+from .options import Action, Prefix, StatusOption, option
+from .output import console, local, plain
+from .show import status_facts
+from .tasks import tasks_table
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+#: Tasks that are read; what does not fit on the terminal is counted.
+_TASKS = 100
+
+
+@app.command(epilog="\b\nExample:\n  duebell watch --prefix sale- --status failed --every 10")
+def watch(
+    context: Context,
+    *,
+    every: Annotated[float, option("--every", "SECONDS", "How often to look.", min=0.5)] = 2.0,
+    status: StatusOption = None,
+    action: Action = None,
+    prefix: Prefix = "",
+) -> None:
+    """Show how the scheduler stands and what comes next, kept up to date, until Ctrl-C.
+
+    A look costs a dozen reads. In a pipe it is a line for every change, with a tab between the time, when
+    the rule rings, the next task's id and when it is looked at, and whether all is well.
+    """
+    editor = context.editor()
+    find = partial(editor.list, status=status, action=action, prefix=prefix, limit=_TASKS, most_keys=QUICKLY)
+    looks = _looks(context, editor, find, every)
+    out = console()
+    with contextlib.suppress(KeyboardInterrupt), _ended_in_order():
+        if out.is_terminal:
+            # Drawn anew four times a second, so that it follows the terminal's size.
+            with Live(Text("looking…"), console=out, screen=True, refresh_per_second=4) as live:
+                for look in looks:
+                    live.update(look, refresh=True)
+        else:
+            before = ""
+            for look in looks:
+                line = look.line if isinstance(look, _View) else f"\t\t\t{plain(str(look))}"
+                if line != before:
+                    print(f"{render(context.now())}\t{line}", flush=True)
+                before = line
+
+
+def _looks(
+    context: Context, editor: Editor, find: Callable[[], Page], every: float
+) -> Iterator["_View | Text"]:
+    """Look again and again. When AWS does not answer, the last look stays, with the error below."""
+    view: _View | None = None
+    while True:
+        try:
+            view = _View(context.now(), editor.status(), find())
+        except AwsUnavailable as error:
+            if view is None:
+                yield Text(plain(f"AWS does not answer, trying again: {error}"))
+            else:
+                view = replace(view, trouble=str(error))
+        if view is not None:
+            yield view
+        sleep(every)
+
+
+@dataclass(frozen=True)
+class _View:
+    """The latest look, laid out anew for the terminal's size each time it is drawn."""
+
+    at: datetime
+    status: SchedulerStatus
+    page: Page
+    trouble: str = ""
+
+    @property
+    def line(self) -> str:
+        """The next ring, the next task, and whether all is well, with a tab between."""
+        status, tasks = self.status, self.page.tasks
+        rings = render(status.rings_at) if status.rings_at else "parked"
+        id, looked_at = (tasks[0].id, render(tasks[0].queued or tasks[0].due)) if tasks else ("", "")
+        health = "healthy" if status.healthy else plain("; ".join(one.what for one in status.problems))
+        if self.trouble:
+            health = f"AWS does not answer: {plain(self.trouble)}"
+        return "\t".join((rings, id, looked_at, health))
+
+    def __rich_console__(self, out: Console, options: ConsoleOptions) -> RenderResult:
+        height = options.height or out.height
+        head: list[RenderableType] = [
+            Text(f"as of {local(self.at)}", style="dim"),
+            status_facts(self.status, self.at),
+        ]
+        below = [Text(plain(f"trying again: {self.trouble}"), style="red")] if self.trouble else []
+        used = sum(len(out.render_lines(part, options.update(height=None))) for part in (*head, *below))
+        yield from head
+        yield from self._tasks(out, options, room=max(0, height - used - 1))
+        yield from below
+
+    def _tasks(self, out: Console, options: ConsoleOptions, room: int) -> Iterator[RenderableType]:
+        """As many tasks as there is room for, and how many there are besides."""
+        tasks = self.page.tasks
+        if not tasks:
+            yield Text("no tasks")
+            return
+        for count in range(min(len(tasks), room), 0, -1):
+            table = tasks_table(tasks[:count], self.at, options.max_width, encoding=out.encoding)
+            lines = len(out.render_lines(table, options.update(height=None)))
+            if lines + (count < len(tasks) or self.page.cursor is not None) <= room:
+                yield table
+                break
+        else:
+            count = 0
+        if count < len(tasks) or self.page.cursor is not None:
+            more = "or more " if self.page.cursor else ""
+            yield Text(f"and {len(tasks) - count} {more}that are not shown", style="dim")
+
+
+@contextlib.contextmanager
+def _ended_in_order() -> Iterator[None]:
+    """Have SIGTERM end it as any exception does, so that the terminal is put back as it was."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

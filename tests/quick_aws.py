@@ -1,0 +1,88 @@
+"""moto, but for what makes tests slow: DynamoDB's items are kept by the simulation's table.
+
+That table understands the requests that duebell makes, to the letter, and refuses all others; `tests/store`
+holds it against the store's contract, as it does moto and MiniStack. It answers in a tenth of moto's time.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+from unittest.mock import patch
+
+import botocore.loaders
+import botocore.session
+from botocore.awsrequest import AWSPreparedRequest
+from moto import mock_aws
+from moto.core import botocore_stubber
+
+from tests.partiql import partiql_batches
+from tests.simulation.wire.clients import decoded
+from tests.simulation.wire.dynamodb import DynamoDb
+from tests.simulation.wire.network import Answer, refusal
+from tests.simulation.wire.refused import Refused
+
+__all__ = ["moto_aws", "quick_aws"]
+
+
+@contextmanager
+def quick_aws() -> Iterator[None]:
+    """Inside, all calls of AWS are answered in this process."""
+    with moto_aws(), _Items().in_place_of_moto():
+        yield
+
+
+@contextmanager
+def moto_aws() -> Iterator[None]:
+    """The same, with DynamoDB's items kept by moto: for tests that make other requests than duebell does."""
+    with mock_aws(), partiql_batches(), patch.object(botocore.session, "create_loader", _loader):
+        yield
+
+
+@lru_cache
+def _loader(path: str | None) -> Any:
+    """botocore's descriptions of its services, read once for all sessions."""
+    return botocore.loaders.create_loader(path)
+
+
+class _Items:
+    """The items of all tables that are created through moto."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, DynamoDb] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def in_place_of_moto(self) -> Iterator[None]:
+        kind = botocore_stubber.BotocoreStubber
+        by_moto = kind.process_request
+
+        def answered(stubber: Any, request: AWSPreparedRequest) -> Any:
+            if "dynamodb" not in request.url:
+                return by_moto(stubber, request)
+            operation, given = decoded(request)
+            if operation in {"CreateTable", "DescribeTable"}:
+                if operation == "CreateTable":
+                    self._tables[given["TableName"]] = DynamoDb(given["TableName"])
+                return by_moto(stubber, request)
+            if (
+                operation == "GetItem"
+            ):  # tests, too, look at items: that they do so consistently is not the point
+                given = {**given, "ConsistentRead": True}
+            answer = self._answer(operation, given)
+            return answer.status, {"x-amzn-RequestId": ""}, answer.encoded()
+
+        with patch.object(kind, "process_request", answered):
+            yield
+
+    def _answer(self, operation: str, given: Any) -> Answer:
+        try:
+            with self._lock:
+                return Answer(200, self._table_of(given).answer(operation, given))
+        except Refused as refused:
+            return refusal(refused)
+
+    def _table_of(self, given: Any) -> DynamoDb:
+        name = given.get("TableName") or next(iter(given.get("RequestItems", self._tables)))
+        return self._tables.get(name) or next(iter(self._tables.values()))

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from duebell_shared.instants import MILLISECOND, NEVER
+from duebell_shared.instants import MILLISECOND, NEVER, Instant
 from duebell_shared.past_index import Past, PastKey
 from duebell_shared.recurrence import Result
 
@@ -35,8 +35,8 @@ _RECUR = (Past.RECURRING, Past.FAILING, Past.PAUSED)
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """What ended from `start` on and before `end`, and how late it was started, in milliseconds."""
 
-    start: datetime
-    end: datetime
+    start: Instant
+    end: Instant
     done: int
     failed: int
     skipped: int

@@ -10,7 +10,7 @@ from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.expression import next_ring
-from duebell_shared.instants import NEVER
+from duebell_shared.instants import NEVER, Instant
 from duebell_shared.past_index import Past
 from duebell_shared.rule import RuleState
 from duebell_shared.run_notes import LastRun, LateRing
@@ -63,8 +63,8 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     rule: str
     expression: str = ""
     enabled: bool = False
-    rings_at: datetime | None = None
-    next_due: datetime | None = None
+    rings_at: Instant | None = None
+    next_due: Instant | None = None
     armed: bool = False
     precision: Precision = Precision.MINUTE
     last_run: LastRun | None = None

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from duebell_shared.errors import InvalidQuery
-from duebell_shared.instants import MILLISECOND, NEVER, to_utc
+from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
 from duebell_shared.quoting import quoted
 from duebell_shared.store import Store
 
@@ -42,8 +42,8 @@ class Step(StrEnum):
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     """The tasks that are looked at from `start` on and before `end`: so many, or about as many."""
 
-    start: datetime
-    end: datetime
+    start: Instant
+    end: Instant
     count: int
     is_estimate: bool = False
 

@@ -13,12 +13,12 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask
-from duebell_shared.given import MAX_COUNT, MAX_NAME, check_count
-from duebell_shared.instants import MILLISECOND, to_utc
+from duebell_shared.given import MAX_COUNT, MAX_EXPIRY, MAX_NAME, check_count
+from duebell_shared.instants import LATEST, MILLISECOND, render, to_utc
 from duebell_shared.item_size import check_size
 from duebell_shared.new_task import new_task
 from duebell_shared.quoting import quoted, shortened
-from duebell_shared.recurrence import Missed, Recurrence
+from duebell_shared.recurrence import MAX_SPREAD, Missed, Recurrence
 from duebell_shared.schedule import make_schedule
 from duebell_shared.task import Task
 
@@ -247,7 +247,9 @@ def read_seconds(field: str, given: object) -> timedelta:
 _TEXT = {"type": "string"}
 _NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
 _TIME = {"type": "string", "format": "date-time"}
-_SECONDS = {"type": "number", "minimum": MILLISECOND.total_seconds()}
+_DUE = {**_TIME, "formatMaximum": render(LATEST)}
+_SPREAD = {"type": "number", "minimum": MILLISECOND.total_seconds(), "maximum": MAX_SPREAD.total_seconds()}
+_EXPIRY = {**_SPREAD, "maximum": MAX_EXPIRY.total_seconds()}
 _COUNT = {"type": "integer", "minimum": 1, "maximum": MAX_COUNT}
 _MISSED = {"type": "string", "enum": [missed.value for missed in Missed]}
 
@@ -259,7 +261,7 @@ FIELDS: Mapping[str, Field] = {
         "A failed task's too, to be retried then",
     ),
     "due": Field(
-        _TIME,
+        _DUE,
         "When: ISO-8601 with an offset, or with Z; this or a schedule is needed",
         "Of a recurring task this one occurrence's, and alone: as in /move",
         read_instant,
@@ -273,10 +275,10 @@ FIELDS: Mapping[str, Field] = {
     "missed": Field(_MISSED, "What becomes of missed ones; once if not given", "null: once"),
     "max_runs": Field(_COUNT, "It ends after so many", "null: no limit"),
     "spread": Field(
-        _SECONDS, "Run up to so many seconds after it is due, a day at most", "null: none", read_seconds
+        _SPREAD, "Run up to so many seconds after it is due, a day at most", "null: none", read_seconds
     ),
     "expires_after": Field(
-        _SECONDS, "Not to be run when that many seconds late, a century at most", "null: never", read_seconds
+        _EXPIRY, "Not to be run when that many seconds late, a century at most", "null: never", read_seconds
     ),
     "payload": Field(
         {},

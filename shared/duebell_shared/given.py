@@ -9,6 +9,7 @@ from .recurrence import MAX_SPREAD
 
 __all__ = [
     "MAX_COUNT",
+    "MAX_EXPIRY",
     "check_changed_by",
     "check_count",
     "check_due",
@@ -32,7 +33,7 @@ MAX_COUNT = 1_000_000_000
 _MAX_REV = 10**18
 
 #: The longest that a task can be told to wait for its turn; beyond, it may as well wait for ever.
-_MAX_EXPIRY = timedelta(days=36_525)
+MAX_EXPIRY = timedelta(days=36_525)
 
 
 def check_name(field: str, name: object) -> str:
@@ -112,7 +113,7 @@ def check_expiry(given: object, *, recurs: bool) -> timedelta | None:
             way_out="there, missed='skip' passes over what is late",
             code="schedule-expires",
         )
-    return _duration("expires_after", given, most=_MAX_EXPIRY)
+    return _duration("expires_after", given, most=MAX_EXPIRY)
 
 
 def _duration(field: str, given: object, *, most: timedelta) -> timedelta | None:

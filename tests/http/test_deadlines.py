@@ -13,7 +13,7 @@ import pytest
 from duebell_editor import Editor
 from duebell_editor.http import deadlines
 from duebell_editor.http.deadlines import Deadlines
-from duebell_editor.http.limits import Limits
+from duebell_editor.http.limits import BodyLimits
 from duebell_editor.http.routes import changes
 from tests.serving import serving
 
@@ -29,7 +29,7 @@ def url(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for name in ("_HEAD_SECONDS", "_READING_SECONDS"):
         monkeypatch.setattr(deadlines, name, SOON)
     monkeypatch.setattr(deadlines, "_BODY_SECONDS", 4 * SOON)
-    monkeypatch.setattr(Limits.__init__, "__kwdefaults__", {"seconds": SOON})
+    monkeypatch.setattr(BodyLimits.__init__, "__kwdefaults__", {"seconds": SOON})
     with serving(editor) as url:
         yield url
 

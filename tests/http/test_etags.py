@@ -16,7 +16,7 @@ CHANGES: list[tuple[str, str, Any]] = [
     ("DELETE", "", None),
     ("POST", "/move", {"due": TIME}),
     ("POST", "/pause", {}),
-    ("POST", "/run", {}),
+    ("POST", "/run_now", {}),
 ]
 
 

@@ -150,7 +150,7 @@ def test_a_task_that_moves_between_two_pages_is_found_once(
 
     monkeypatch.setattr(scheduler.store, "queued", queued_later)
     # Then it is changed once
-    done = bulk(client, do="run", where={"prefix": "t-"})
+    done = bulk(client, do="run_now", where={"prefix": "t-"})
     assert sorted(done["changed"]) == ids
     assert done["found"] == len(ids)
 

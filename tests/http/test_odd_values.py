@@ -70,7 +70,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (
         {"due": None, "schedule": "rate(1 hour)", "max_runs": HUGE},
         "max_runs",
-        "less than or equal to 1000000000",
+        "must be a whole number, 1 to 1,000,000,000",
     ),
     ({"due": None, "schedule": "x" * 1_025}, "schedule", "must be at most 1,024 characters, not 1,025"),
     ({"due": None, "schedule": "y" * 1_000}, "schedule", "is no schedule"),

@@ -40,7 +40,7 @@ def post(client: TestClient, body: str | bytes) -> Any:
         ({"due": DUE}, "action", "is missing"),
         ({"action": "x"}, "due", "is missing: say when it shall run, or give a `schedule`"),
         ({"action": "", "due": DUE}, "action", "must be 1 to 256 characters"),
-        ({"action": 1, "due": DUE}, "action", "valid string"),
+        ({"action": 1, "due": DUE}, "action", "must be text"),
         ({"action": "x", "due": "2026-12-31T00:00:00"}, "due", "has no offset"),
         ({"action": "x", "due": "2026-12-31"}, "due", "has no offset"),
         ({"action": "x", "due": "tomorrow"}, "due", "is not an ISO-8601 time"),

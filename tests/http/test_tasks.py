@@ -75,6 +75,7 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "lane": editor.get("a b/c").lane,
         "rev": 1,
         "changed_by": "http",
+        "can": ["move", "update", "cancel", "pause", "run_now"],
     }
     assert editor.status().rings_at == datetime(2026, 12, 31, tzinfo=UTC)
 
@@ -265,7 +266,7 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
         "/api/tasks/{id}/pause",
         "/api/tasks/{id}/resume",
         "/api/tasks/{id}/retry",
-        "/api/tasks/{id}/run",
+        "/api/tasks/{id}/run_now",
         "/api/timeline",
         "/api/timezones",
     }
@@ -275,7 +276,7 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
                 is_problem = "application/problem+json" in answer.get("content", {})
                 assert is_problem == (int(status) >= 400)
             assert {"401", "403", "413", "415", "500"} < set(operation["responses"])
-    assert document["components"]["schemas"]["Problem"]["required"]
+    assert document["components"]["schemas"]["ProblemDocument"]["required"]
     assert "HTTPValidationError" not in document["components"]["schemas"]
     assert client.get("/docs").status_code == 200
 
@@ -297,7 +298,7 @@ def test_a_recurring_task_and_its_changes(client: TestClient) -> None:
     assert changed.json()["due"] == "2026-11-21T18:30:00.000Z"
     assert client.post("/api/tasks/a%2Fb/pause", json={}).json()["status"] == "paused"
     assert client.post("/api/tasks/a%2Fb/resume", json={}).json()["status"] == "scheduled"
-    assert client.post("/api/tasks/a%2Fb/run", json={}).json()["recurrence"]["turn"] == "extra"
+    assert client.post("/api/tasks/a%2Fb/run_now", json={}).json()["recurrence"]["turn"] == "extra"
     assert client.post("/api/tasks/a%2Fb/retry", json={}).status_code == 409
 
 

@@ -65,7 +65,7 @@ class Killer(Enum):
     ZONES = ("-m", "pytest", "tests/schedule/test_zones.py", "tests/worker/test_time_zones.py")
     BOUNDS = ("-m", "pytest", "tests/schedule/test_bounds.py", "tests/schedule/test_invalid_schedules.py")
     CHANGED_BY = ("-m", "pytest", "tests/editor/test_changed_by.py")
-    CROWD = ("-m", "pytest", "tests/http/test_crowd.py")
+    REQUEST_LIMITS = ("-m", "pytest", "tests/http/test_request_limits.py")
     DEADLINES = ("-m", "pytest", "tests/http/test_deadlines.py")
     READ_ONLY = ("-m", "pytest", "tests/http/test_read_only.py")
     STREAMS = ("-m", "pytest", "tests/http/test_shared_streams.py")

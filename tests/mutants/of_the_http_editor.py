@@ -18,11 +18,11 @@ OF_THE_HTTP_EDITOR = (
     ),
     Mutant(
         name="a place is not given back",
-        file=f"{_HTTP}/crowd.py",
+        file=f"{_HTTP}/limits.py",
         line="places.taken -= 1",
         broken="pass",
         why="after so many requests the server answers none",
-        killers=(Killer.CROWD,),
+        killers=(Killer.REQUEST_LIMITS,),
     ),
     Mutant(
         name="a deadline is set anew with each byte",
@@ -50,9 +50,9 @@ OF_THE_HTTP_EDITOR = (
     ),
     Mutant(
         name="a read-only server lets everything through",
-        file=f"{_HTTP}/read_only.py",
-        line='return scope["method"] in _READING or',
-        broken="return bool(scope) or",
+        file=f"{_HTTP}/paths.py",
+        line='return method in {"GET", "HEAD", "OPTIONS"} or',
+        broken="return bool(method) or",
         why="whoever was to look can change the queue",
         killers=(Killer.READ_ONLY,),
     ),

@@ -180,8 +180,8 @@ def test_what_can_be_pressed_and_what_is_picked_can_be_told(open_page: Open, url
         row = page.locator("#list tbody td.state").first
         ground = "one => getComputedStyle(one).backgroundColor"
         assert badge.evaluate(ground) != row.evaluate(ground)
-        card = page.locator("#heart").evaluate(ground)
-        edge = page.locator("#heart button").first.evaluate("one => getComputedStyle(one).borderColor")
+        card = page.locator("#rule").evaluate(ground)
+        edge = page.locator("#rule button").first.evaluate("one => getComputedStyle(one).borderColor")
         assert contrast(card, edge) >= 3
 
 
@@ -219,7 +219,7 @@ def test_when_aws_does_not_answer_that_is_said_and_tried_again(open_page: Open, 
         with mock.patch.object(scene.store, "read_record", side_effect=trouble):
             page = open_page(url)
             expect(page.get_by_role("alert")).to_contain_text("DynamoDB does not answer")
-        page.locator("#heart").get_by_role("button", name="Try again").click()
+        page.locator("#rule").get_by_role("button", name="Try again").click()
         expect(page.locator("#list tbody tr").first).to_be_visible()
         expect(page.get_by_role("alert")).to_be_hidden()
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from duebell_editor import Editor
-from duebell_editor.http.crowd import Crowd
+from duebell_editor.http.limits import RequestLimits
 from tests.page.conftest import Open
 from tests.page.hands import press, show
 from tests.page.scene import Scene
@@ -96,7 +96,7 @@ def test_the_panel_says_who_changed_a_task(open_page: Open, url: str, scene: Sce
 def test_a_page_that_finds_no_place_in_the_streams_asks_instead(
     open_page: Open, scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Crowd.__init__, "__kwdefaults__", {"requests": 64, "streams": 0})
+    monkeypatch.setattr(RequestLimits.__init__, "__kwdefaults__", {"requests": 64, "streams": 0})
     with serving(scene.editor) as url:
         page = open_page(url)
         expect(page.get_by_role("button", name="sale-50", exact=True)).to_be_visible()

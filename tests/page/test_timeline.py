@@ -96,7 +96,7 @@ def test_what_ends_elsewhere_comes_into_view_but_not_at_every_change(open_page: 
         failure = Failure(type="Late", message="too late")
         scene.ran(task, utc_now() - timedelta(minutes=2), failure=failure)
         scene.rested(utc_now() - timedelta(minutes=9))
-        expect(page.locator("#heart")).to_contain_text(re.compile(r"\b(9|10|11) minutes ago"))
+        expect(page.locator("#rule")).to_contain_text(re.compile(r"\b(9|10|11) minutes ago"))
         page.clock.run_for(5_000)
         # Then history is not read through again at once
         assert len(looks) == 1

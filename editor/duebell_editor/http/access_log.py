@@ -1,6 +1,6 @@
 """The access log: a line for each request, event `request`, logger `duebell.http`, level INFO.
 
-A line holds neither the query nor a header, but for who sent it: no token, and nothing of a payload.
+A line has no query and no header but the one that names the visitor: no token, and nothing of a payload.
 """
 
 import logging
@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duebell_shared.log_lines import log_event
 
-from .callers import caller_of
+from .access import visitor_of
 
 __all__ = ["AccessLog"]
 
@@ -22,7 +22,7 @@ _LONGEST = 500
 
 
 class AccessLog:
-    """Logs, as ASGI middleware, what was asked, what came of it, how long it took, and who asked."""
+    """Logs each request, as ASGI middleware: method, path, status, duration, and who sent it."""
 
     def __init__(self, app: ASGIApp, *, token: str | None = None) -> None:
         self._app = app
@@ -57,7 +57,7 @@ class AccessLog:
                 path=self._path(scope),
                 status=status,
                 duration_ms=round((time.monotonic() - started) * 1000, 1),
-                who=caller_of(scope),
+                who=visitor_of(scope),
                 client=client[0] if client else None,
             )
 

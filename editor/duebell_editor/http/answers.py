@@ -1,146 +1,274 @@
-"""How the API's description says what can go wrong: each status code, with the form and an example."""
+"""Answers: the library's values as JSON, and the JSON schemas of these.
 
-from collections.abc import Mapping
-from http import HTTPStatus
-from typing import Any, NamedTuple
+Times are ISO-8601 in UTC, and lengths of time are seconds. A schema is that of the library's struct, with the
+fields that an answer has beside them; the struct's docstring says what each field is.
+"""
 
-__all__ = ["ADDED", "AWS", "FULL", "PROBLEM_SCHEMA", "TAGGED", "TASK", "Responses", "problems"]
+import inspect
+import json
+import re
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Annotated, Any
 
-Responses = dict[int | str, dict[str, Any]]
+import msgspec
+from fastapi import Response
+from msgspec import Meta, Struct
 
-_MEDIA_TYPE = "application/problem+json"
+from duebell_editor import Bucket, ChangeReport, Page, SchedulerStatus, Selection, TaskHistory
+from duebell_shared.instants import MILLISECOND, Instant, render
+from duebell_shared.recurrence import Recurrence
+from duebell_shared.task import Task
+from duebell_shared.verbs import Verb
 
-_TEXT = {"type": "string"}
+from .problems import ProblemDocument, kind_of
 
-#: The one form of every answer that is not a success (RFC 9457).
-PROBLEM_SCHEMA: dict[str, Any] = {
-    "title": "Problem",
-    "description": "A problem document (RFC 9457); `field` and `reason` say what cannot be right",
-    "type": "object",
-    "required": ["type", "title", "status", "detail"],
-    "properties": {
-        "type": {**_TEXT, "description": "What kind: `urn:duebell:…`, for programs"},
-        "title": _TEXT,
-        "status": {"type": "integer"},
-        "detail": {**_TEXT, "description": "What is wrong and what to do, for people"},
-        "field": {**_TEXT, "description": "What was given that cannot be right"},
-        "reason": _TEXT,
-        "errors": {
-            "type": "array",
-            "description": "All that cannot be right, when it is more than one thing",
-            "items": {"type": "object", "properties": {"field": _TEXT, "reason": _TEXT}},
-        },
-        "id": {"type": ["string", "null"], "description": "The task it is about"},
-        "rev": {"type": "integer", "description": "With 412: the task's rev as it is now"},
-        "stored": {"type": "boolean", "description": "With 503: the task is stored all the same"},
-    },
-}
+__all__ = [
+    "BulkAnswer",
+    "Json",
+    "Preview",
+    "TimeZones",
+    "Timeline",
+    "bulk_answer",
+    "page_answer",
+    "reference",
+    "schemas",
+    "status_answer",
+    "task_answer",
+    "to_json",
+]
+
+#: A recurring task's next times that are shown.
+_UPCOMING = 5
+
+_plain = partial(msgspec.to_builtins, builtin_types=(datetime, timedelta))
 
 
-class _Known(NamedTuple):
-    """A status: what it means here, and the problem document that may come with it."""
+class Json(Response):
+    """An answer: values of the library's as JSON."""
 
-    meaning: str
+    media_type = "application/json"
+
+    def render(self, content: object) -> bytes:
+        """Write the values as JSON."""
+        return to_json(content).encode()
+
+
+def to_json(answer: object) -> str:
+    """The JSON text of an answer."""
+    return json.dumps(_plain(answer), default=_text, ensure_ascii=False, separators=(",", ":"))
+
+
+def _text(value: datetime | timedelta) -> str | float:
+    return render(value) if isinstance(value, datetime) else value.total_seconds()
+
+
+def _shown(
+    name: str,
+    of: type[Struct],
+    *,
+    only: Collection[str] = (),
+    hidden: Collection[str] = (),
+    **more: object,
+) -> type[Struct]:
+    """A struct of this name with the fields of another, all but the hidden or `only` some, and with more."""
+    fields = [
+        (field.name, field.type)
+        for field in msgspec.structs.fields(of)
+        if (not only or field.name in only) and field.name not in {*hidden, *more}
+    ]
+    return msgspec.defstruct(name, [*fields, *more.items()], namespace={"__doc__": of.__doc__})
+
+
+def _said(type: object, description: str) -> object:
+    return Annotated[type, Meta(description=description)]
+
+
+_RECURRENCE = _shown(
+    "Recurrence",
+    Recurrence,
+    words=_said(str, "The schedule in words"),
+    upcoming=_said(list[Instant], "The schedule's times after the one it stands at"),
+)
+
+_CAN = _said(list[Verb], "What can be done to it now")
+
+_TASK = _shown(
+    "Task",
+    Task,
+    hidden=("payload_json", "begun"),
+    payload=_said(Any, "Any JSON value"),
+    spread=_said(float, "It is looked at up to so many seconds after it is due"),
+    expires_after=_said(float | None, "It is not run when it is that many seconds late"),
+    recurrence=_said(_RECURRENCE | None, "How it recurs; null if it runs once"),
+    can=_CAN,
+)
+
+_WHEN = ("due", "queued", "started_at", "finished_at", "lateness_ms")
+_IN_BRIEF = ("id", "action", "status", "attempt", "rev", *_WHEN)
+_TASK_IN_BRIEF = _shown(
+    "TaskInBrief",
+    Task,
+    only=_IN_BRIEF,
+    recurs=_said(str | None, "The schedule in words; null if it runs once"),
+    failed_with=_said(str | None, "Why the last attempt failed, in a line"),
+    can=_CAN,
+)
+
+_STATUS = _shown("SchedulerStatus", SchedulerStatus, healthy=_said(bool, "Whether nothing is wrong"))
+
+
+def reference(name: str) -> dict[str, str]:
+    """The schema of this name, as others refer to it."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+class TaskPage(Struct, kw_only=True):
+    """A page of tasks; `cursor` gives the next one, and is null when this is the last.
+
+    A filter that finds little in a long queue gives short pages, or empty ones: go on with the cursor.
+    """
+
+    tasks: Annotated[
+        list[Any],
+        Meta(extra_json_schema={"items": {"anyOf": [reference("Task"), reference("TaskInBrief")]}}),
+    ]
+    cursor: str | None
+
+
+class TimeZones(Struct, kw_only=True):
+    """The time zones that schedules can be in.
+
+    tzdata  their release, as IANA numbers it
+    """
+
+    tzdata: str
+    names: list[str]
+
+
+class Preview(Struct, kw_only=True):
+    """A schedule in words, and its next times."""
+
+    words: str
+    occurrences: list[Instant]
+
+
+class Timeline(Struct, kw_only=True):
+    """The numbers of tasks to come, bucket by bucket."""
+
+    buckets: tuple[Bucket, ...]
+
+
+class BulkFailure(Struct, kw_only=True):
+    """One task that was not changed, and why.
+
+    type  what kind of problem, as in a problem document
+    """
+
+    id: str
+    type: str
     detail: str
-    kind: str = "about:blank"
-    more: Mapping[str, Any] = {}
-
-    def example(self, status: int) -> dict[str, Any]:
-        title = self.kind.removeprefix("urn:duebell:").replace("-", " ").capitalize().replace("Aws", "AWS")
-        title = HTTPStatus(status).phrase if self.kind == "about:blank" else title
-        return {"type": self.kind, "title": title, "status": status, "detail": self.detail, **self.more}
 
 
-_MISSING = {"field": "action", "reason": "is missing"}
+class BulkAnswer(Struct, kw_only=True):
+    """The outcome of a change to many tasks.
 
-_KNOWN = {
-    400: _Known(
-        "The body is not JSON, or the visitor is named twice",
-        "the body is not JSON as it is taken here: the name 'due' is twice in one object",
-    ),
-    401: _Known(
-        "The token is missing or wrong", "this server wants its token: Authorization: Bearer <token>"
-    ),
-    403: _Known(
-        "Another site's request, or another server's; or a change, where the server is read-only",
-        "this request comes from another site",
-    ),
-    404: _Known(
-        "There is no such task",
-        "there is no task 'sale-42' (finished tasks are forgotten after the retention time)",
-        "urn:duebell:task-not-found",
-        {"id": "sale-42"},
-    ),
-    408: _Known("The body did not come in time", "the body must come within 30 seconds"),
-    409: _Known(
-        "The task's status does not allow it, or the id is taken",
-        "cannot pause task 'sale-42': it is done, and this needs it scheduled",
-        "urn:duebell:task-conflict",
-    ),
-    412: _Known(
-        "The task was changed since it was seen (If-Match)",
-        "task 'sale-42' was changed meanwhile, to rev 8 from 7: look at it again",
-        "urn:duebell:task-changed",
-        {"id": "sale-42", "rev": 8},
-    ),
-    413: _Known("The body is too long", "the body must be 2 MB at most"),
-    415: _Known(
-        "The body is not sent as JSON", "the body must be JSON, sent with Content-Type: application/json"
-    ),
-    422: _Known(
-        "Something given cannot be right",
-        "action: is missing",
-        "urn:duebell:invalid-input",
-        {**_MISSING, "errors": [_MISSING]},
-    ),
-    500: _Known(
-        "A fault of duebell's own, or an item of the table that is no task",
-        "Something went wrong inside duebell; the server's log has the details.",
-    ),
-    502: _Known("AWS refused", "DynamoDB, table 'duebell': AccessDenied", "urn:duebell:aws-refused"),
-    503: _Known(
-        "AWS does not answer, nothing is deployed, the rule could not be confirmed, or too many requests are "
-        "at work. Retry-After says when to ask again, where that may help",
-        "the task is stored, but the rule could not be confirmed",
-        "urn:duebell:not-armed",
-        {"stored": True, "id": "sale-42"},
-    ),
-    507: _Known(
-        "The lane of the task holds as much as DynamoDB lets it hold",
-        "task 'sale-42' does not fit: its lane, 3, holds 10 GB, all that DynamoDB lets it hold",
-        "urn:duebell:queue-full",
-        {"id": "sale-42"},
-    ),
-}
+    found     how many it is about, at most the limit
+    is_all    false: there are more than the limit
+    changed   the ids of those that were changed
+    failures  those that could not be changed
+    """
 
-#: What every request may come to: a body can be sent with any.
-_ALWAYS = (400, 401, 403, 408, 413, 415, 500, 503)
-
-#: What comes of asking AWS.
-AWS = (502, 503)
+    found: int
+    is_all: bool
+    dry_run: bool
+    changed: list[str] = []
+    failures: list[BulkFailure] = []
 
 
-#: The status of a write that a full lane refuses.
-FULL = 507
-
-#: The headers of an answer about a task.
-TAGGED = {"ETag": {"description": "The task's rev, for If-Match and If-None-Match", "schema": _TEXT}}
-
-#: The headers of an answer about a task that was added.
-ADDED = {**TAGGED, "Location": {"description": "Where the task is", "schema": _TEXT}}
-
-
-#: A success that is a task.
-TASK: Responses = {200: {"description": "The task as it is now", "headers": TAGGED}}
+def task_answer(task: Task) -> dict[str, Any]:
+    """A task, with all there is to it."""
+    shown = _plain(task) | {"payload": task.payload, "can": task.can}
+    if task.recurrence:
+        words = task.recurrence.schedule.describe()
+        shown["recurrence"] |= {"words": words, "upcoming": _upcoming(task.recurrence)}
+    return {name: shown[name] for name in _TASK.__struct_fields__}
 
 
-def problems(*statuses: int) -> Responses:
-    """The problems that a route may answer with, and those that all may."""
-    return {status: _response(status) for status in sorted({*_ALWAYS, *statuses})}
+def _upcoming(recurrence: Recurrence) -> list[datetime]:
+    if recurrence.next_due is None:
+        return []
+    most = _UPCOMING
+    if recurrence.max_runs is not None:
+        most = max(0, min(most, recurrence.max_runs - recurrence.runs - 1))
+    return recurrence.schedule.preview(most, recurrence.next_due - MILLISECOND)
 
 
-def _response(status: int) -> dict[str, Any]:
-    known = _KNOWN[status]
-    schema = {"$ref": "#/components/schemas/Problem"}
-    content = {_MEDIA_TYPE: {"schema": schema, "example": known.example(status)}}
-    return {"description": known.meaning, "content": content}
+def _brief_answer(task: Task) -> dict[str, Any]:
+    return {
+        **{name: getattr(task, name) for name in _IN_BRIEF},
+        "recurs": task.recurrence.schedule.describe() if task.recurrence else None,
+        "failed_with": str(task.failure) if task.failure else None,
+        "can": task.can,
+    }
+
+
+def page_answer(page: Page, *, brief: bool) -> TaskPage:
+    """A page of tasks; `brief`: as much of each as a list shows."""
+    shown = _brief_answer if brief else task_answer
+    return TaskPage(tasks=[shown(task) for task in page.tasks], cursor=page.cursor)
+
+
+def status_answer(status: SchedulerStatus) -> dict[str, Any]:
+    """The status of the scheduler."""
+    return {**_plain(status), "healthy": status.healthy}
+
+
+def bulk_answer(chosen: Selection, report: ChangeReport) -> BulkAnswer:
+    """The outcome for the tasks that were to be changed."""
+    return BulkAnswer(
+        found=len(chosen.ids),
+        is_all=chosen.is_all,
+        dry_run=False,
+        changed=[task.id for task in report.changed],
+        failures=[
+            BulkFailure(id=one.id, type=kind_of(one.error), detail=str(one.error)) for one in report.failures
+        ],
+    )
+
+
+#: `name, other  what they are`, in the docstring of a struct; longer descriptions are indented.
+_DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILINE)
+
+
+def schemas() -> dict[str, Any]:
+    """The JSON schemas of all answers, by name."""
+    tasks, scheduler = (_TASK, _TASK_IN_BRIEF, TaskPage, BulkAnswer), (_STATUS, Timeline, TaskHistory)
+    return {
+        **_described(*tasks, *scheduler, TimeZones, Preview),
+        **_described(ProblemDocument, may_leave_out=True),
+    }
+
+
+def _described(*structs: type[Struct], may_leave_out: bool = False) -> dict[str, Any]:
+    """The schemas of structs, with each field described, and required unless some may be left out."""
+    _, made = msgspec.json.schema_components(structs, ref_template=reference("{name}")["$ref"])
+    for schema in made.values():
+        text = inspect.cleandoc(schema.get("description", "")).replace("None", "null")
+        schema["description"] = text
+        if fields := schema.get("properties"):
+            parts = text.split("\n\n")
+            schema["description"] = "\n\n".join(part for part in parts if not _DESCRIPTION.match(part))
+            schema["required"] = schema["required"] if may_leave_out else list(fields)
+            _describe(fields, text)
+    return made
+
+
+def _describe(fields: dict[str, Any], text: str) -> None:
+    for field in fields.values():
+        field.pop("default", None)
+    for names, words in _DESCRIPTION.findall(text):
+        for name in names.split(", "):
+            if name in fields:
+                fields[name].setdefault("description", words[0].upper() + " ".join(words[1:].split()))

@@ -1,5 +1,6 @@
 """The HTTP editor as an ASGI application."""
 
+import json
 import threading
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -7,21 +8,17 @@ from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, HTMLResponse
-from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
 from duebell_editor import Editor
 
+from .access import Access, check_access
 from .access_log import AccessLog
-from .callers import Callers, check_identity_header
-from .crowd import Crowd
 from .description import describe
-from .guard import Guard, check_access
-from .head import Head
 from .headers import Headers
-from .limits import Limits
-from .problems import handle_problems
-from .read_only import ReadOnly
+from .limits import BodyLimits, RequestLimits
+from .problems import EXCEPTION_HANDLERS
+from .requests import BulkChange, Filters, NewTask
 from .routes import api
 from .shared_readings import SharedReadings
 
@@ -61,35 +58,37 @@ def create_app(
     a proxy before it, cut off clients that are too slow with their headers. Raises InvalidSettings.
     """
     allowed_hosts = frozenset(allowed_hosts)
-    check_access(allowed_hosts=allowed_hosts, token=token)
-    check_identity_header(identity_header)
+    check_access(allowed_hosts=allowed_hosts, token=token, identity_header=identity_header)
     app = FastAPI(
         title="duebell",
         description=_DESCRIPTION + _READ_ONLY * read_only,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        generate_unique_id_function=_operation_id,
+        generate_unique_id_function=lambda route: route.name,
         version=version("duebell"),
+        exception_handlers=EXCEPTION_HANDLERS,
     )
     app.state.editor = editor
     app.state.ending = threading.Event()  # set when the server ends, so that streams do
     app.state.readings = SharedReadings()
-    app.add_middleware(Limits)  # the innermost: the others come before it
-    app.add_middleware(Crowd)
-    if read_only:
-        app.add_middleware(ReadOnly)
-    app.add_middleware(Callers, header=identity_header)
-    app.add_middleware(Guard, allowed_hosts=allowed_hosts, token=token)
+    app.add_middleware(BodyLimits)  # the innermost: the others come before it
+    app.add_middleware(RequestLimits)
+    app.add_middleware(
+        Access,
+        allowed_hosts=allowed_hosts,
+        token=token,
+        read_only=read_only,
+        identity_header=identity_header,
+    )
     app.add_middleware(Headers)
-    app.add_middleware(Head)
     app.add_middleware(AccessLog, token=token)
-    handle_problems(app)
     app.include_router(api)
     describe(app, with_token=token is not None)
     app.mount("/static", StaticFiles(directory=_PAGE))
 
     index = (_PAGE / "index.html").read_text(encoding="utf-8")
+    index = index.replace('id="schemas">', f'id="schemas">{_schemas()}', 1)
     if read_only:
         index = index.replace("<html ", "<html data-read-only ", 1)
 
@@ -104,5 +103,8 @@ def create_app(
     return app
 
 
-def _operation_id(route: APIRoute) -> str:
-    return route.name
+def _schemas() -> str:
+    """The schemas of what the page asks for, as JSON within HTML: its checks take their limits from them."""
+    return json.dumps(
+        {model.__name__: model.model_json_schema() for model in (NewTask, BulkChange, Filters)}
+    ).replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""Deadlines for whoever connects: to send a request, and to read the answer.
+"""Deadlines for clients: to send a request, and to read the answer.
 
 uvicorn has none of these: its one time limit, `timeout_keep_alive`, ends with the first byte of the next
 request and does not count before the first one. So a client that sends a byte a minute, or never reads, would
@@ -37,7 +37,7 @@ class Deadlines(H11Protocol):
 
     _sending: asyncio.TimerHandle | None = None
     _reading: asyncio.TimerHandle | None = None
-    _part: object = None  # what of which request the client is sending
+    _part: object = None  # the part of a request that the client is sending
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -105,7 +105,7 @@ class Deadlines(H11Protocol):
         self._abort_unless_read()
 
     def _abort_unless_read(self) -> None:
-        """End the connection when what was written is not read in time: closing it would wait for that."""
+        """End the connection if the client does not read the answer in time: closing would wait for that."""
         _cancel(self._reading)
         self._reading = self.loop.call_later(_READING_SECONDS, self.transport.abort)
 

@@ -1,20 +1,155 @@
-"""The API's description in OpenAPI: FastAPI's, with the form of all problems."""
+"""The API's description in OpenAPI: FastAPI's, with the answers, and the problems that may come instead."""
 
-from collections.abc import Iterator
+import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 from fastapi import FastAPI
-from pydantic import BaseModel
 
-from . import asks, reports, views
-from .answers import PROBLEM_SCHEMA
+from duebell_editor import (
+    AwsRefused,
+    Bucket,
+    ChangeFailure,
+    ChangeReport,
+    DuebellError,
+    Ended,
+    InvalidInput,
+    LastRun,
+    LateRing,
+    NotArmed,
+    Page,
+    QueueFull,
+    SchedulerStatus,
+    Selection,
+    Task,
+    TaskChanged,
+    TaskConflict,
+    TaskHistory,
+    TaskNotFound,
+)
 
-__all__ = ["describe"]
+from .answers import (
+    BulkAnswer,
+    Json,
+    Preview,
+    Timeline,
+    TimeZones,
+    bulk_answer,
+    page_answer,
+    reference,
+    schemas,
+    status_answer,
+    task_answer,
+    to_json,
+)
+from .problems import MEDIA_TYPE, ProblemDocument
+
+__all__ = [
+    "ADDED",
+    "AWS",
+    "CHANGED",
+    "FULL",
+    "NOT_MODIFIED",
+    "Responses",
+    "answers",
+    "describe",
+    "problems_only",
+]
+
+Responses = dict[int | str, dict[str, Any]]
 
 _TAGS = [
     {"name": "tasks", "description": "Add tasks, look at them, change them"},
     {"name": "scheduler", "description": "How the scheduler stands, what is to come, what has been"},
 ]
+
+_TEXT = {"type": "string"}
+
+#: What each status means here, and an error or a `detail` that may come with it.
+_PROBLEMS: dict[int, tuple[str, DuebellError | str]] = {
+    400: (
+        "The body is not JSON, or the visitor is named twice",
+        "the body is not JSON as it is taken here: the name 'due' is twice in one object",
+    ),
+    401: ("The token is missing or wrong", "this server wants its token: Authorization: Bearer <token>"),
+    403: (
+        "Another site's request, or another server's; or a change, where the server is read-only",
+        "this request comes from another site",
+    ),
+    404: ("There is no such task", TaskNotFound("sale-42")),
+    408: ("The body did not come in time", "the body must come within 30 seconds"),
+    409: (
+        "The task's status does not allow it, or the id is taken",
+        TaskConflict("cannot pause task 'sale-42': it is done, and this needs it scheduled"),
+    ),
+    412: (
+        "The task was changed since it was seen (If-Match)",
+        TaskChanged("sale-42", expected=7, rev=8),
+    ),
+    413: ("The body is too long", "the body must be 2 MB at most"),
+    415: (
+        "The body is not sent as JSON",
+        "the body must be JSON, sent with Content-Type: application/json",
+    ),
+    422: ("Something given cannot be right", InvalidInput("action", "is missing")),
+    500: (
+        "A fault of duebell's own, or an item of the table that is no task",
+        "Something went wrong inside duebell; the server's log has the details.",
+    ),
+    502: ("AWS refused", AwsRefused("DynamoDB, table 'duebell': AccessDenied")),
+    503: (
+        "AWS does not answer, nothing is deployed, the rule could not be confirmed, or too many requests are "
+        "at work. Retry-After says when to ask again, where that may help",
+        NotArmed("the task is stored, but the rule could not be confirmed"),
+    ),
+    507: ("The lane of the task holds as much as DynamoDB lets it hold", QueueFull("sale-42", 3)),
+}
+
+#: What every request may come to: a body can be sent with any.
+_ALWAYS = (400, 401, 403, 408, 413, 415, 500, 503)
+
+#: What comes of asking AWS.
+AWS = (502, 503)
+
+#: The status of a write that a full lane refuses.
+FULL = 507
+
+#: The headers of an answer about a task, and about one that was added.
+_TAGGED = {"ETag": {"description": "The task's rev, for If-Match and If-None-Match", "schema": _TEXT}}
+_PLACED = {**_TAGGED, "Location": {"description": "Where the task is", "schema": _TEXT}}
+
+#: Successes of routes about one task.
+CHANGED: Responses = {200: {"description": "The task as it is now", "headers": _TAGGED}}
+ADDED: Responses = {
+    200: {"description": "It was there: kept as it is, or replaced", "headers": _PLACED},
+    201: {"description": "It is new", "headers": _PLACED},
+}
+
+#: The answer to who has the task already.
+NOT_MODIFIED: Responses = {304: {"description": "You have it as it is (If-None-Match)", "headers": _TAGGED}}
+
+
+def answers(name: str, *problems: int, successes: Responses | None = None) -> Responses:
+    """The answers of a route: of the schema with this name, or the problems with these statuses."""
+    content = {Json.media_type: {"schema": reference(name)}}
+    made = {status: {**success, "content": content} for status, success in (successes or {200: {}}).items()}
+    return {**made, **problems_only(*problems)}
+
+
+def problems_only(*statuses: int) -> Responses:
+    """The problems that a route may answer with, and those that all may."""
+    return {status: _problem(status) for status in sorted({*_ALWAYS, *statuses})}
+
+
+def _problem(status: int) -> dict[str, Any]:
+    meaning, error = _PROBLEMS[status]
+    if isinstance(error, str):
+        example = ProblemDocument.of(status, error)
+    else:
+        example = ProblemDocument.of_error(error, "sale-42")
+    content = {MEDIA_TYPE: {"schema": reference("ProblemDocument"), "example": msgspec.to_builtins(example)}}
+    return {"description": meaning, "content": content}
 
 
 def describe(app: FastAPI, *, with_token: bool) -> None:
@@ -25,10 +160,9 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
     def openapi() -> dict[str, Any]:
         document = made()
         components = document["components"]
-        components["schemas"]["Problem"] = PROBLEM_SCHEMA
-        for name, examples in _examples():
-            if name in components["schemas"]:
-                components["schemas"][name]["examples"] = examples
+        components["schemas"] |= schemas()
+        for name, examples in {**_REQUESTS, **_answers()}.items():
+            components["schemas"][name]["examples"] = json.loads(to_json(examples))
         if with_token:
             components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             document["security"] = [{"token": []}]
@@ -37,11 +171,83 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _examples() -> Iterator[tuple[str, Any]]:
-    """The models' examples as they are: FastAPI leaves out what is null in them."""
-    for module in (asks, reports, views):
-        for name in module.__all__:
-            model: type[BaseModel] = getattr(module, name)
-            extra = model.model_config.get("json_schema_extra")
-            if isinstance(extra, dict) and "examples" in extra:
-                yield name, extra["examples"]
+#: Examples of bodies, by the names of their schemas.
+_REQUESTS: dict[str, list[object]] = {
+    "NewTask": [
+        {
+            "action": "put_on_sale",
+            "due": "2026-12-31T00:00:00Z",
+            "payload": {"item": 42},
+            "id": "sale-42",
+            "if_exists": "keep",
+        },
+        {"action": "report", "schedule": "cron(0 9 ? * MON-FRI *)", "timezone": "Europe/Berlin"},
+    ],
+    "TaskChange": [{"payload": {"item": 43}}, {"end": None, "max_runs": 10}],
+    "Move": [{"due": "2026-12-31T00:00:00Z"}],
+    "SchedulePreview": [{"schedule": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}],
+    "BulkChange": [
+        {"do": "pause", "where": {"action": "put_on_sale"}, "limit": 500, "dry_run": True},
+        {"do": "retry", "ids": ["sale-42", "sale-43"]},
+    ],
+}
+
+
+def _answers() -> dict[str, list[object]]:
+    """Examples of answers, by the names of their schemas."""
+    due, run = datetime(2026, 12, 31, tzinfo=UTC), datetime(2026, 12, 30, 0, 0, 21, 482_000, tzinfo=UTC)
+    rung = datetime(2026, 12, 24, 18, 30, tzinfo=UTC)
+    task = Task(
+        id="sale-42",
+        lane=3,
+        action="put_on_sale",
+        due=due,
+        queued=due,
+        payload_json='{"item": 42}',
+        created_at=datetime(2026, 11, 21, 12, tzinfo=UTC),
+        changed_by="anna@example.org",
+    )
+    status = SchedulerStatus(
+        table="duebell",
+        rule="duebell",
+        expression="cron(0,4,12,27 0-23 30,31 12 ? 2026)",
+        enabled=True,
+        rings_at=due,
+        next_due=due,
+        armed=True,
+        last_run=LastRun(
+            run="5f0c3a2e9d7b4c61a8f0e2d4b6c8a0e1",
+            finished_at=run,
+            done=12,
+            failed=1,
+            lateness_max_ms=20914,
+            tzdata="2026f",
+        ),
+        late_ring=LateRing(minute=rung, came_at=rung + timedelta(minutes=4, seconds=18.26)),
+        lanes=4,
+        failed=1,
+        tzdata="2026f",
+    )
+    end = due + timedelta(hours=1)
+    ended = Ended(
+        start=due, end=end, done=11, failed=1, skipped=0, lateness_median_ms=20914, lateness_max_ms=41300
+    )
+    preview = Preview(
+        words="every weekday at 09:00, Europe/Berlin",
+        occurrences=[datetime(2026, 11, day, 8, tzinfo=UTC) for day in (23, 24)],
+    )
+    missing = ChangeFailure(id="sale-43", error=TaskNotFound("sale-43"))
+    both = Selection(ids=("sale-42", "sale-43"))
+    return {
+        "Task": [task_answer(task)],
+        "TaskPage": [page_answer(Page(tasks=(task,)), brief=False)],
+        "SchedulerStatus": [status_answer(status)],
+        "TimeZones": [TimeZones(tzdata="2026f", names=["Europe/Berlin", "UTC"])],
+        "Preview": [preview],
+        "Timeline": [Timeline(buckets=(Bucket(start=due, end=end, count=12),))],
+        "TaskHistory": [TaskHistory(buckets=(ended,), is_all=True)],
+        "BulkAnswer": [
+            BulkAnswer(found=134, is_all=True, dry_run=True),
+            bulk_answer(both, ChangeReport(changed=(task,), failures=(missing,))),
+        ],
+    }

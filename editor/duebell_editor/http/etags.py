@@ -6,47 +6,37 @@ As RFC 9110 has it, section 13.1: a list of tags, or `*`; If-Match takes no weak
 import re
 from typing import Annotated
 
-from fastapi import Depends, Header, Request, Response
+from fastapi import Depends, Header, Request
 
-from duebell_editor import Editor, TaskChanged
-from duebell_editor.reading import Queue
-from duebell_shared.errors import InvalidQuery
+from duebell_editor import InvalidQuery, Task, TaskChanged
 
-from .callers import acting_for
-from .views import TaskView
+from .access import VisitorsEditor
 
-__all__ = ["Expected", "ItsEditor", "ItsQueue", "Replaced", "is_known", "tagged"]
+__all__ = ["ExpectedRev", "IfNoneMatch", "ReplacedRev", "etag_of", "is_known"]
 
 _TAG = re.compile(r'(?P<weak>W/)?"(?P<tag>[\x21\x23-\x7e\x80-\xff]*)"')
 _ANY = "*"
 
 
-def _editor(request: Request) -> Editor:
-    return acting_for(request.scope, request.app.state.editor)
+def _tags_in(description: str) -> object:
+    return Header(description=description, examples=['"7"'])
 
 
-ItsEditor = Annotated[Editor, Depends(_editor)]
+IfNoneMatch = Annotated[str | None, _tags_in("The ETags that you have")]
+
+_IfSeen = Annotated[
+    str | None,
+    _tags_in(
+        'The ETag of the task as you saw it, such as `"7"`: if it was changed since, nothing is done, and '
+        "the answer is 412"
+    ),
+]
+_IfReplaced = Annotated[
+    str | None, _tags_in('With `"if_exists": "replace"`: the one ETag of the task that is to be replaced')
+]
 
 
-def _queue(editor: ItsEditor) -> Queue:
-    return editor.queue
-
-
-ItsQueue = Annotated[Queue, Depends(_queue)]
-
-
-def _expected(
-    request: Request,
-    editor: ItsEditor,
-    if_match: Annotated[
-        str | None,
-        Header(
-            description='The ETag of the task as you saw it, such as `"7"`: if it was changed since, nothing '
-            "is done, and the answer is 412",
-            examples=['"7"'],
-        ),
-    ] = None,
-) -> int | None:
+def _expected(request: Request, editor: VisitorsEditor, if_match: _IfSeen = None) -> int | None:
     """The one rev that the request is for; None for any. Raises InvalidQuery, TaskNotFound, TaskChanged."""
     if if_match is None or not (tags := _tags("If-Match", request)):
         return None
@@ -61,19 +51,10 @@ def _expected(
 
 
 #: The rev at which the request expects the task that it changes; None for any.
-Expected = Annotated[int | None, Depends(_expected)]
+ExpectedRev = Annotated[int | None, Depends(_expected)]
 
 
-def _replaced(
-    request: Request,
-    if_match: Annotated[
-        str | None,
-        Header(
-            description='With `"if_exists": "replace"`: the one ETag of the task that is to be replaced',
-            examples=['"7"'],
-        ),
-    ] = None,
-) -> int | None:
+def _replaced(request: Request, if_match: _IfReplaced = None) -> int | None:
     """The rev that a task is replaced at; None for any. Raises InvalidQuery."""
     if if_match is None or not (tags := _tags("If-Match", request)):
         return None
@@ -84,23 +65,22 @@ def _replaced(
 
 
 #: The rev at which the request replaces a task; None for any.
-Replaced = Annotated[int | None, Depends(_replaced)]
+ReplacedRev = Annotated[int | None, Depends(_replaced)]
 
 
-def is_known(task: TaskView, request: Request) -> bool:
-    """Whether the asker has the task as it is. Raises InvalidQuery."""
+def etag_of(task: Task) -> dict[str, str]:
+    """The header with the task's ETag."""
+    return {"ETag": f'"{task.rev}"'}
+
+
+def is_known(task: Task, request: Request) -> bool:
+    """Tell whether who asks has the task as it is. Raises InvalidQuery."""
     tags = _tags("If-None-Match", request)
     return tags == [] or str(task.rev) in {tag for _, tag in tags or ()}
 
 
-def tagged(task: TaskView, response: Response) -> TaskView:
-    """The task, with its rev as the response's ETag."""
-    response.headers["ETag"] = f'"{task.rev}"'
-    return task
-
-
 def _tags(header: str, request: Request) -> list[tuple[bool, str]] | None:
-    """The header's tags, whether weak and which; none for `*`; None without such a header."""
+    """The header's tags, each with whether it is weak; none for `*`; None without such a header."""
     lines = request.headers.getlist(header)
     if not lines:
         return None

@@ -1,14 +1,13 @@
-"""Headers that every answer has: the page runs only its own files, and nobody may frame it."""
-
-from typing import Any
+"""Headers of every answer, and HEAD: what GET would answer, without the body."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .paths import is_open
+from .paths import is_open, is_stream
 
 __all__ = ["HEADERS", "Headers"]
 
+#: The page runs only its own files, and nobody may frame it.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
@@ -23,21 +22,30 @@ HEADERS = {
 
 
 class Headers:
-    """Adds them, as ASGI middleware; what is under `/api` is never kept in a cache."""
+    """Adds the headers, as ASGI middleware, and answers HEAD with the headers of GET.
+
+    What is under `/api` is never kept in a cache. The stream has no HEAD.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and the answer back with the headers."""
-        caching = "no-store" if scope["type"] == "http" and not is_open(scope) else "no-cache"
+        """Pass the request on, and the answer back."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        is_head = scope["method"] == "HEAD" and not is_stream(scope)
+        caching = "no-cache" if is_open(scope) else "no-store"
 
         async def send_with(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in {**HEADERS, "Cache-Control": caching}.items():
                     headers.setdefault(name, value)
+            elif is_head:
+                message = {**message, "body": b""}
             await send(message)
 
-        given: Any = send_with if scope["type"] == "http" else send
-        await self._app(scope, receive, given)
+        asked = {**scope, "method": "GET"} if is_head else scope
+        await self._app(asked, receive, send_with)

@@ -1,15 +1,23 @@
-"""No body longer than any task can need is read, and none that is too long in coming."""
+"""Limits of requests: how many are at work at a time, how long a body is, how long it takes to come."""
 
 import asyncio
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .paths import is_stream
 from .problems import problem
 
-__all__ = ["BODY_SECONDS", "MAX_BODY", "Limits"]
+__all__ = ["BODY_SECONDS", "MAX_BODY", "MAX_REQUESTS", "MAX_STREAMS", "BodyLimits", "RequestLimits"]
+
+#: Requests at work at a time. Forty threads work on them, so that the others wait a moment.
+MAX_REQUESTS = 64
+
+#: Streams of changes: pages that are open.
+MAX_STREAMS = 100
 
 #: A payload is 350 KB at most, and may be thrice that when written with `\u` escapes.
 MAX_BODY = 2 * 1024 * 1024
@@ -22,8 +30,45 @@ _TOO_LONG = f"the body must be {MAX_BODY // 1024 // 1024} MB at most"
 _TOO_SLOW = f"the body must come within {BODY_SECONDS:.0f} seconds"
 
 
-class Limits:
-    """Refuses, as ASGI middleware, a body that announces to be too long, is so, or comes too slowly."""
+@dataclass
+class _Places:
+    """Places for so many requests; those beyond are told why they get none, and when to come again."""
+
+    most: int
+    why: str
+    retry_after: int
+    taken: int = 0
+
+
+class RequestLimits:
+    """Answers, as ASGI middleware, 503 to requests beyond so many at work, and to streams beyond so many."""
+
+    def __init__(self, app: ASGIApp, *, requests: int = MAX_REQUESTS, streams: int = MAX_STREAMS) -> None:
+        self._app = app
+        self._requests = _Places(requests, f"{requests} requests are at work already: try again", 1)
+        self._streams = _Places(
+            streams, f"{streams} pages or programs follow what changes already, and no more can", 30
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it with a problem document."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        places = self._streams if is_stream(scope) else self._requests
+        if places.taken >= places.most:
+            refusal = problem(503, places.why, kind="busy", headers={"Retry-After": str(places.retry_after)})
+            await refusal(scope, receive, send)
+            return
+        places.taken += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            places.taken -= 1
+
+
+class BodyLimits:
+    """Refuses, as ASGI middleware, a body that is announced to be too long, is so, or comes too slowly."""
 
     def __init__(self, app: ASGIApp, *, seconds: float = BODY_SECONDS) -> None:
         self._app = app
@@ -58,7 +103,7 @@ class _Body:
         self.is_answered = False
 
     async def receive(self) -> Message:
-        """What comes next; raises HTTPException for what is too much or too slow, unless it is answered."""
+        """The next part. Raises HTTPException if it is too long or too slow, unless it is answered."""
         try:
             async with self._deadline():
                 message = await self._receive()
@@ -69,7 +114,7 @@ class _Body:
         return self._refused(413, _TOO_LONG) if self._length > MAX_BODY else message
 
     def _deadline(self) -> AbstractAsyncContextManager[object]:
-        """None when all has come: then it is waited for the client to go away."""
+        """The deadline of the next part; none when all has come, and the client is waited for to go away."""
         return nullcontext() if self._is_whole else asyncio.timeout_at(self._until)
 
     def _refused(self, status: int, why: str) -> Message:

@@ -1,11 +1,17 @@
-"""Where in this application a request goes, also when it is mounted in another one."""
+"""Paths and methods: where in this application a request goes, also when it is mounted in another one."""
 
 from starlette.types import Scope
 
-__all__ = ["is_open", "path_of"]
+__all__ = ["STREAM", "is_open", "is_reading", "is_stream", "path_of"]
+
+#: The stream of changes; it has no end that one could wait for.
+STREAM = "/api/changes"
 
 #: What holds nothing of the queue: the page's own files, and the description of the API.
 _OPEN = frozenset({"", "/", "/docs", "/openapi.json"})
+
+#: A POST that stores nothing.
+_PREVIEW = "/api/preview"
 
 
 def path_of(scope: Scope) -> str:
@@ -17,6 +23,17 @@ def path_of(scope: Scope) -> str:
 
 
 def is_open(scope: Scope) -> bool:
-    """Whether it may be had without the token: neither the queue, nor anything that we do not know."""
+    """Tell whether it is answered without the token: nothing of the queue, and no unknown path."""
     path = path_of(scope)
     return path in _OPEN or path.startswith("/static/")
+
+
+def is_reading(scope: Scope) -> bool:
+    """Tell whether the request can change nothing."""
+    method = scope["method"]
+    return method in {"GET", "HEAD", "OPTIONS"} or (method == "POST" and path_of(scope) == _PREVIEW)
+
+
+def is_stream(scope: Scope) -> bool:
+    """Tell whether the request is for the stream of changes."""
+    return scope["method"] in {"GET", "HEAD"} and path_of(scope) == STREAM

@@ -1,12 +1,14 @@
-"""Errors as problem documents (RFC 9457): every answer that is not a success has this one form."""
+"""Problem documents (RFC 9457): every answer that is not a success has this one form."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Self
 
-from fastapi import FastAPI, Request, Response
+import msgspec
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
+from msgspec import UNSET, Struct, UnsetType
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 
@@ -25,13 +27,19 @@ from duebell_shared.errors import (
 )
 from duebell_shared.quoting import shortened
 
-from .head import ENDLESS
 from .headers import HEADERS
-from .paths import path_of
+from .paths import STREAM, path_of
 
-__all__ = ["handle_problems", "kind_of", "problem"]
+__all__ = [
+    "EXCEPTION_HANDLERS",
+    "MEDIA_TYPE",
+    "InvalidField",
+    "ProblemDocument",
+    "kind_of",
+    "problem",
+]
 
-_MEDIA_TYPE = "application/problem+json"
+MEDIA_TYPE = "application/problem+json"
 
 #: Characters of a text, and errors of one body, that are told: what was given may be two million long.
 _LONGEST, _MOST = 1_000, 20
@@ -55,26 +63,78 @@ _STATUS: dict[type[Exception], HTTPStatus] = {
     DuebellError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 
-
-def problem(
-    status: int,
-    detail: str,
-    *,
-    type: str = "about:blank",
-    title: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    extra: Mapping[str, object] | None = None,
-) -> Response:
-    """A response with a problem document; the title is the status's own unless given."""
-    title = HTTPStatus(status).phrase if title is None else title
-    document = {"type": type, "title": title, "status": int(status), "detail": detail, **(extra or {})}
-    # As ASCII: what was given may hold half of a surrogate pair, which UTF-8 cannot.
-    return Response(json.dumps(_shortened(document)), status, headers, _MEDIA_TYPE)
+#: What errors say of the task and of the input that they are about.
+_TOLD = ("field", "reason", "id", "rev")
 
 
 def kind_of(error: DuebellError) -> str:
     """The `type` of this error's problem document."""
     return f"urn:duebell:{error.kind}"
+
+
+class InvalidField(Struct):
+    """A field of a body or a query that cannot be right, and why."""
+
+    field: str
+    reason: str
+
+
+class ProblemDocument(Struct, kw_only=True):
+    """A problem document (RFC 9457); `field` and `reason` say what cannot be right.
+
+    type    what kind: `urn:duebell:…`, for programs
+    detail  what is wrong and what to do, for people
+    field   what was given that cannot be right
+    errors  all that cannot be right
+    id      the task it is about
+    rev     with 412: the task's rev as it is now
+    stored  with 503: the task is stored all the same
+    """
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    field: str | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+    errors: list[InvalidField] | UnsetType = UNSET
+    id: str | UnsetType | None = UNSET
+    rev: int | UnsetType = UNSET
+    stored: bool | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, status: int, detail: str, *, kind: str | None = None, **more: Any) -> Self:
+        """A document with this status. Without a kind of ours its title is the status's own."""
+        if kind is None:
+            return cls(title=HTTPStatus(status).phrase, status=status, detail=detail, **more)
+        title = kind.replace("-", " ").capitalize().replace("Aws", "AWS")
+        return cls(type=f"urn:duebell:{kind}", title=title, status=status, detail=detail, **more)
+
+    @classmethod
+    def of_error(cls, error: DuebellError, task_id: str | None = None) -> Self:
+        """The document of an error of the library, about the task with this id."""
+        told: dict[str, Any] = {name: getattr(error, name) for name in _TOLD if hasattr(error, name)}
+        if isinstance(error, InvalidInput):
+            told["errors"] = [InvalidField(error.field, error.reason)]
+        elif isinstance(error, NotArmed):
+            told |= {"stored": True, "id": task_id}
+        elif isinstance(error, AwsUnavailable) and task_id:  # it may be stored, or not
+            told |= {"id": task_id}
+        status = next(_STATUS[cls] for cls in type(error).__mro__ if cls in _STATUS)
+        return cls.of(status, str(error), kind=error.kind, **told)
+
+    def answer(self, headers: Mapping[str, str] | None = None) -> Response:
+        """The document as a response."""
+        # As ASCII: what was given may hold half of a surrogate pair, which UTF-8 cannot.
+        text = json.dumps(_shortened(msgspec.to_builtins(self)))
+        return Response(text, self.status, headers, MEDIA_TYPE)
+
+
+def problem(
+    status: int, detail: str, *, kind: str | None = None, headers: Mapping[str, str] | None = None
+) -> Response:
+    """A response with a problem document."""
+    return ProblemDocument.of(status, detail, kind=kind).answer(headers)
 
 
 def _shortened(value: Any) -> Any:
@@ -88,66 +148,30 @@ def _shortened(value: Any) -> Any:
     return value
 
 
-def handle_problems(app: FastAPI) -> None:
-    """Answer every error of this application with a problem document."""
-    app.add_exception_handler(DuebellError, _deliberate)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(Exception, _unexpected)
-
-
-def _deliberate(request: Request, error: Exception) -> Response:
-    status = next(_STATUS[cls] for cls in type(error).__mro__ if cls in _STATUS)
-    extra: dict[str, object] = {}
-    if not isinstance(error, DuebellError):
-        return _unexpected(request, error)
-    match error:
-        case InvalidInput():
-            extra = {"field": error.field, "reason": error.reason}
-        case TaskChanged():
-            extra = {"id": error.id, "rev": error.rev}
-        case TaskNotFound() | TaskExists() | QueueFull():
-            extra = {"id": error.id}
-        case NotArmed():
-            extra = {"stored": True, "id": _task_id(request)}
-        case AwsUnavailable() if id := _task_id(request):  # it may be stored, or not
-            extra = {"id": id}
-    title = error.kind.replace("-", " ").capitalize().replace("Aws", "AWS")
+async def _from_the_library(request: Request, error: DuebellError) -> Response:
+    # The task of the path, or the one that the request added.
+    task_id = request.path_params.get("id") or getattr(request.state, "task_id", None)
     may_pass = isinstance(error, NotArmed | AwsUnavailable)
     headers = {"Retry-After": _RETRY_AFTER} if may_pass else None
-    return problem(status, str(error), type=kind_of(error), title=title, headers=headers, extra=extra)
+    return ProblemDocument.of_error(error, task_id).answer(headers)
 
 
-def _task_id(request: Request) -> str | None:
-    """The task that the request was about: of its path, or the one it added."""
-    return request.path_params.get("id") or getattr(request.state, "task_id", None)
-
-
-def _invalid(request: Request, error: Exception) -> Response:
-    """What FastAPI found wrong, in the form of InvalidInput; all of it in `errors`, the first at the top."""
-    if not isinstance(error, RequestValidationError):
-        return _unexpected(request, error)
-    errors = [{"field": _field(one), "reason": _reason(one)} for one in error.errors()[:_MOST]]
-    detail = "; ".join(f"{one['field']}: {one['reason']}" for one in errors)
-    return problem(
-        422,
-        detail,
-        type="urn:duebell:invalid-input",
-        title="Invalid input",
-        extra={**errors[0], "errors": errors},
-    )
+async def _invalid(_request: Request, error: RequestValidationError) -> Response:
+    """Tell what FastAPI found wrong as InvalidInput does; all of it in `errors`, the first at the top."""
+    errors = [InvalidField(_field(one), _reason(one)) for one in error.errors()[:_MOST]]
+    detail = "; ".join(f"{one.field}: {one.reason}" for one in errors)
+    first = msgspec.structs.asdict(errors[0])
+    return ProblemDocument.of(422, detail, kind="invalid-input", errors=errors, **first).answer()
 
 
 def _field(one: Mapping[str, Any]) -> str:
-    """`due` of ("body", "due"); the whole body when it is not JSON at all."""
+    """`due` of ("body", "due"); `body` when all of it is wrong."""
     inner = [shortened(part) for part in one["loc"][1:]]
-    return ".".join(inner) if inner and one["type"] != "json_invalid" else str(one["loc"][0])
+    return ".".join(inner) or str(one["loc"][0])
 
 
 def _reason(one: Mapping[str, Any]) -> str:
     match one:
-        case {"type": "json_invalid", "ctx": {"error": why}}:
-            return f"is not JSON: {why} at character {one['loc'][-1]}"
         case {"type": "value_error", "ctx": {"error": why}}:
             return str(why)
         case {"type": "extra_forbidden"}:
@@ -157,10 +181,8 @@ def _reason(one: Mapping[str, Any]) -> str:
     return str(one["msg"])
 
 
-def _refused(request: Request, error: Exception) -> Response:
-    """What the framework refuses: no such path, no such method, a body that cannot be read."""
-    if not isinstance(error, HTTPException):
-        return _unexpected(request, error)
+async def _refused(request: Request, error: HTTPException) -> Response:
+    """Answer what the framework refuses: no such path, no such method, a body that cannot be read."""
     match error.status_code:
         case HTTPStatus.NOT_FOUND:
             return problem(404, "there is nothing here; /docs says what there is")
@@ -181,12 +203,21 @@ def _methods(request: Request) -> list[str]:
     }
     if not taken:  # a file
         taken = {"GET"}
-    has_head = "GET" in taken and path_of(request.scope) != ENDLESS
+    has_head = "GET" in taken and path_of(request.scope) != STREAM
     return sorted(taken | {"HEAD"} if has_head else taken)
 
 
-def _unexpected(request: Request, error: Exception) -> Response:
-    """A fault of ours: its trace is in the server's log, not in the answer."""
+async def _unexpected(_request: Request, _error: Exception) -> Response:
+    """Answer a fault of ours: its trace is in the server's log, not in the answer."""
     # The framework answers this outside of all middleware, so the headers are given here.
     detail = "Something went wrong inside duebell; the server's log has the details."
     return problem(500, detail, headers={**HEADERS, "Cache-Control": "no-store"})
+
+
+#: A problem document for every error of an application.
+EXCEPTION_HANDLERS: dict[int | type[Exception], Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {
+    DuebellError: _from_the_library,
+    RequestValidationError: _invalid,
+    HTTPException: _refused,
+    Exception: _unexpected,
+}

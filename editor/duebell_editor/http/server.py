@@ -16,9 +16,9 @@ from duebell_editor import Editor
 from duebell_shared.errors import DuebellError, InvalidSettings
 from duebell_shared.quoting import quoted
 
+from .access import ANY_HOST
 from .app import create_app
 from .deadlines import Deadlines
-from .guard import ANY_HOST
 
 __all__ = ["serve"]
 
@@ -66,7 +66,7 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """Ends with nothing left open: streams of changes never end by themselves, some connections too late."""
+    """Leaves no connection open when it ends: streams never end by themselves."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
         super().__init__(config)
@@ -74,7 +74,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """SIGHUP ends the server as others do: what a handler raises in a request is swallowed there."""
+        """Let SIGHUP end the server, too. A handler that raised would be swallowed within a request."""
         with super().capture_signals():
             if threading.current_thread() is not threading.main_thread():
                 yield

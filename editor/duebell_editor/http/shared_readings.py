@@ -1,4 +1,4 @@
-"""Readings of the queue that several streams share: what many look at is read once, whoever asks."""
+"""Readings of the queue that streams share: what many of them follow is read once."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ _KEPT = 120.0
 
 
 class Reading(NamedTuple, Generic[_T]):
-    """What was read, and when that began."""
+    """A value that was read, and when the read began."""
 
     value: _T
     at: float
@@ -45,7 +45,7 @@ class SharedReadings:
         return await asyncio.shield(task)  # others wait for it too: it outlives whoever asked first
 
     def _is_good(self, task: "asyncio.Task[Reading[Any]]", age: float, max_age: float) -> bool:
-        """Whether it is young enough; or under way, in a loop that still runs."""
+        """Tell whether it can be shared: it is young enough, or under way in a loop that still runs."""
         if not task.done():
             return task.get_loop() is asyncio.get_running_loop()
         return not task.cancelled() and age < max_age
@@ -60,6 +60,6 @@ class SharedReadings:
 
 
 def _retrieved(task: "asyncio.Task[Reading[Any]]") -> None:
-    """Look at the error of a reading that nobody waits for any more, or the loop would complain of it."""
+    """Retrieve the error of a reading that nobody awaits any more, or asyncio would log it."""
     if not task.cancelled():
         task.exception()

@@ -2,10 +2,10 @@
 
 from fastapi import APIRouter
 
-from . import bulk, changes, looking, scheduler, tasks, verbs
+from . import changes, scheduler, tasks
 
 __all__ = ["api"]
 
 api = APIRouter(prefix="/api")
-for part in (verbs, tasks, bulk, looking, scheduler, changes):
+for part in (tasks, scheduler, changes):
     api.include_router(part.router)

@@ -12,22 +12,18 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from duebell_editor import Editor, SchedulerStatus
-from duebell_editor.look import Look, Watched, look
-from duebell_editor.reading import Queue
-from duebell_shared.errors import DuebellError
+from duebell_editor import DuebellError, Editor, Look, SchedulerStatus, TaskNotFound
 from duebell_shared.instants import NEVER, utc_now
 
-from ..answers import AWS, Responses, problems
-from ..asks import Watching
-from ..bodies import JsonRoute
-from ..etags import ItsEditor
-from ..reports import StatusView
+from ..access import VisitorsEditor
+from ..answers import status_answer, to_json
+from ..description import AWS, Responses, problems_only
+from ..requests import Following, StrictRoute
 from ..shared_readings import SharedReadings
 
 __all__ = ["router"]
 
-router = APIRouter(route_class=JsonRoute, tags=["scheduler"])
+router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
 
 #: Seconds between looks: while something happens or is about to, and while nothing does.
 _BUSY, _QUIET = 2.0, 6.0
@@ -57,10 +53,10 @@ _DESCRIPTION: Responses = {
     "/changes",
     summary="A stream of changes",
     response_class=StreamingResponse,
-    responses={**_DESCRIPTION, **problems(422, *AWS)},
+    responses={**_DESCRIPTION, **problems_only(422, *AWS)},
 )
 async def stream_changes(
-    watching: Annotated[Watching, Query()], request: Request, editor: ItsEditor
+    following: Annotated[Following, Query()], request: Request, editor: VisitorsEditor
 ) -> StreamingResponse:
     """Server-sent events: `ready` (what is changed from now on is told), `status` (as `/api/status`, at first
     and when it differs), `changed` (something in the stretch of the queue, or of the tasks, that is being
@@ -71,19 +67,20 @@ async def stream_changes(
     begins with `ready` and `status`, and what was looked at before is to be read again; `Last-Event-ID` means
     nothing here.
     """
-    # What is before now is looked at anyway: viewers who look from now on look at the same.
-    after = watching.after if watching.after and watching.after > utc_now() else None
-    watched = Watched(after=after, before=watching.before or NEVER, ids=tuple(dict.fromkeys(watching.id)))
-    stream = _Stream(editor, watched, request.app.state.readings)
+    stream = _Stream(editor, following, request.app.state.readings)
     return StreamingResponse(stream.events(request), media_type="text/event-stream")
 
 
 class _Stream:
-    """What one connection has been told. What is read for it is shared with the others."""
+    """The events of one connection. The readings that they come from are shared with other connections."""
 
-    def __init__(self, editor: Editor, watched: Watched, readings: SharedReadings) -> None:
+    def __init__(self, editor: Editor, following: Following, readings: SharedReadings) -> None:
         self._editor = editor
-        self._watched = watched
+        # What is before now is looked at anyway: viewers who look from now on look at the same.
+        is_later = following.after is not None and following.after > utc_now()
+        self._after = following.after if is_later else None
+        self._before = following.before or NEVER
+        self._ids = tuple(dict.fromkeys(following.id))
         self._readings = readings
         self._look: Look | None = None
         self._looked_at = 0.0
@@ -110,16 +107,14 @@ class _Stream:
                 await asyncio.sleep(_STEP)
 
     async def _look_again(self) -> Look:
-        """How things stand. At first as another stream has just seen them: what came since is told then."""
-        queue, max_age = self._editor.queue, self._pause()
-        stretch = msgspec.structs.replace(self._watched, ids=())
-        seen = await self._readings.get(
-            (stretch.after, stretch.before), lambda: look(queue, stretch), max_age=max_age
-        )
+        """Look at the queue. The first look may be one that another stream has just made."""
+        max_age = self._pause()
+        look = partial(self._editor.look, after=self._after, before=self._before)
+        seen = await self._readings.get((self._after, self._before), look, max_age=max_age)
         self._looked_at = seen.at
         revs = [
-            (await self._readings.get(id, partial(_rev, queue, id), max_age=max_age)).value
-            for id in self._watched.ids
+            (await self._readings.get(id, partial(_rev, self._editor, id), max_age=max_age)).value
+            for id in self._ids
         ]
         return msgspec.structs.replace(seen.value, revs=tuple(revs))
 
@@ -139,7 +134,7 @@ class _Stream:
             ("status", now.arming), self._editor.status, max_age=max_age
         )
         self._status = status
-        return [_event("status", StatusView.of(status).model_dump_json())] if status != before else []
+        return [_event("status", to_json(status_answer(status)))] if status != before else []
 
     def _pause(self) -> float:
         if self._look is None or self._look.busy:
@@ -148,9 +143,11 @@ class _Stream:
         return _BUSY if next_due and next_due - utc_now() < _SOON else _QUIET
 
 
-def _rev(queue: Queue, id: str) -> int | None:
-    task = queue.get(id)
-    return task.rev if task else None
+def _rev(editor: Editor, id: str) -> int | None:
+    try:
+        return editor.get(id).rev
+    except TaskNotFound:
+        return None
 
 
 def _event(name: str, data: str) -> str:

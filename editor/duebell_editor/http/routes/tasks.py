@@ -1,125 +1,150 @@
-"""Tasks: add, list, read, change, cancel.
+"""Tasks: add, list, read, change, one or many.
 
 An id may hold any printable character. In a path it is percent-encoded, `/` as `%2F` (a plain `/` is
-understood too).
+understood too). Such a path takes all that begins like it, so it comes after those of the verbs.
 """
 
 import uuid
+from collections.abc import Callable
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
-from duebell_editor import IfExists, InvalidQuery, InvalidTask, TaskExists
-from duebell_editor.filtering import make_filter
-from duebell_editor.listing import search
+from duebell_editor import IfExists, InvalidQuery, InvalidTask, Selection, Task, TaskExists, listing
 from duebell_shared.quoting import quoted
+from duebell_shared.verbs import Verb
 
-from ..answers import ADDED, AWS, FULL, TAGGED, TASK, Responses, problems
-from ..asks import Filters, NewTaskBody, TaskChange
-from ..bodies import JsonRoute
-from ..etags import Expected, ItsEditor, ItsQueue, Replaced, is_known, tagged
-from ..views import PageView, TaskBrief, TaskView
+from ..access import VisitorsEditor
+from ..answers import BulkAnswer, Json, bulk_answer, page_answer, task_answer
+from ..description import ADDED, AWS, CHANGED, FULL, NOT_MODIFIED, answers
+from ..etags import ExpectedRev, IfNoneMatch, ReplacedRev, etag_of, is_known
+from ..requests import BulkChange, Filters, Move, NewTask, StrictRoute, TaskChange
 
-__all__ = ["Id", "router"]
+__all__ = ["router"]
 
-router = APIRouter(route_class=JsonRoute, tags=["tasks"])
+router = APIRouter(route_class=StrictRoute, tags=["tasks"])
 
 Id = Annotated[str, Path(description="The task's id, percent-encoded", examples=["sale-42"])]
 
+_TASK = "/tasks/{id:path}"
 
-_THERE: Responses = {
-    200: {"model": TaskView, "description": "It was there: kept as it is, or replaced", "headers": ADDED},
-    201: {"description": "It is new", "headers": ADDED},
-}
-_SAME: Responses = {304: {"description": "You have it as it is (If-None-Match)", "headers": TAGGED}}
+
+def _answer(task: Task) -> Json:
+    return Json(task_answer(task), headers=etag_of(task))
 
 
 @router.post(
     "/tasks",
     status_code=201,
     summary="Add a task",
-    responses={**_THERE, **problems(400, 409, 412, 422, *AWS, FULL)},
+    responses=answers("Task", 400, 409, 412, 422, *AWS, FULL, successes=ADDED),
 )
-def add_task(
-    body: NewTaskBody, request: Request, response: Response, editor: ItsEditor, rev: Replaced
-) -> TaskView:
+def add_task(body: NewTask, request: Request, editor: VisitorsEditor, rev: ReplacedRev) -> Json:
     """Answers when the task is stored and the rule is confirmed to ring for it.
 
     201 when it is new; 200 when the id was taken, and `if_exists` says what became of that task.
     """
-    # Generated here, not by the library, so that the answer can name the task even if it could not be armed.
-    if body.id in {".", ".."}:
+    if body.id in (".", ".."):
         raise InvalidTask("id", f"{quoted(body.id)} cannot be named in an address: choose another")
     if rev is not None and body.if_exists is not IfExists.REPLACE:
         raise InvalidQuery("If-Match", 'goes with "if_exists": "replace"')
     if body.due is None and body.schedule is None:
         raise InvalidTask("due", "is missing: say when it shall run, or give a `schedule`")
+    # Generated here, not by the library, so that the answer can name the task even if it could not be armed.
     request.state.task_id = str(uuid.uuid4()) if body.id is None else body.id
-    given = {name: getattr(body, name) for name in type(body).model_fields}
-    given["id"] = request.state.task_id
+    given = {**body.given(), "id": request.state.task_id}
+    status = 201
     try:
         task = editor.add(**{**given, "if_exists": IfExists.FAIL})
     except TaskExists:
         if body.if_exists is IfExists.FAIL:
             raise
-        task = editor.add(**given, rev=rev)
-        response.status_code = 200
-    response.headers["Location"] = f"{request.url.path}/{quote(task.id, safe='')}"
-    return tagged(TaskView.of(task), response)
+        task, status = editor.add(**given, rev=rev), 200
+    place = f"{request.url.path}/{quote(task.id, safe='')}"
+    return Json(task_answer(task), status, {**etag_of(task), "Location": place})
 
 
-@router.get("/tasks", summary="List tasks", responses=problems(422, *AWS))
-def list_tasks(filters: Annotated[Filters, Query()], queue: ItsQueue) -> PageView:
+@router.get("/tasks", summary="List tasks", responses=answers("TaskPage", 422, *AWS))
+def list_tasks(filters: Annotated[Filters, Query()], editor: VisitorsEditor) -> Json:
     """Scheduled and running tasks by when they are looked at next; others when their status is asked for.
 
     Those that have ended stand where they ended, the paused where they are due. With `brief` the tasks are of
     the short form. A cursor goes with the filters that it came with.
     """
-    which = make_filter(
-        status=filters.status or None,
-        action=filters.action,
-        prefix=filters.prefix,
-        after=filters.after,
-        before=filters.before,
-        latest_first=filters.latest_first,
-        limit=filters.limit,
-        cursor=filters.cursor,
+    page = editor.list(**filters.given("brief"), most_keys=listing.QUICKLY)
+    return Json(page_answer(page, brief=filters.brief))
+
+
+@router.post("/bulk", summary="Change many tasks", responses=answers("BulkAnswer", 400, 422, *AWS))
+def change_many(body: BulkChange, editor: VisitorsEditor) -> Json:
+    """Pause, resume, cancel, retry or run the tasks that are named, or those that are found.
+
+    With `dry_run` it only counts them. A task that does not allow it is a failure, and stops no other.
+    """
+    if (body.ids is None) == (body.where is None):
+        raise InvalidQuery("where", "or `ids` says which tasks: give one of them, and not both")
+    if body.where is not None:
+        chosen = editor.select(body.do, **body.where.given(), limit=body.limit)
+    elif body.dry_run:
+        chosen = editor.select(body.do, ids=body.ids)
+    else:
+        chosen = Selection(ids=tuple(dict.fromkeys(body.ids or ())))
+    if body.dry_run:
+        return Json(BulkAnswer(found=len(chosen.ids), is_all=chosen.is_all, dry_run=True))
+    return Json(bulk_answer(chosen, editor.change_many(body.do, chosen.ids)))
+
+
+_OF_A_CHANGE = answers("Task", 404, 409, 412, 422, *AWS, FULL, successes=CHANGED)
+
+
+@router.post(f"{_TASK}/move", summary="Move a task", responses=_OF_A_CHANGE)
+def move_task(id: Id, body: Move, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
+    """Another due date. A running task can be moved too.
+
+    Of a recurring task it is for the occurrence that it stands at, and with every repetition for the next:
+    with If-Match a request that is repeated is carried out once.
+    """
+    return _answer(editor.move(id, due=body.due, rev=rev))
+
+
+def _change_by(verb: Verb) -> Callable[..., Json]:
+    def change(id: Id, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
+        do: Callable[..., Task] = getattr(editor, verb)
+        return _answer(do(id, rev=rev))
+
+    return change
+
+
+for _verb in (Verb.PAUSE, Verb.RESUME, Verb.RETRY, Verb.RUN_NOW):
+    router.add_api_route(
+        f"{_TASK}/{_verb}",
+        _change_by(_verb),
+        methods=["POST"],
+        name=f"{_verb}_task",
+        summary=f"{_verb.rule.words.capitalize()} a task",
+        description=_verb.rule.means,
+        responses=_OF_A_CHANGE,
     )
-    page = search(queue, which)
-    if filters.brief:
-        return PageView(tasks=[TaskBrief.of(task) for task in page.tasks], cursor=page.cursor)
-    return PageView(tasks=[TaskView.of(task) for task in page.tasks], cursor=page.cursor)
 
 
 @router.get(
-    "/tasks/{id:path}",
+    _TASK,
     summary="Read a task",
-    response_model=TaskView,
-    responses={**TASK, **_SAME, **problems(404, 422, *AWS)},
+    responses={**answers("Task", 404, 422, *AWS, successes=CHANGED), **NOT_MODIFIED},
 )
 def read_task(
-    id: Id,
-    request: Request,
-    response: Response,
-    editor: ItsEditor,
-    if_none_match: Annotated[
-        str | None, Header(description="The ETags that you have", examples=['"7"'])
-    ] = None,
-) -> TaskView | Response:
+    id: Id, request: Request, editor: VisitorsEditor, if_none_match: IfNoneMatch = None
+) -> Response:
     """The task as it is stored at this moment, with its rev as ETag."""
-    task = tagged(TaskView.of(editor.get(id)), response)
+    task = editor.get(id)
     if if_none_match is not None and is_known(task, request):
-        return Response(status_code=304, headers={"ETag": response.headers["ETag"]})
-    return task
+        return Response(status_code=304, headers=etag_of(task))
+    return _answer(task)
 
 
-@router.patch(
-    "/tasks/{id:path}",
-    summary="Change a task",
-    responses={**TASK, **problems(400, 404, 409, 412, 422, *AWS, FULL)},
-)
-def change_task(id: Id, body: TaskChange, response: Response, editor: ItsEditor, rev: Expected) -> TaskView:
+@router.patch(_TASK, summary="Change a task", responses=_OF_A_CHANGE)
+def change_task(id: Id, body: TaskChange, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
     """Another payload, action, due date or schedule: what is left out stays as it is.
 
     `null` takes away: the end, the limit of runs, the spread, the expiry; a `payload` of null is empty.
@@ -127,17 +152,15 @@ def change_task(id: Id, body: TaskChange, response: Response, editor: ItsEditor,
     A `due` alone moves it, as `/move` does: of a recurring task the occurrence it stands at, and with every
     repetition the next. With If-Match a request that is repeated is carried out once.
     """
-    changes = {name: getattr(body, name) for name in body.model_fields_set}
+    changes = body.given()
     if changes.keys() == {"due"} and body.due is not None:  # running tasks can be moved, and no more
-        return tagged(TaskView.of(editor.move(id, due=body.due, rev=rev)), response)
-    return tagged(TaskView.of(editor.update(id, **changes, rev=rev)), response)
+        return _answer(editor.move(id, due=body.due, rev=rev))
+    return _answer(editor.update(id, **changes, rev=rev))
 
 
 @router.delete(
-    "/tasks/{id:path}",
-    summary="Cancel a task",
-    responses={**TASK, **problems(404, 409, 412, 422, *AWS)},
+    _TASK, summary="Cancel a task", responses=answers("Task", 404, 409, 412, 422, *AWS, successes=CHANGED)
 )
-def cancel_task(id: Id, response: Response, editor: ItsEditor, rev: Expected) -> TaskView:
+def cancel_task(id: Id, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
     """Never to run; it is kept as history and returned as it is now."""
-    return tagged(TaskView.of(editor.cancel(id, rev=rev)), response)
+    return _answer(editor.cancel(id, rev=rev))

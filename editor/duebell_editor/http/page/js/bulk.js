@@ -4,24 +4,24 @@ import { ask } from "./api.js";
 import { busy } from "./busy.js";
 import { byId, h, refill } from "./dom.js";
 import { confirm } from "./dialog.js";
+import { limits } from "./limits.js";
 import { filters, tell, where } from "./state.js";
 import { complain, toast } from "./toast.js";
 
 const VERBS = {
-  run: { name: "Run now", done: "run", statuses: ["scheduled"] },
-  pause: { name: "Pause", done: "paused", statuses: ["scheduled"], undo: "resume" },
-  resume: { name: "Resume", done: "resumed", statuses: ["paused"], undo: "pause" },
-  retry: { name: "Retry", done: "retried", statuses: ["failed", "expired"] },
+  run_now: { name: "Run now", done: "run" },
+  pause: { name: "Pause", done: "paused", undo: "resume" },
+  resume: { name: "Resume", done: "resumed", undo: "pause" },
+  retry: { name: "Retry", done: "retried" },
   cancel: {
     name: "Cancel",
     done: "cancelled",
-    statuses: ["scheduled", "running", "paused", "failed", "expired"],
     danger: true,
     after: " They stay as history, and this cannot be undone.",
   },
 };
 
-const MOST = 1000;
+const MOST = limits("BulkChange", "ids").maxItems;
 const tasks = (count) => `${count.toLocaleString("en")} ${count === 1 ? "task" : "tasks"}`;
 
 let shown; // the list: its tasks, and which of them are ticked
@@ -33,12 +33,9 @@ export function startBulk(list, clear) {
   unpick = clear;
 }
 
-function fits(verb) {
-  const statuses = new Set(
-    shown.tasks.filter((task) => shown.picked.has(task.id)).map((task) => task.status),
-  );
-  return VERBS[verb].statuses.some((status) => statuses.has(status));
-}
+// The ids of those picked that it can be done to.
+const chosen = (verb) =>
+  shown.tasks.filter(({ id, can }) => shown.picked.has(id) && can.includes(verb)).map(({ id }) => id);
 
 export function showPicked() {
   const { picked, cursor } = shown;
@@ -70,7 +67,7 @@ export function showPicked() {
         "Select all that fit the filters",
       ),
     Object.keys(VERBS)
-      .filter(fits)
+      .filter((verb) => chosen(verb).length)
       .map((verb) =>
         h(
           `button.small${VERBS[verb].danger ? ".danger" : ""}`,
@@ -112,11 +109,6 @@ async function run(verb) {
   }
   tell("refresh");
 }
-
-const chosen = (verb) =>
-  shown.tasks
-    .filter((task) => shown.picked.has(task.id) && VERBS[verb].statuses.includes(task.status))
-    .map((task) => task.id);
 
 function filterWords() {
   const said = [

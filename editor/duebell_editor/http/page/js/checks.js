@@ -1,23 +1,31 @@
 // What the form can tell by itself, in words for people; the API has the last word.
 
+import { limits } from "./limits.js";
+import { YEARS, isInYears } from "./moment.js";
 import { doubleKey } from "./payload.js";
 import { counting, valuesOf } from "./request.js";
 import { full } from "./time.js";
 
-const FIRST = "1970-01-01T00:00:00.000Z";
-const LAST = "2199-12-31T23:59:00.000Z";
-const LEAST = 0.001;
-const DAY = 86400;
-const CENTURY = 100 * 365.25 * DAY;
+const SPANS = { 86400: " (a day)", 3155760000: " (a century)" };
 
 const unprintable = (text) =>
   text && /\p{C}|\p{Zl}|\p{Zp}|(?! )\p{Zs}/u.test(text) ? "Only printable characters can be in it." : null;
 
-// Years beyond 9999 and before 0 begin with a sign, which sorts before them all.
 export const outOfTime = (iso) =>
-  iso !== null && (iso < FIRST || iso > LAST) ? "Give a time in the years 1970 to 2199." : null;
+  iso === null || isInYears(iso) ? null : `Give a time in the years ${YEARS}.`;
 
-const between = (value, most, words) => (value !== null && !(value >= LEAST && value <= most) ? words : null);
+function seconds(name, value, none) {
+  const { minimum, maximum } = limits("NewTask", name);
+  if (value === null || (value >= minimum && value <= maximum)) return null;
+  const most = `${maximum.toLocaleString("en")} seconds${SPANS[maximum] ?? ""}`;
+  return `Give ${minimum} to ${most}, or nothing for ${none}.`;
+}
+
+function whole(name, value) {
+  const { minimum, maximum } = limits("NewTask", name);
+  if (value === null || (Number.isInteger(value) && value >= minimum && value <= maximum)) return null;
+  return `Give a whole number, ${minimum} ${value > maximum ? `to ${maximum.toLocaleString("en")}` : "or more"}.`;
+}
 
 function payload(text) {
   try {
@@ -41,11 +49,9 @@ const CHECKS = {
     end !== null && start !== null && end < start
       ? `This is before the start, ${full(new Date(start))}.`
       : outOfTime(end),
-  max_runs: ({ max_runs: runs }) =>
-    runs === null || (Number.isSafeInteger(runs) && runs >= 1) ? null : "Give a whole number, 1 or more.",
-  spread: ({ spread }) => between(spread, DAY, "Give 0.001 to 86,400 seconds (a day), or nothing for none."),
-  expires_after: ({ expires_after: late }) =>
-    between(late, CENTURY, "Give 0.001 to 3,155,760,000 seconds (a century), or nothing for never."),
+  max_runs: ({ max_runs: runs }) => whole("max_runs", runs),
+  spread: ({ spread }) => seconds("spread", spread, "none"),
+  expires_after: ({ expires_after: late }) => seconds("expires_after", late, "never"),
   payload: ({ payload: text }) => payload(text),
 };
 

@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { byId, h } from "./dom.js";
 import { field } from "./field.js";
+import { limits } from "./limits.js";
 import { moment } from "./moment.js";
 import { pretty } from "./payload.js";
 import { ZONE, toLocalInput } from "./time.js";
@@ -48,6 +49,8 @@ const text = (name, properties) =>
   h("input", { name, autocomplete: "off", spellcheck: "false", ...properties });
 const number = (name, properties) => text(name, { type: "number", inputmode: "decimal", ...properties });
 
+const longest = (name) => String(limits("NewTask", name).maxLength);
+
 // Filled with what the task has; with times to come where a new one is made like it.
 function inputs(task, isNew) {
   const { schedule, missed, max_runs: maxRuns } = task?.recurrence ?? {};
@@ -59,8 +62,8 @@ function inputs(task, isNew) {
     end: moment("end", bound(schedule?.end)),
   };
   const input = {
-    action: text("action", { list: "actions", maxlength: "256", value: task?.action ?? "" }),
-    id: text("id", { maxlength: "256" }),
+    action: text("action", { list: "actions", maxlength: longest("action"), value: task?.action ?? "" }),
+    id: text("id", { maxlength: longest("id") }),
     once: h("input", { type: "radio", name: "kind", value: "once", checked: !schedule }),
     recurring: h("input", { type: "radio", name: "kind", value: "recurring", checked: Boolean(schedule) }),
     due: moments.due.input,
@@ -75,7 +78,7 @@ function inputs(task, isNew) {
         h("option", { value, selected: value === missed }, name),
       ),
     ),
-    max_runs: number("max_runs", { min: "1", value: maxRuns ?? "" }),
+    max_runs: number("max_runs", { min: String(limits("NewTask", "max_runs").minimum), value: maxRuns ?? "" }),
     spread: number("spread", { min: "0", step: "any", value: task?.spread || "" }),
     expires_after: number("expires_after", { min: "0", step: "any", value: task?.expires_after ?? "" }),
     payload: h(
@@ -171,7 +174,7 @@ function more(input, moments, id) {
 // For a task that is edited; or for a new one, `like` another or not.
 export function fields(task, like = null) {
   const { input, moments } = inputs(task ?? like, !task);
-  const isFixed = ["failed", "expired"].includes(task?.status);
+  const isFixed = task && !task.can.includes("move"); // it is over: only what is tried again can be changed
   const id = !task && field("Id", input.id, { hint: "your own, or one is made up" });
   const parts = [
     field("Action", input.action, { hint: "what the worker shall do" }),

@@ -1,9 +1,10 @@
 // The form above the list: which of the tasks to show.
 
 import { byId, debounce, h } from "./dom.js";
+import { limits } from "./limits.js";
 import { filters, isHistory, on, setFilters } from "./state.js";
 import { toLocalInput } from "./time.js";
-import { BETWEEN, choices } from "./when.js";
+import { BETWEEN, choices } from "./time_ranges.js";
 
 const MILLISECOND = 1;
 
@@ -60,6 +61,7 @@ export function startFilters() {
       if (["action", "prefix"].includes(target.name)) read();
     }),
   );
+  form.elements.prefix.maxLength = limits("Filters", "prefix").maxLength;
   on("filters", show);
   show();
 }

@@ -1,11 +1,11 @@
 // Adding a task and editing one: once or recurring, with what it means said as it is written.
 
-import { anotherId } from "./again.js";
+import { anotherId } from "./add_again.js";
 import { ask, getTask, taskPath } from "./api.js";
-import { blameFor } from "./blame.js";
+import { blameFor } from "./field_errors.js";
 import { busy } from "./busy.js";
 import { check } from "./checks.js";
-import { clash, differences } from "./clash.js";
+import { clash, differences } from "./conflict.js";
 import { confirm, openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 import { blame, forgive, goTo } from "./field.js";
@@ -14,7 +14,7 @@ import { preview } from "./preview.js";
 import { changedIn, madeId, toAdd, toChange, valuesOf } from "./request.js";
 import { on, tell } from "./state.js";
 import { complain, toast } from "./toast.js";
-import { can, edited, undone } from "./verbs.js";
+import { edited, undone } from "./verbs.js";
 
 const TRIES = 3;
 
@@ -97,7 +97,7 @@ export function openForm(task = null, { like = null } = {}) {
   // The task as it has become. False if the reader has to decide.
   function meet(now) {
     const rows = differences(all, before, valuesOf(fields(now)));
-    const isOver = !can("edit", now);
+    const isOver = !now.can.includes("update");
     if (!rows.length && !isOver) {
       theirs = null;
       meanwhile.hide();

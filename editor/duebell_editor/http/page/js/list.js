@@ -2,7 +2,7 @@
 
 import { showPicked, startBulk } from "./bulk.js";
 import { byId, h, refill, reword } from "./dom.js";
-import { note } from "./listnote.js";
+import { note } from "./list_note.js";
 import { NOTHING, PAGE, REQUESTS, readOn } from "./pages.js";
 import { row } from "./row.js";
 import { filters, isHistory, on, setFilters } from "./state.js";
@@ -145,7 +145,7 @@ function again() {
 }
 
 // Whether a look at it costs more than the rows that it shows.
-export const isDear = () => isThere && (isHistory() || shown.requests >= REQUESTS);
+export const isCostly = () => isThere && (isHistory() || shown.requests >= REQUESTS);
 
 export function startList() {
   startBulk(shown, unpick);

@@ -4,8 +4,8 @@ import { onTokenWanted } from "./api.js";
 import { atMostEvery, byId, debounce } from "./dom.js";
 import { startFilters } from "./filters.js";
 import { openForm } from "./form.js";
-import { refreshHeart, startHeart } from "./heart.js";
-import { isDear, refreshList, startList } from "./list.js";
+import { refreshRule, startRule } from "./rule.js";
+import { isCostly, refreshList, startList } from "./list.js";
 import { on, takeAsked } from "./state.js";
 import { follow } from "./stream.js";
 import { refreshTask, startTask } from "./task.js";
@@ -13,7 +13,7 @@ import { tickRelative } from "./time.js";
 import { isPast, refreshTimeline, startTimeline } from "./timeline.js";
 import { askForToken } from "./token.js";
 
-const DEAR_EVERY_MS = 15000;
+const COSTLY_EVERY_MS = 15000;
 const PATIENCE_MS = 1500;
 
 function showAlert(text) {
@@ -28,14 +28,14 @@ async function refresh(...parts) {
 }
 
 // What is read through for every look at it, history or a long queue, is not looked at as often as the rest.
-const seldom = (part) => atMostEvery(DEAR_EVERY_MS, part, () => refresh(part));
+const seldom = (part) => atMostEvery(COSTLY_EVERY_MS, part, () => refresh(part));
 const seldomTimeline = seldom(refreshTimeline);
 const seldomList = seldom(refreshList);
 
 const timeline = () => (isPast() ? seldomTimeline() : refreshTimeline());
-const list = () => (isDear() ? seldomList() : refreshList());
+const list = () => (isCostly() ? seldomList() : refreshList());
 
-const all = () => refresh(refreshHeart, timeline, refreshList, refreshTask);
+const all = () => refresh(refreshRule, timeline, refreshList, refreshTask);
 const changedElsewhere = () => refresh(timeline, list, refreshTask);
 
 onTokenWanted(askForToken);
@@ -44,7 +44,7 @@ on("looked-back", seldomTimeline.rest);
 startFilters();
 takeAsked();
 addEventListener("hashchange", takeAsked);
-startHeart();
+startRule();
 startTimeline();
 startList();
 on("refresh", all);
@@ -71,4 +71,4 @@ on("stream-ready", () => {
 });
 follow();
 startTask();
-refresh(refreshHeart);
+refresh(refreshRule);

@@ -1,8 +1,18 @@
 // A field for a point in time, by the viewer's clock. What is not touched stays the very instant it was.
 
 import { h } from "./dom.js";
+import { limits } from "./limits.js";
 import { clockAndZone, instantsOf } from "./local_time.js";
 import { clock, toLocalInput } from "./time.js";
+
+// Before the first, a year is most likely a typing error; after the last, no rule can ring.
+const FIRST = "1970-01-01T00:00:00.000Z";
+const LAST = new Date(limits("NewTask", "due").formatMaximum).toISOString();
+
+export const YEARS = `${FIRST.slice(0, 4)} to ${LAST.slice(0, 4)}`;
+
+// Years beyond 9999 and before 0 begin with a sign, which sorts before them all.
+export const isInYears = (iso) => iso >= FIRST && iso <= LAST;
 
 let count = 0;
 
@@ -13,8 +23,8 @@ export function moment(name, iso = null) {
     type: "datetime-local",
     name,
     step: "1",
-    min: "1970-01-01T00:00:00",
-    max: "2199-12-31T23:59:59",
+    min: FIRST.slice(0, 19),
+    max: LAST.slice(0, 19),
     autocomplete: "off",
   });
   const note = h("div.clock", { id: `clock-${count}`, "aria-live": "polite" });

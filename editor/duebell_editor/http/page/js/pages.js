@@ -2,12 +2,13 @@
 // answered with short pages, or empty ones, and a cursor that goes on.
 
 import { get } from "./api.js";
+import { limits } from "./limits.js";
 import { isHistory, where } from "./state.js";
 
 export const PAGE = 50;
 export const REQUESTS = 5; // in a row; more of them only when asked for
 
-const MOST = 1000; // that the server gives at a time
+const MOST = limits("Filters", "limit").maximum; // that the server gives at a time
 
 // What was read: `isShort` when it was left before there was enough of it.
 export const NOTHING = { tasks: [], cursor: null, requests: 0, isShort: false };

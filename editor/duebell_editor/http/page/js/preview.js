@@ -1,7 +1,7 @@
 // What the form means, said as it is written.
 
 import { ask } from "./api.js";
-import { inViewersTime } from "./blame.js";
+import { inViewersTime } from "./field_errors.js";
 import { debounce, h, refill } from "./dom.js";
 import { near, relative, time } from "./time.js";
 

@@ -1,7 +1,7 @@
 // What is being looked at, and word of changes to it.
 
 import { asked, note } from "./address.js";
-import { bounds, choices } from "./when.js";
+import { bounds, choices } from "./time_ranges.js";
 
 const bus = new EventTarget();
 

@@ -3,7 +3,7 @@
 import { fetchApi } from "./api.js";
 import { debounce } from "./dom.js";
 import { filters, isHistory, on, stretch, tell } from "./state.js";
-import { BETWEEN } from "./when.js";
+import { BETWEEN } from "./time_ranges.js";
 
 // The server tells no more pages what changes: this one asks instead, from time to time.
 const BUSY = 503;

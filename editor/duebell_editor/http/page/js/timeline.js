@@ -3,11 +3,11 @@
 import { get } from "./api.js";
 import { byId, h, press, refill, reword } from "./dom.js";
 import { drawBars } from "./chart.js";
-import { nextDue } from "./heart.js";
+import { nextDue } from "./rule.js";
 import { ANY_FINISHED, filters, isHistory, on, setFilters, stretch, tell } from "./state.js";
 import { ZONE, nearby } from "./time.js";
-import { comingWords, pastWords, pickedWords, total } from "./timelinewords.js";
-import { BETWEEN } from "./when.js";
+import { comingWords, pastWords, pickedWords, total } from "./timeline_words.js";
+import { BETWEEN } from "./time_ranges.js";
 import { FINER, countOf, evenMinute, inPairs, shifted, startOf, stepOf } from "./zoom.js";
 
 const NOW = { start: null, isWhole: false };

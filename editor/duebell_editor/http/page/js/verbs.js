@@ -7,24 +7,12 @@ import { tell } from "./state.js";
 import { nearby } from "./time.js";
 import { complain, toast } from "./toast.js";
 
-const CAN = {
-  run: ["scheduled"],
-  pause: ["scheduled"],
-  resume: ["paused"],
-  retry: ["failed", "expired"],
-  edit: ["scheduled", "paused", "failed", "expired"],
-  move: ["scheduled", "paused", "running"],
-  cancel: ["scheduled", "running", "paused", "failed", "expired"],
-};
-export const can = (verb, task) =>
-  CAN[verb].includes(task.status) && !(verb === "move" && task.status === "running" && task.recurrence);
-
 const post = (id, verb, rev, body) => ask("POST", taskPath(id, verb), { rev, body });
 
 // Each returns the text to say, and how it is undone from the task as it came back.
 const VERBS = {
-  async run(task) {
-    const now = await post(task.id, "run", task.rev);
+  async run_now(task) {
+    const now = await post(task.id, "run_now", task.rev);
     return [
       `${task.id} runs in the next minute or two`,
       !task.recurrence && (() => post(task.id, "move", now.rev, { due: task.due })),

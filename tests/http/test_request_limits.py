@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from duebell_editor import Editor
 from duebell_editor.http import create_app
-from duebell_editor.http.crowd import Crowd
+from duebell_editor.http.limits import RequestLimits
 from duebell_editor.http.routes import changes
 from tests.serving import serving
 
@@ -25,7 +25,7 @@ async def nothing() -> Message:
     return {"type": "http.disconnect"}
 
 
-async def answer(app: Crowd, scope: Scope) -> tuple[int, dict[bytes, bytes]]:
+async def answer(app: RequestLimits, scope: Scope) -> tuple[int, dict[bytes, bytes]]:
     """The status and headers of the answer; 0 when the application has got the request."""
     said: list[tuple[int, dict[bytes, bytes]]] = []
 
@@ -45,21 +45,21 @@ def test_so_many_requests_are_at_work_and_no_more() -> None:
         async def work(_scope: Scope, _receive: Receive, _send: Send) -> None:
             await goes_on.wait()
 
-        crowd = Crowd(work, requests=3, streams=1)
-        busy = [asyncio.create_task(answer(crowd, asked("/api/tasks"))) for _ in range(3)]
+        limits = RequestLimits(work, requests=3, streams=1)
+        busy = [asyncio.create_task(answer(limits, asked("/api/tasks"))) for _ in range(3)]
         await asyncio.sleep(0)
         # When another comes, it is told to come again
-        status, headers = await answer(crowd, asked("/api/tasks", "POST"))
+        status, headers = await answer(limits, asked("/api/tasks", "POST"))
         assert (status, headers[b"retry-after"]) == (503, b"1")
         # And a stream has a place of its own
-        stream = asyncio.create_task(answer(crowd, asked("/api/changes")))
+        stream = asyncio.create_task(answer(limits, asked("/api/changes")))
         await asyncio.sleep(0)
-        assert (await answer(crowd, asked("/api/changes")))[0] == 503
+        assert (await answer(limits, asked("/api/changes")))[0] == 503
         # And when these are done there is room
         goes_on.set()
         await asyncio.gather(*busy, stream)
-        assert (await answer(crowd, asked("/api/tasks")))[0] == 0
-        assert (await answer(crowd, asked("/api/changes")))[0] == 0
+        assert (await answer(limits, asked("/api/tasks")))[0] == 0
+        assert (await answer(limits, asked("/api/changes")))[0] == 0
 
     asyncio.run(act())
 
@@ -70,16 +70,16 @@ def test_a_request_that_ends_badly_gives_its_place_back(ending: type[BaseExcepti
         async def fail(_scope: Scope, _receive: Receive, _send: Send) -> None:
             raise ending
 
-        crowd = Crowd(fail, requests=1, streams=1)
+        limits = RequestLimits(fail, requests=1, streams=1)
         for path in ("/api/tasks", "/api/changes") * 3:
             with pytest.raises(ending):
-                await answer(crowd, asked(path))
+                await answer(limits, asked(path))
 
     asyncio.run(act())
 
 
 def test_what_is_refused_is_a_problem_document(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Crowd.__init__, "__kwdefaults__", {"requests": 0, "streams": 0})
+    monkeypatch.setattr(RequestLimits.__init__, "__kwdefaults__", {"requests": 0, "streams": 0})
     client = TestClient(create_app(editor), base_url="http://127.0.0.1")
     for path in ("/api/tasks", "/api/changes", "/"):
         refused = client.get(path)
@@ -88,14 +88,14 @@ def test_what_is_refused_is_a_problem_document(editor: Editor, monkeypatch: pyte
 
 
 def test_strangers_take_no_place(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Crowd.__init__, "__kwdefaults__", {"requests": 0, "streams": 0})
+    monkeypatch.setattr(RequestLimits.__init__, "__kwdefaults__", {"requests": 0, "streams": 0})
     client = TestClient(create_app(editor, token="x" * 16), base_url="http://127.0.0.1")
     assert client.get("/api/tasks").status_code == 401
 
 
 @pytest.fixture
 def url(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setattr(Crowd.__init__, "__kwdefaults__", {"requests": 64, "streams": 2})
+    monkeypatch.setattr(RequestLimits.__init__, "__kwdefaults__", {"requests": 64, "streams": 2})
     for name in ("_QUIET", "_BUSY", "_STEP"):
         monkeypatch.setattr(changes, name, 0.05)
     with serving(editor) as url:

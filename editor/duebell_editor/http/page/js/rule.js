@@ -1,4 +1,4 @@
-// The heart of the system: the rule, when it rings next, and whether all is well.
+// The rule: when it rings next, and whether all is well.
 
 import { get } from "./api.js";
 import { byId, h, refill } from "./dom.js";
@@ -112,13 +112,13 @@ function facts() {
 
 function draw() {
   const shown = [lead(), facts(), health(status)];
-  const section = byId("heart");
+  const section = byId("rule");
   section.setAttribute("aria-busy", "false");
   section.classList.toggle("ill", isIll());
   section.classList.toggle("busy", status.running > 0);
   section.classList.toggle("lost", isLost);
   document.title = isIll() ? "⚠ duebell" : "duebell";
-  refill(section, h("h2.unseen", { id: "heart-heading" }, "The rule"), ...shown);
+  refill(section, h("h2.unseen", { id: "rule-heading" }, "The rule"), ...shown);
 }
 
 function show(news) {
@@ -142,14 +142,14 @@ function connection(lost) {
 
 export const nextDue = () => (status?.next_due ? new Date(status.next_due) : null);
 
-export async function refreshHeart() {
+export async function refreshRule() {
   try {
     show(await get("status"));
   } catch (error) {
     if (status) throw error;
     refill(
-      byId("heart"),
-      h("h2.unseen", { id: "heart-heading" }, "The rule"),
+      byId("rule"),
+      h("h2.unseen", { id: "rule-heading" }, "The rule"),
       h(
         "div.unknown",
         {},
@@ -161,7 +161,7 @@ export async function refreshHeart() {
   }
 }
 
-export function startHeart() {
+export function startRule() {
   on("stream-status", (news) => {
     if (JSON.stringify(news) !== JSON.stringify(status)) show(news);
   });

@@ -1,4 +1,4 @@
-"""The heart: when the rule rings, and whether all is well."""
+"""The panel of the rule: when it rings, and whether all is well."""
 
 import re
 from datetime import timedelta
@@ -14,17 +14,17 @@ from tests.page.seen import Held, asked
 from tests.serving import serving
 
 
-def test_the_heart_says_when_the_rule_rings_and_counts_down(open_page: Open, url: str, scene: Scene) -> None:
+def test_the_panel_says_when_the_rule_rings_and_counts_down(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
-    heart = page.locator("#heart")
-    expect(heart).to_contain_text("Rings")
-    expect(heart).to_contain_text("11 done, 1 failed, 41 s late at most")
-    expect(heart).to_contain_text(scene.editor.status().expression)
-    expect(heart).to_contain_text("Rule in order")
+    rule = page.locator("#rule")
+    expect(rule).to_contain_text("Rings")
+    expect(rule).to_contain_text("11 done, 1 failed, 41 s late at most")
+    expect(rule).to_contain_text(scene.editor.status().expression)
+    expect(rule).to_contain_text("Rule in order")
     first = page.get_by_role("timer").text_content()
     expect(page.get_by_role("timer")).not_to_have_text(str(first))
     page.get_by_role("button", name="Ask the doctor").click()
-    expect(heart).to_contain_text("6 tasks failed")
+    expect(rule).to_contain_text("6 tasks failed")
 
 
 def changed(scene: Scene, **changes: object) -> None:
@@ -37,28 +37,28 @@ def changed(scene: Scene, **changes: object) -> None:
 def test_a_ring_that_was_lost_is_told_for_a_week(open_page: Open, url: str, scene: Scene) -> None:
     # Given a ring that brought no run, a while ago, and its echo that did
     page = open_page(url)
-    heart = page.locator("#heart")
-    expect(heart).to_contain_text("Last run")
-    expect(heart).not_to_contain_text("Late ring")
+    rule = page.locator("#rule")
+    expect(rule).to_contain_text("Last run")
+    expect(rule).not_to_contain_text("Late ring")
     for days, is_told in ((8, False), (6, True)):
         came_at = utc_now() - timedelta(days=days)
         changed(scene, late_ring=LateRing(minute=came_at - timedelta(minutes=4), came_at=came_at))
         # When the page looks, then it says so, if that was not long ago
         page.reload()
-        expect(heart).to_contain_text("Last run")
+        expect(rule).to_contain_text("Last run")
         if is_told:
-            expect(heart).to_contain_text("Late ring")
-            expect(heart).to_contain_text("lost; its echo came at")
+            expect(rule).to_contain_text("Late ring")
+            expect(rule).to_contain_text("lost; its echo came at")
         else:
-            expect(heart).not_to_contain_text("Late ring")
+            expect(rule).not_to_contain_text("Late ring")
 
 
 def test_what_the_doctor_found_stays_until_the_next_look(open_page: Open, url: str, scene: Scene) -> None:
     # Given a page that promises no more than it knows
     page = open_page(url)
-    heart = page.locator("#heart")
-    expect(heart).to_contain_text("Rule in order")
-    expect(heart).not_to_contain_text("Healthy")
+    rule = page.locator("#rule")
+    expect(rule).to_contain_text("Rule in order")
+    expect(rule).not_to_contain_text("Healthy")
     # When the doctor is asked, then it is seen to look, and cannot be asked twice
     looks = asked(page, "/api/doctor")
     held = Held(page, "**/api/doctor")
@@ -69,13 +69,13 @@ def test_what_the_doctor_found_stays_until_the_next_look(open_page: Open, url: s
     expect(looking).to_be_focused()
     page.keyboard.press("Enter")
     held.let_go()
-    expect(heart).to_contain_text("6 tasks failed")
-    expect(heart).to_contain_text(re.compile(r"The doctor looked at \d\d:\d\d"))
+    expect(rule).to_contain_text("6 tasks failed")
+    expect(rule).to_contain_text(re.compile(r"The doctor looked at \d\d:\d\d"))
     assert len(looks) == 1
     # And what it found stays, whatever else is new
     scene.rested(utc_now() - timedelta(minutes=3))
-    expect(heart).to_contain_text("3 minutes ago")
-    expect(heart).to_contain_text("6 tasks failed")
+    expect(rule).to_contain_text("3 minutes ago")
+    expect(rule).to_contain_text("6 tasks failed")
     # And leads to the tasks
     page.get_by_role("button", name="Show them").click()
     expect(page.get_by_label("Status")).to_have_value("failed")
@@ -87,15 +87,15 @@ def test_healthy_is_only_said_after_a_thorough_look(open_page: Open) -> None:
     scene.editor.add("x", due=timedelta(hours=1))
     with serving(scene.editor) as url:
         page = open_page(url)
-        heart = page.locator("#heart")
-        expect(heart).to_contain_text("Rule in order")
-        expect(heart).to_contain_text("No failed tasks.")
-        expect(heart).not_to_contain_text("Healthy")
+        rule = page.locator("#rule")
+        expect(rule).to_contain_text("Rule in order")
+        expect(rule).to_contain_text("No failed tasks.")
+        expect(rule).not_to_contain_text("Healthy")
         # When all was looked at
         page.get_by_role("button", name="Ask the doctor").click()
         # Then it is said, and of when that was
-        expect(heart).to_contain_text("Healthy")
-        expect(heart).to_contain_text("The doctor looked at")
+        expect(rule).to_contain_text("Healthy")
+        expect(rule).to_contain_text("The doctor looked at")
 
 
 def test_how_many_tasks_failed_is_seen_at_first_sight_and_they_are_one_press_away(
@@ -109,19 +109,19 @@ def test_how_many_tasks_failed_is_seen_at_first_sight_and_they_are_one_press_awa
 
 def test_the_last_run_is_told_in_full(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
-    heart = page.locator("#heart")
-    expect(heart).to_contain_text("11 done, 1 failed, 41 s")
+    rule = page.locator("#rule")
+    expect(rule).to_contain_text("11 done, 1 failed, 41 s")
     run = LastRun(run="run-8", finished_at=utc_now(), done=2, retried=3, expired=4)
     changed(scene, last_run=run)
-    expect(heart).to_contain_text("2 done, 0 failed, 3 retried, 4 expired")
+    expect(rule).to_contain_text("2 done, 0 failed, 3 retried, 4 expired")
 
 
 def test_times_of_the_rule_say_their_zone(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
-    rule = page.locator("#heart dd", has=page.locator("code"))
+    rule = page.locator("#rule dd", has=page.locator("code"))
     expect(rule).to_contain_text(f"{scene.editor.status().expression} UTC")
-    expect(page.locator("#heart")).to_contain_text("starts up to two minutes later")
-    title = page.locator("#heart dd time").first.get_attribute("title") or ""
+    expect(page.locator("#rule")).to_contain_text("starts up to two minutes later")
+    title = page.locator("#rule dd time").first.get_attribute("title") or ""
     assert re.search(r"\d UTC$", title)
 
 
@@ -133,20 +133,20 @@ def test_during_a_run_it_still_says_when_the_rule_rings(open_page: Open, url: st
     changed(scene, lanes=(held, *record.lanes[1:]))
     page = open_page(url)
     # Then that is said, and so is what comes
-    expect(page.locator("#heart")).to_contain_text("Running now")
-    expect(page.locator("#heart")).to_contain_text("at work on 1 of 4 lanes")
-    expect(page.locator("#heart")).to_contain_text("The rule rings")
+    expect(page.locator("#rule")).to_contain_text("Running now")
+    expect(page.locator("#rule")).to_contain_text("at work on 1 of 4 lanes")
+    expect(page.locator("#rule")).to_contain_text("The rule rings")
 
 
-def test_a_heart_that_is_not_heard_of_says_since_when(open_page: Open, scene: Scene) -> None:
+def test_a_rule_that_is_not_heard_of_says_since_when(open_page: Open, scene: Scene) -> None:
     with serving(scene.editor) as url:
         page = open_page(url)
-        heart = page.locator("#heart")
+        rule = page.locator("#rule")
         expect(page.get_by_role("timer")).to_be_visible()
         expect(page.locator("#list tbody tr").first).to_be_visible()
     # When the server is away, then it does not count on as if nothing were
-    expect(heart).to_contain_text(re.compile(r"As of \d\d:\d\d: rings"))
-    expect(heart).to_have_class(re.compile("lost"))
+    expect(rule).to_contain_text(re.compile(r"As of \d\d:\d\d: rings"))
+    expect(rule).to_have_class(re.compile("lost"))
     # And that is said where the reader is
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     expect(page.get_by_role("alert")).to_contain_text("is tried again")

@@ -1,0 +1,198 @@
+"""Access: which requests are let in, and who sends them.
+
+A page elsewhere can make the visitor's browser send requests to 127.0.0.1. It must not be able to change
+anything (checked by Origin, and by allowing JSON bodies only, which browsers do not send across sites
+unasked), nor to read anything by having its own name resolve to 127.0.0.1 (checked by Host). On another
+address than this machine's own there are people behind the requests, and they need the token.
+
+A proxy with a login may put the visitor's name into a header. Whoever reaches this server past the proxy can
+put any name there. So no header counts unless it is named, and the proxy must replace what a visitor sends
+under that name.
+"""
+
+import hmac
+import re
+from collections.abc import Collection, Iterable
+from typing import Annotated
+
+from fastapi import Depends, Request, Response
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from duebell_editor import Editor
+from duebell_shared.errors import InvalidSettings
+from duebell_shared.given import fit_changed_by
+from duebell_shared.quoting import quoted
+
+from .paths import is_open, is_reading
+from .problems import problem
+
+__all__ = ["ANY_HOST", "Access", "VisitorsEditor", "check_access", "visitor_of"]
+
+#: As an allowed host: whatever name we are called by. For servers with a token, which no other site has.
+ANY_HOST = "*"
+
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+
+#: JSON; and what a PATCH may call it whose `null` takes away (RFC 7396).
+_JSON = frozenset({"application/json", "application/merge-patch+json"})
+
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\s:/@\[\]]+)(:[0-9]+)?", re.ASCII)
+
+#: A token that is shorter can be guessed.
+_TOKEN_LENGTH = 16
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+#: Headers that hold a secret: no name to keep on a task, or to log.
+_SECRET = re.compile(r".*(authorization|cookie|token|oidc-data)", re.IGNORECASE)
+
+#: What changes are said to be by when neither a header nor the editor says it.
+_UNNAMED = "http"
+
+
+def check_access(*, allowed_hosts: Collection[str], token: str | None, identity_header: str | None) -> None:
+    """Check the settings of a server. Raises InvalidSettings.
+
+    Refused are any host without a token, a token that can be guessed, and an identity header that no header
+    can be called or that holds a secret.
+    """
+    if token is None and ANY_HOST in allowed_hosts:
+        raise InvalidSettings(
+            "allowed_hosts",
+            "any name takes a token, or every web site could have its visitors read and change the queue: "
+            "name the hosts, or set a token (`duebell editor` has it from DUEBELL_EDITOR_TOKEN)",
+        )
+    is_fit = token is None or (len(token) >= _TOKEN_LENGTH and token.isascii() and token.isprintable())
+    if not is_fit or (token and " " in token):
+        raise InvalidSettings(
+            "token", f"must be {_TOKEN_LENGTH} or more letters, digits and signs, without a space"
+        )
+    if identity_header is not None and not _HEADER_NAME.fullmatch(identity_header):
+        raise InvalidSettings(
+            "identity_header", f"must be the name of a header, not {quoted(identity_header)}"
+        )
+    if identity_header is not None and _SECRET.fullmatch(identity_header):
+        raise InvalidSettings(
+            "identity_header",
+            f"{identity_header} holds a secret, and who changed a task is shown: name another header",
+        )
+
+
+class Access:
+    """Refuses, as ASGI middleware, requests that may not be made; notes who sends the others."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        allowed_hosts: Iterable[str] = (),
+        token: str | None = None,
+        read_only: bool = False,
+        identity_header: str | None = None,
+    ) -> None:
+        self._app = app
+        self._hosts = _LOOPBACK | {host.lower() for host in allowed_hosts}
+        self._token = token
+        self._read_only = read_only
+        self._identity_header = identity_header
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it with a problem document."""
+        refusal = None
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            refusal = (
+                self._refusal(scope, headers)
+                or self._note_visitor(scope, headers)
+                or self._refusal_to_change(scope)
+            )
+        await (refusal or self._app)(scope, receive, send)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        hosts = [host.lower() for host in headers.getlist("host")]
+        if len(hosts) != 1 or not self._is_ours(hosts[0]):
+            return problem(
+                403, f"this server does not answer to the name {quoted(', '.join(hosts) or '(none)')}"
+            )
+        if _is_from_elsewhere(scope, headers, hosts[0]):
+            return problem(403, "this request comes from another site")
+        if not is_open(scope) and not self._has_token(headers):
+            wanted = "this server wants its token: Authorization: Bearer <token>"
+            return problem(401, wanted, headers={"WWW-Authenticate": "Bearer"})
+        if _has_body(headers) and not _is_json(headers):
+            return problem(415, "the body must be JSON, sent with Content-Type: application/json")
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            return problem(415, "the body must come as it is, without a Content-Encoding")
+        return None
+
+    def _refusal_to_change(self, scope: Scope) -> Response | None:
+        if not self._read_only or is_reading(scope):
+            return None
+        why = "this server only shows the queue (it was started read-only): nothing was changed"
+        return problem(403, why, kind="read-only")
+
+    def _is_ours(self, host: str) -> bool:
+        match = _HOST.fullmatch(host)
+        return match is not None and (match["name"] in self._hosts or ANY_HOST in self._hosts)
+
+    def _has_token(self, headers: Headers) -> bool:
+        if self._token is None:
+            return True
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        # Compared in constant time: how long it takes tells nothing of the token.
+        is_it = hmac.compare_digest(given.strip().encode(), self._token.encode())
+        return scheme.lower() == "bearer" and is_it
+
+    def _note_visitor(self, scope: Scope, headers: Headers) -> Response | None:
+        """Note who sends the request. A request that says it twice is refused."""
+        header = (self._identity_header or "").lower()
+        names = headers.getlist(header) if header else []
+        if len(names) > 1:
+            return problem(400, f"the header {header} is there twice: the proxy must replace what is sent")
+        for name in names:
+            as_sent = name.encode("latin-1").decode(errors="replace")  # starlette decodes headers as Latin-1
+            scope.setdefault("state", {})["duebell_visitor"] = fit_changed_by(as_sent)
+        return None
+
+
+def visitor_of(scope: Scope) -> str | None:
+    """The name of who sends this request; None if unknown."""
+    visitor: str | None = scope.get("state", {}).get("duebell_visitor")
+    return visitor
+
+
+def _visitors_editor(request: Request) -> Editor:
+    editor: Editor = request.app.state.editor
+    return editor.acting_as(visitor_of(request.scope) or editor.changed_by or _UNNAMED)
+
+
+#: The editor for what a request changes: it says who sent the request.
+VisitorsEditor = Annotated[Editor, Depends(_visitors_editor)]
+
+
+def _is_from_elsewhere(scope: Scope, headers: Headers, host: str) -> bool:
+    """Tell by what browsers say. Another site may link to the page, but not even read from the API.
+
+    It would not see the answer, but what is read of the queue is paid for.
+    """
+    is_link = scope["method"] in {"GET", "HEAD"} and is_open(scope)
+    is_cross_site = headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}
+    is_other_origin = any(not _is_same_site(origin, host) for origin in headers.getlist("origin"))
+    return is_other_origin or (is_cross_site and not is_link)
+
+
+def _is_same_site(origin: str, host: str) -> bool:
+    scheme, _, authority = origin.lower().partition("://")
+    return scheme in {"http", "https"} and authority == host
+
+
+def _has_body(headers: Headers) -> bool:
+    """Tell whether a body is announced, or of which kind it would be: an empty form is a form too."""
+    is_announced = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    return is_announced or "content-type" in headers
+
+
+def _is_json(headers: Headers) -> bool:
+    media_type = headers.get("content-type", "").partition(";")[0]
+    return media_type.strip().lower() in _JSON

@@ -1,0 +1,219 @@
+"""Requests: their bodies and queries, read strictly. What could be understood in two ways is refused."""
+
+import json
+from collections.abc import Callable, Coroutine
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
+from starlette.exceptions import HTTPException
+
+from duebell_editor import IfExists, InvalidTask, Status, values
+from duebell_editor.change_many import MAX_MANY
+from duebell_editor.filtering import MAX_LIMIT
+from duebell_editor.timeline import MAX_BUCKETS, Step
+from duebell_shared.given import MAX_NAME
+from duebell_shared.payload import MAX_LEVELS
+from duebell_shared.quoting import quoted
+from duebell_shared.verbs import Verb
+
+__all__ = [
+    "BulkChange",
+    "Filters",
+    "Following",
+    "Move",
+    "NewTask",
+    "SchedulePreview",
+    "StrictRoute",
+    "TaskChange",
+    "TimeSpan",
+]
+
+
+class StrictRoute(APIRoute):
+    """A route that reads its body strictly: UTF-8, and no name twice in one object."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's own, given a request that reads its body strictly."""
+        handle = super().get_route_handler()
+
+        async def handle_strictly(request: Request) -> Response:
+            return await handle(_JsonRequest(request.scope, request.receive))
+
+        return handle_strictly
+
+
+class _JsonRequest(Request):
+    async def json(self) -> Any:
+        """The body's value. Raises HTTPException: 400, with the reason."""
+        try:
+            return json.loads((await self.body()).decode(), object_pairs_hook=_object)
+        except json.JSONDecodeError as error:
+            why = f"{error.msg} at character {error.pos}"
+        except UnicodeDecodeError:
+            why = "it is not UTF-8"
+        except RecursionError:
+            why = f"it is nested too deeply: a payload has {MAX_LEVELS} levels at most"
+        except ValueError as error:
+            why = str(error)
+        raise HTTPException(400, f"the body is not JSON as it is taken here: {why}")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise ValueError(f"the name {quoted(name)} is twice in one object")
+        made[name] = value
+    return made
+
+
+class Given(BaseModel):
+    """A body or a query. An unknown name is most likely a mistake, so it is refused and not ignored."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    def given(self, *but: str) -> dict[str, Any]:
+        """The fields that the request has, all but some."""
+        return {name: getattr(self, name) for name in self.model_fields_set if name not in but}
+
+
+# The fields of tasks are read and described by the library.
+
+#: Fields of which a change cannot take the value away.
+_NEVER_NULL = frozenset({"action", "due", "schedule"})
+
+
+def _read(name: str, given: object) -> Any:
+    """The value that a field of a task has as `given`. Raises ValueError, as pydantic would have it."""
+    read = values.FIELDS[name].read
+    try:
+        return given if given is None or read is None else read(name, given)
+    except InvalidTask as error:
+        raise ValueError(error.reason) from None
+
+
+def _field(name: str, *, default: Any = None, means: str | None = None, is_nullable: bool = True) -> Any:
+    """A field of a task, for pydantic; without a default (`...`) it must be given."""
+    field = values.FIELDS[name]
+    schema = dict(field.schema)
+    if schema and is_nullable:
+        schema = {"anyOf": [schema, {"type": "null"}]}
+    type = Annotated[Any, BeforeValidator(partial(_read, name)), WithJsonSchema(schema)]
+    return type, Field(default=default, description=means or field.means)
+
+
+_NewTask = create_model(
+    "_NewTask",
+    __base__=Given,
+    action=_field("action", default=..., is_nullable=False),
+    **{name: _field(name) for name in values.NewTask.__struct_fields__ if name not in {"action", "id"}},
+    id=_field("id", means=f"{values.FIELDS['id'].means}. Not `.` or `..`, which no address can name"),
+)
+
+_TaskChange = create_model(
+    "_TaskChange",
+    __base__=Given,
+    **{
+        name: _field(name, means=values.FIELDS[name].changes, is_nullable=name not in _NEVER_NULL)
+        for name in values.TaskChange.__struct_fields__
+    },
+)
+
+_Move = create_model("_Move", __base__=Given, due=_field("due", default=..., is_nullable=False))
+
+_Schedule = create_model(
+    "_Schedule",
+    __base__=Given,
+    schedule=_field("schedule", default=..., is_nullable=False),
+    **{name: _field(name) for name in ("timezone", "start", "end")},
+)
+
+
+class NewTask(_NewTask):  # type: ignore[misc, valid-type]
+    """A task to add; the fields are the arguments of the library's `Editor.add`."""
+
+    if_exists: IfExists = Field(
+        default=IfExists.FAIL,
+        description="What to do when the id is taken. With an id of your own and `keep`, a request can be "
+        "repeated without harm",
+    )
+
+
+class TaskChange(_TaskChange):  # type: ignore[misc, valid-type]
+    """Changes to a task; what is left out stays as it is, and `null` takes away."""
+
+
+class Move(_Move):  # type: ignore[misc, valid-type]
+    """Another due date."""
+
+
+class SchedulePreview(_Schedule):  # type: ignore[misc, valid-type]
+    """A schedule to look at; the fields are those of a new task."""
+
+    count: int = Field(default=10, strict=True, ge=1, le=100, description="How many occurrences")
+
+
+# Queries, and changes to many tasks.
+
+_Instant = Annotated[
+    datetime,
+    BeforeValidator(partial(_read, "due")),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+_Id = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+
+
+class Where(Given):
+    """A filter of tasks."""
+
+    status: list[Status] = Field(default=[], description="One or several; scheduled and running if not given")
+    action: str | None = None
+    prefix: str = Field(default="", max_length=MAX_NAME, description="The beginning of their ids")
+    after: _Instant | None = Field(default=None, description="No earlier than this; write + as %2B")
+    before: _Instant | None = Field(default=None, description="No later than this; write + as %2B")
+
+
+class Filters(Where):
+    """The tasks to list, and their order."""
+
+    latest_first: bool = Field(default=False, description="The latest first, not the earliest")
+    brief: bool = Field(default=False, description="Only what a list shows: no payloads, no tracebacks")
+    limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most so many on a page")
+    cursor: str | None = Field(default=None, description="The last page's, for the next")
+
+
+class BulkChange(Given):
+    """A change to many tasks: to those that are named, or to those found."""
+
+    do: Verb = Field(json_schema_extra={"enum": [verb.value for verb in Verb if verb.rule.for_many]})
+    where: Where | None = Field(default=None, description="A filter; without a status, those in the queue")
+    ids: list[_Id] | None = Field(
+        default=None, max_length=MAX_MANY, description="Or their ids; give one of `where` and `ids`"
+    )
+    limit: int = Field(
+        default=MAX_MANY, strict=True, ge=1, le=MAX_MANY, description="At most so many of those found"
+    )
+    dry_run: bool = Field(
+        default=False, strict=True, description="Only count those that are there and that it applies to"
+    )
+
+
+class TimeSpan(Given):
+    """A span of time, in buckets."""
+
+    start: _Instant = Field(description="The first bucket is the step that this is in")
+    step: Step = Step.HOUR
+    count: int = Field(default=24, ge=1, le=MAX_BUCKETS, description="How many buckets")
+    timezone: str = Field(default="UTC", description="Where days and months begin")
+
+
+class Following(Given):
+    """The part of the queue, and the tasks, that a client follows."""
+
+    after: _Instant | None = None
+    before: _Instant | None = None
+    id: list[_Id] = Field(default=[], max_length=10, description="Tasks that are looked at in full")

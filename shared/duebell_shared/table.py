@@ -67,7 +67,9 @@ class DynamoTable(TableItems):
     ) -> Iterator[QueueKey]:
         begin = after.queued if isinstance(after, QueueKey) else after
         end = before.queued if isinstance(before, QueueKey) else before
-        if (within := self._queued_within(begin, end)) is None:
+        is_all = begin is None and end == NEVER  # also what sorts behind all times, so that it is told
+        within = None if is_all else self._queued_within(begin, end)
+        if within is None and not is_all:
             return
         place = before if latest_first else after
         behind = stored(**place._asdict()) if isinstance(place, QueueKey) else None

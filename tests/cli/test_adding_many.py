@@ -218,7 +218,7 @@ def test_a_line_whose_time_has_passed_meanwhile_stops_no_other(
 
 def test_what_is_stored_is_rung_for_when_it_is_broken_off(duebell: Duebell, editor: Editor) -> None:
     # Given that someone presses Ctrl-C when a task is stored, and before the rule is set for it
-    with mock.patch.object(editor, "_arm", side_effect=KeyboardInterrupt):
+    with mock.patch.object(editor._rule, "arm", side_effect=KeyboardInterrupt):
         status, _, err = duebell("add", "--from", "-", stdin=line("a"))
     # Then it is, all the same
     assert status == 130

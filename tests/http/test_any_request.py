@@ -71,12 +71,15 @@ def test_whatever_is_asked_the_answer_is_one_that_is_described(url: str) -> None
 
 
 def for_each(cases: SearchStrategy[Case[Any]], ask: Callable[[Case[Any]], None], most: int) -> None:
-    given(cases)(
-        settings(
-            max_examples=most,
-            deadline=None,
-            database=None,
-            derandomize=True,
-            suppress_health_check=list(HealthCheck),
-        )(ask)
-    )()
+    @given(cases)
+    @settings(
+        max_examples=most,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
+    def ask_each(case: Case[Any]) -> None:
+        ask(case)
+
+    ask_each()

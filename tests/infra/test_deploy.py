@@ -18,6 +18,8 @@ from duebell_infra.target import Target
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.expression import SENTINEL
 
+pytestmark = pytest.mark.moto
+
 LATER = timedelta(days=300)
 
 

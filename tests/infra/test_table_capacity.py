@@ -15,6 +15,8 @@ from tests.support import create_table
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+pytestmark = pytest.mark.moto
+
 SCALED = TableSettings(provisioned={"ReadCapacityUnits": 7, "WriteCapacityUnits": 9})
 
 #: The settings that every table is given besides.

@@ -16,6 +16,8 @@ from tests.support import REGION, create_table
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+pytestmark = pytest.mark.moto
+
 
 @pytest.fixture
 def dynamodb(session: boto3.Session) -> "DynamoDBClient":

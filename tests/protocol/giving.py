@@ -45,7 +45,7 @@ class GivingModel(Model):
 
     def _release_if(self, s: State, p: Proc, *, even_if_due: bool) -> None:
         if self._knowing(s, p) != p:
-            again = p._replace(step="drain", then="", heads=())
+            again = p._replace(step="drain", then="", heads=(), quiet=())
             self._on(p.name, "was given lanes since it cleared: goes again", s, again)
             return
         super()._release_if(s, p, even_if_due=even_if_due)
@@ -58,7 +58,10 @@ class GivingModel(Model):
     def _knowing(self, s: State, p: Proc) -> Proc:
         """The run as it is after a look at the record: other runs may have given it lanes."""
         lanes = self.records[s.record].lanes_of(p.name)
-        return p._replace(lanes=lanes) if set(p.lanes) < set(lanes) else p
+        if not set(p.lanes) < set(lanes):
+            return p
+        quiet = dict(zip(p.lanes, p.quiet, strict=False))
+        return p._replace(lanes=lanes, quiet=tuple(map(quiet.get, lanes)))
 
 
 class GivenForEver(ArmingRecord, frozen=True, kw_only=True):

@@ -21,6 +21,8 @@ from tests.simulation.wire.calm import calm_network
 from tests.simulation.wire.clients import backend_over
 from tests.support import NOON, Calls
 
+pytestmark = pytest.mark.moto
+
 KEEP, HOUR = Keeping(), timedelta(hours=1)
 LONG = Failure(type="ValueError", message="x" * 2_000, traceback="y" * 4_000)
 #: As many digits as the lateness of a task can well have.

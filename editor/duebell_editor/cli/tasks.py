@@ -68,7 +68,7 @@ def task_json(task: Task) -> dict[str, Any]:
         "spread": task.spread.total_seconds(),
         "expires_after": task.expires_after.total_seconds() if task.expires_after else None,
     }
-    return {**fields, **durations, "payload": task.payload}
+    return {**fields, **durations, "payload": task.payload, "can": list(task.can)}
 
 
 def status_json(status: SchedulerStatus) -> dict[str, Any]:

@@ -19,15 +19,13 @@ __all__ = ["actions_files", "own_files", "package_files"]
 #: The packages that a worker runs on; actions use the editor to add tasks that follow.
 _OWN = ("duebell", "duebell_shared", "duebell_worker", "duebell_editor")
 
-#: Parts of these that only a person's machine needs, with the extras they import.
+#: Parts of these that a Lambda does not need; they import the extras.
 _LEFT_OUT = (
     "duebell/__main__",
     "duebell/http",
     "duebell/testing",
     "duebell_editor/cli",
     "duebell_editor/http",
-    "duebell_editor/page",
-    "duebell_editor/static",
 )
 
 _REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(\.[^\W\d]\w*)*)")
@@ -82,7 +80,7 @@ def _may_hold(source: Path, name: str) -> bool:
     tree = ast.parse(source.read_bytes(), filename=str(source))
     nodes = list(ast.walk(tree))
     if any(isinstance(node, ast.alias) and node.name == "*" for node in nodes):
-        return True  # whatever that brings
+        return True  # it may bring any name
     stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     imported = {(node.asname or node.name).split(".")[0] for node in nodes if isinstance(node, ast.alias)}
     defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}

@@ -1,4 +1,4 @@
-"""A task: what shall happen, when, and what has become of it. Values and pure functions only."""
+"""A task, and the changes of it that editors and runs make. Values and pure functions only."""
 
 from datetime import datetime, timedelta
 from typing import Any, Self
@@ -26,7 +26,7 @@ from .verbs import Verb
 
 __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task"]
 
-#: What a task ends as when its last occurrence, or its only one, is over.
+#: The last status of a task, by the result of its last or only occurrence.
 _FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
 
 
@@ -38,7 +38,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     action       name of the action that handles it
     due          when it shall run; the nominal date, which retries do not change
     payload_json the payload as JSON text; `payload` is the value
-    status       what has become of it
+    status       waiting, running, or how it ended: see Status
     queued       when the worker shall next look at it: when it is due, or was added if that was later, or
                  when it is retried; None once it is finished, or while paused
     attempt      how many attempts have been claimed by runs
@@ -65,7 +65,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     occurrences    a recurring task's last twenty that are over, the latest at the end
     """
 
-    # What an editor may do. Each returns the changed task, or raises TaskConflict.
+    # Changes by editors. Each returns the changed task, or raises TaskConflict.
 
     def moved(self, due: datetime | timedelta, *, now: datetime) -> Self:
         """Due at another time, with all attempts to come; of a recurring task, this occurrence only.
@@ -140,7 +140,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         is_extra = self.recurrence.turn is Turn.EXTRA and not self.attempt
         soon = now + MOST_SKEW
         if self.recurrence.has_extra_due(soon) or (is_extra and self.queued and self.queued <= soon):
-            return self  # the call was made before, or what it asks for is about to happen anyway
+            return self  # the call was made before, or is not needed
         self._check_room("run once more", self.recurrence)
         extra = Seat(due=to_utc(now), queued=to_utc(now), turn=Turn.EXTRA)
         with_extra = self._next(recurrence=self.recurrence.put_aside(extra))
@@ -159,7 +159,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     def resumed(self, *, now: datetime) -> Self:
         """Back in the queue; if its due date has passed meanwhile, it runs at once.
 
-        Of a recurring task's occurrences that passed meanwhile, its policy on missed ones disposes.
+        The policy on missed occurrences applies to those of a recurring task that passed meanwhile.
         """
         self._must_allow(Verb.RESUME)
         queued = self._delayed(self.due)
@@ -171,10 +171,10 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         self._must_allow(Verb.RETRY)
         return self._scheduled(now, recurrence=self._turned(Turn.EXTRA))
 
-    # What a run makes of an attempt.
+    # Changes by runs.
 
     def caught_up(self) -> Self:
-        """The task just claimed, at the occurrence to run: others may have passed since."""
+        """The task just claimed, at the occurrence to run, as others may have passed meanwhile."""
         if self.recurrence is None or self.started_at is None:
             return self
         due, recurrence = self.recurrence.caught_up(self.due, self.started_at - self._delay)
@@ -184,9 +184,9 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         return replace(self, due=due, recurrence=recurrence, lateness_ms=lateness)
 
     def left_running(self) -> Self:
-        """The task just claimed that a run had left running: with the attempts that were lost so.
+        """The task just claimed from a run that died: with the attempts that were lost.
 
-        If it failed before and that is not remembered, only the last is certain to be one.
+        If it failed before and those failures are not stored, only its last attempt counts as lost.
         """
         numbers = [one.attempt for one in self.failures if one.due == self.due]
         known = numbers[-1] if numbers else self.attempt - 2 if self.failure else 0
@@ -196,7 +196,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     def beginning(self, last: int) -> Self:
         """The task just claimed, with its last attempt recorded as begun.
 
-        A claim beyond the last attempt came to nothing before that was begun, and is not counted.
+        Claims of runs that died before they began it are not counted.
         """
         return self._next(attempt=last, begun=last)
 
@@ -209,7 +209,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         return self._concluded(Result.DONE, now=now, keep=keep, failure=None)
 
     def to_retry(self, at: datetime, failure: Failure, *, now: datetime) -> Self:
-        """The attempt failed, and another is made at `at`; the schedule's next does not wait for that."""
+        """The attempt failed, and another is made at `at`; the schedule's next occurrence does not wait."""
         failure = bounded(failure)
         changed = self._next(
             status=Status.SCHEDULED,

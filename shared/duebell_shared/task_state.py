@@ -1,4 +1,4 @@
-"""The state of a task: its fields, and where it stands. Values and pure functions only."""
+"""The state of a task: its fields, and its occurrences. Values and pure functions only."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -32,7 +32,7 @@ __all__ = ["QueueKey", "TaskState"]
 
 
 class QueueKey(NamedTuple):
-    """A task's place in the queue: when the worker shall look at it, and which one it is."""
+    """A task's place in the queue: when the worker shall look at it, its id and its lane."""
 
     queued: datetime
     id: str
@@ -75,17 +75,17 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def missed_runs(self) -> int:
-        """How many occurrences before this one were missed, for which it stands too."""
+        """The number of occurrences before this one that were missed; it makes up for them."""
         return self.recurrence.missed_runs if self.recurrence else 0
 
     @property
     def runs(self) -> int:
-        """How many occurrences of a recurring task are over, extra and skipped ones not counted."""
+        """The number of a recurring task's occurrences that are over, without extra and skipped ones."""
         return self.recurrence.runs if self.recurrence else 0
 
     @property
     def consecutive_failures(self) -> int:
-        """How many of a recurring task's last occurrences failed in a row."""
+        """The number of a recurring task's last occurrences that failed in a row."""
         return self.recurrence.consecutive_failures if self.recurrence else 0
 
     @property
@@ -104,12 +104,12 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def can_wait(self) -> bool:
-        """Whether the occurrence can be retried later: so many of a recurring task can wait, and no more."""
+        """True if the occurrence can be retried later: a recurring task has room for so many that wait."""
         return self.recurrence is None or self.recurrence.has_room
 
     @property
     def is_too_late(self) -> bool:
-        """Whether the attempt was started too late to be made."""
+        """True if the attempt was started too late to be made."""
         if self.started_at is None or self.lateness_ms is None:
             return False
         if self.recurrence is None:
@@ -117,7 +117,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         skips = self.recurrence.missed is Missed.SKIP and self.recurrence.turn is Turn.IN_LINE
         return skips and self.lateness_ms > PUNCTUAL / MILLISECOND
 
-    # Where a recurring task stands. These are parts of a change, and do not count as one.
+    # Occurrences of a recurring task. These are parts of a change: they leave `rev` as it is.
 
     def _seated(self) -> Self | None:
         """At the occurrence whose turn is next; None when none is left, or the task does not recur."""
@@ -136,7 +136,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def _seated_anew(self, queued: datetime) -> Self:
-        """With its occurrence waiting until `queued`, and at the one whose turn is first."""
+        """With its occurrence waiting until `queued`, and at the one that is first then."""
         if self.recurrence is None:
             return self
         if self.recurrence.turn is Turn.IN_LINE:
@@ -151,7 +151,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return Seat(due=self.due, queued=queued, attempt=self.attempt, turn=turn, missed=self.missed_runs)
 
     def _turned(self, turn: Turn) -> Recurrence | None:
-        """The recurrence with the task's occurrence out of line; an extra one stays that."""
+        """The recurrence with the task's occurrence in this turn; an extra one stays extra."""
         if self.recurrence is None or self.recurrence.turn is Turn.EXTRA:
             return self.recurrence
         return replace(self.recurrence, turn=turn)

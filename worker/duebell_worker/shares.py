@@ -1,4 +1,4 @@
-"""The shares of its lanes that a run hands to further runs, when more is due than it can do in time."""
+"""Shares of a run's lanes, handed to further runs when more is due than one can do in time."""
 
 import math
 from datetime import datetime, timedelta
@@ -39,7 +39,7 @@ class Pace(NamedTuple):
         return math.ceil(backlog / self._in_time(now, ended))
 
     def most_counted(self, now: datetime, ended: int, *, runs: int) -> int:
-        """Return a backlog that needs more than so many runs: counting further would tell nothing more."""
+        """Return the least backlog that needs more than so many runs, so that counting can stop there."""
         return math.ceil(self._in_time(now, ended) * max(runs, 1)) + 1
 
     def _in_time(self, now: datetime, ended: int) -> float:
@@ -48,7 +48,7 @@ class Pace(NamedTuple):
 
 
 def dealt(lanes: tuple[int, ...], runs: int) -> list[tuple[int, ...]]:
-    """Deal the lanes out to so many runs, or to fewer if there are not so many lanes."""
+    """Deal the lanes out to this many runs, or to one for each lane if there are fewer."""
     return [lanes[first::runs] for first in range(min(runs, len(lanes)))]
 
 
@@ -86,7 +86,7 @@ class Shares:
     def _choose(self) -> bool:
         """Choose the lanes for further runs if what is due takes this run too long.
 
-        That takes some time to tell, a function to start further runs with, and lanes to hand over.
+        It needs a known speed, a function to start further runs with, and lanes to hand over.
         """
         now, ended = self._context.now(), self._attempts.tally.attempts
         if not self._most or self._shares or not self._pace.can_be_told(now):
@@ -125,7 +125,7 @@ class Shares:
         now = self._context.now()
         busy = {key.lane for key in self._attempts.under_way()}
         ready = [share for share in self._shares if busy.isdisjoint(share)]
-        if not ready and now >= self._share_by:  # a task there takes long, and holds up the others
+        if not ready and now >= self._share_by:  # a task in these lanes takes long, and the others wait
             self._shares, self._most = [], 0
             return True
         if not ready:

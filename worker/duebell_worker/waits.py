@@ -48,7 +48,7 @@ class Waits:
         self._wait(lambda: len(self._attempts) < self._context.places)
 
     def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
-        """Wait until nothing is under way; False if that is not so by then.
+        """Wait until nothing is under way; False if something still is at `by`.
 
         A run that waits for due dates also returns False when a task was added that is due before.
         """
@@ -100,9 +100,9 @@ class Waits:
             self._renew_at = self._lease.renew_at
 
     def _is_wanted_before(self, by: datetime, *, is_idle: bool) -> bool:
-        """Read the arming record, now and then: was a task added, or can the lanes be given away?
+        """Read the arming record from time to time; True if a task was added, or the lanes can be given away.
 
-        Only an idle run gives its lanes away. One that has room takes over those of others.
+        Only an idle run gives its lanes away. A run that has places takes over those of others.
         """
         if self._context.now() < self._watch_at:
             return False

@@ -31,7 +31,7 @@ class When(StrEnum):
 
 
 class Found(NamedTuple):
-    """The outcome that a check returns; without words, it is the calls that were made."""
+    """The outcome that a check returns; without a text, the calls that were made are its text."""
 
     text: str = ""
     result: Result = Result.OK
@@ -69,7 +69,7 @@ def expect(is_so: object, otherwise: str) -> None:
 
 @dataclass(frozen=True)
 class Check:
-    """A check: the function that makes it, and what to do when it fails and does not say so itself.
+    """A check: the function that makes it, and what to do if it fails and does not say that itself.
 
     The function's docstring says what is checked. It returns nothing if all is well and the calls say enough.
     """

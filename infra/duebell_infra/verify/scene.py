@@ -75,7 +75,7 @@ class Scene:
         return targets
 
     def target(self) -> dict[str, Any] | None:
-        """The rule's target that is the worker; the first Lambda, if which it is, is not set."""
+        """The rule's target that is the worker: the Lambda of the name that is set, else the first Lambda."""
         functions = [one for one in self.targets() if ":lambda:" in one.get("Arn", "")]
         named = [one for one in functions if _name_in(one["Arn"]) == self.function]
         return next(iter(named or functions), None)

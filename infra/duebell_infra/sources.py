@@ -14,7 +14,7 @@ from duebell_shared.quoting import quoted, shortened
 from .archive import Files
 from .errors import BundleFailed
 
-__all__ = ["actions_files", "own_files", "package_files"]
+__all__ = ["actions_files", "own_files"]
 
 #: The packages that a worker runs on; actions use the editor to add tasks that follow.
 _OWN = ("duebell", "duebell_shared", "duebell_worker", "duebell_editor")
@@ -87,7 +87,7 @@ def _may_hold(source: Path, name: str) -> bool:
     return name in stored | imported | defined or "__getattr__" in defined
 
 
-def package_files(root: Path) -> Iterator[Path]:
+def _package_files(root: Path) -> Iterator[Path]:
     """The files of a package's folder without tests, caches, virtual environments and hidden files."""
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if _is_wanted_folder(Path(folder, name)))
@@ -100,7 +100,7 @@ def _files_of(top: str, spec: ModuleSpec) -> dict[str, Path]:
     if spec.submodule_search_locations is not None:
         # A folder without __init__.py may be in several places; the first is what a user's own folder is.
         root = Path(next(iter(spec.submodule_search_locations)))
-        return {f"{top}/{file.relative_to(root).as_posix()}": file for file in package_files(root)}
+        return {f"{top}/{file.relative_to(root).as_posix()}": file for file in _package_files(root)}
     if spec.origin is None or not Path(spec.origin).is_file():
         raise BundleFailed(f"{top} is built into Python and cannot hold actions")
     return {Path(spec.origin).name: Path(spec.origin)}

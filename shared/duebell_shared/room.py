@@ -1,9 +1,9 @@
 """Filler in an item, from its `add` on, for what runs add to it: a claim makes no item larger. Pure.
 
 A lane holds 10 GB at most, its items and their entries in the local index together. In a full lane DynamoDB
-refuses every write that makes an item larger, and takes all others. So the attribute `room` of a task that waits or
-runs is as many bytes wide as the attributes that runs have still to write: a claim writes those and shortens
-it.
+refuses every write that makes an item larger, and takes all others. So the attribute `room` of a task that
+waits or runs is as many bytes wide as the attributes that runs have still to write: a claim writes those and
+shortens it.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ItemCollections.SizeLimit
 """
 

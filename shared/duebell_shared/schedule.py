@@ -163,7 +163,8 @@ def make_schedule(
     schedule = Schedule(
         expression=expression,
         timezone=zone_of("UTC" if timezone is None else timezone).key,
-        start=_counted_from(now)
+        # Rounded down: a start after now would be the first occurrence itself.
+        start=floor(now.astimezone(UTC))
         if start is None and isinstance(meaning, timedelta)
         else _instant("start", start),
         end=_instant("end", end),
@@ -171,11 +172,6 @@ def make_schedule(
     if schedule.first(now) is None:
         raise _never(schedule, meaning, now)
     return schedule
-
-
-def _counted_from(now: datetime) -> datetime:
-    """`now`, rounded down: rounded up, it would be after now, and so the first occurrence itself."""
-    return floor(now.astimezone(UTC))
 
 
 @lru_cache(maxsize=1024)

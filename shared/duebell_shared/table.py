@@ -87,14 +87,17 @@ class DynamoTable(TableItems):
         end = (before.at or NEVER) if isinstance(before, PastKey) else before
         if (within := self._past_within(kind, begin, end)) is None:
             return
-        behind = before if latest_first else after
+        place = before if latest_first else after
+        behind = None
+        if isinstance(place, PastKey):
+            behind = stored(lane=place.lane, id=place.id, past=(place.kind, place.at))
         with self._aws():
             items = self._tasks.past_index.query(
                 lane,
                 within,
                 page_size=_PAGE,
                 scan_index_forward=not latest_first,
-                last_evaluated_key=_place_in_past(behind) if isinstance(behind, PastKey) else None,
+                last_evaluated_key=behind,
             )
             for item in _in_growing_pages(items):
                 if item.past is None:
@@ -197,8 +200,3 @@ def _in_growing_pages(items: Any) -> Iterator[Any]:
         yield item
         if number >= pages.page_size and pages.page_size < _LARGEST_PAGE:
             pages.page_size = min(pages.page_size * 4, _LARGEST_PAGE)
-
-
-def _place_in_past(key: PastKey) -> dict[str, Any]:
-    """A place in the index, whether an item is there or not."""
-    return stored(lane=key.lane, id=key.id, past=(key.kind, key.at))

@@ -80,11 +80,11 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         if self.recurrence is None and self.status is not Status.PAUSED:
             return self._scheduled(max(self._delayed(due), now), due=due)
         others = tuple(one for one in self.failures if one.due != self.due)
-        alone = self._turned(Turn.ALONE)
-        moved = self._next(due=due, attempt=0, failure=None, failures=others, recurrence=alone)
+        alone = self._with_turn(Turn.ALONE)
+        moved = self._changed(due=due, attempt=0, failure=None, failures=others, recurrence=alone)
         if self.status is Status.PAUSED:
             return moved
-        return moved._seated_anew(max(self._delayed(due), to_utc(now)))
+        return moved._requeued(max(self._delayed(due), to_utc(now)))
 
     def updated(
         self,
@@ -102,17 +102,17 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
             changes["action"] = check_name("action", action)
         if expires_after is not UNSET:
             changes["expires_after"] = check_expiry(expires_after, recurs=self.recurrence is not None)
-        return self._next(**changes)
+        return self._changed(**changes)
 
     def spread_over(self, spread: timedelta | None, *, now: datetime) -> Self:
         """With another spread; what waits to be tried for the first time is looked at accordingly."""
         self._must_allow(Verb.UPDATE)
-        changed = self._next(spread=check_spread(spread))
+        changed = self._changed(spread=check_spread(spread))
         if self.queued is None or self.attempt:
             return changed
         if self.recurrence is None:
             return replace(changed, queued=max(changed._delayed(self.due), to_utc(now)))
-        return changed._seated_anew(self.queued) if self.recurrence.turn is Turn.IN_LINE else changed
+        return changed._requeued(self.queued) if self.recurrence.turn is Turn.IN_LINE else changed
 
     def rescheduled(self, recurrence: Recurrence, *, now: datetime) -> Self:
         """With another schedule, or other rules for it, from now on.
@@ -124,7 +124,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         recurrence = recurrence.instead_of(self.recurrence, self.due, now)
         if self.recurrence and self.recurrence.turn is not Turn.IN_LINE:
             recurrence = recurrence.put_aside(self._seat(self.queued or self._delayed(self.due)))
-        seated = self._next(recurrence=recurrence, expires_after=None)._seated()
+        seated = self._changed(recurrence=recurrence, expires_after=None)._at_next()
         if seated is None:
             raise InvalidTask("schedule", "leaves nothing to run: it is over, or has run as often as it may")
         return replace(seated, status=Status.PAUSED, queued=None) if self.queued is None else seated
@@ -143,8 +143,8 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
             return self  # the call was made before, or is not needed
         self._check_room("run once more", self.recurrence)
         extra = Seat(due=to_utc(now), queued=to_utc(now), turn=Turn.EXTRA)
-        with_extra = self._next(recurrence=self.recurrence.put_aside(extra))
-        return with_extra._seated_anew(self.queued or self.due)
+        with_extra = self._changed(recurrence=self.recurrence.put_aside(extra))
+        return with_extra._requeued(self.queued or self.due)
 
     def cancelled(self, *, now: datetime, keep: Keeping) -> Self:
         """Never to run; a running attempt is not stopped, but its outcome no longer applies."""
@@ -154,7 +154,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     def paused(self) -> Self:
         """Out of the queue until it is resumed."""
         self._must_allow(Verb.PAUSE)
-        return self._next(status=Status.PAUSED, queued=None)
+        return self._changed(status=Status.PAUSED, queued=None)
 
     def resumed(self, *, now: datetime) -> Self:
         """Back in the queue; if its due date has passed meanwhile, it runs at once.
@@ -163,13 +163,13 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         """
         self._must_allow(Verb.RESUME)
         queued = self._delayed(self.due)
-        seated = self._next(status=Status.SCHEDULED, queued=queued)._seated_anew(queued)
+        seated = self._changed(status=Status.SCHEDULED, queued=queued)._requeued(queued)
         return replace(seated, queued=max(seated.queued or queued, to_utc(now)))
 
     def retried(self, *, now: datetime) -> Self:
         """A failed or expired task once more, now, with all attempts to come. Its due date stays."""
         self._must_allow(Verb.RETRY)
-        return self._scheduled(now, recurrence=self._turned(Turn.EXTRA))
+        return self._scheduled(now, recurrence=self._with_turn(Turn.EXTRA))
 
     # Changes by runs.
 
@@ -198,11 +198,11 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
 
         Claims of runs that died before they began it are not counted.
         """
-        return self._next(attempt=last, begun=last)
+        return self._changed(attempt=last, begun=last)
 
     def given_back(self) -> Self:
         """The task just claimed as if it had not been: its attempt was not begun."""
-        return self._next(status=Status.SCHEDULED, attempt=self.attempt - 1)
+        return self._changed(status=Status.SCHEDULED, attempt=self.attempt - 1)
 
     def done(self, *, now: datetime, keep: Keeping) -> Self:
         """The attempt succeeded."""
@@ -211,14 +211,14 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     def to_retry(self, at: datetime, failure: Failure, *, now: datetime) -> Self:
         """The attempt failed, and another is made at `at`; the schedule's next occurrence does not wait."""
         failure = bounded(failure)
-        changed = self._next(
+        changed = self._changed(
             status=Status.SCHEDULED,
             queued=to_utc(at),
             failure=failure,
             failures=self._failures_with(failure, now),
-            recurrence=self._turned(Turn.ALONE),
+            recurrence=self._with_turn(Turn.ALONE),
         )
-        return changed._seated_anew(to_utc(at))
+        return changed._requeued(to_utc(at))
 
     def failed(self, failure: Failure, *, now: datetime, keep: Keeping, attempt: int | None = None) -> Self:
         """The attempt failed and no other is made."""
@@ -259,8 +259,8 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
                 recurrence=self.recurrence.concluded(result),
                 occurrences=bounded_occurrences((*self.occurrences, over._record(result, now))),
             )
-        if seated := over._seated():
-            return seated._next(unlisted=keep.history is not History.ALL)
+        if seated := over._at_next():
+            return seated._changed(unlisted=keep.history is not History.ALL)
         return over._finished(_FINAL[result], now=now, keep=keep)
 
     def _record(self, result: Result, now: datetime) -> Occurrence:

@@ -119,7 +119,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     # Occurrences of a recurring task. These are parts of a change: they leave `rev` as it is.
 
-    def _seated(self) -> Self | None:
+    def _at_next(self) -> Self | None:
         """At the occurrence whose turn is next; None when none is left, or the task does not recur."""
         if self.recurrence is None:
             return None
@@ -135,7 +135,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             recurrence=recurrence,
         )
 
-    def _seated_anew(self, queued: datetime) -> Self:
+    def _requeued(self, queued: datetime) -> Self:
         """With its occurrence waiting until `queued`, and at the one that is first then."""
         if self.recurrence is None:
             return self
@@ -144,13 +144,13 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         else:
             recurrence = self.recurrence.put_aside(self._seat(queued))
         seated = replace(self, recurrence=recurrence)
-        return seated._seated() or self  # noqa: SLF001 - of the same class
+        return seated._at_next() or self  # noqa: SLF001 - of the same class
 
     def _seat(self, queued: datetime) -> Seat:
         turn = self.recurrence.turn if self.recurrence else Turn.ALONE
         return Seat(due=self.due, queued=queued, attempt=self.attempt, turn=turn, missed=self.missed_runs)
 
-    def _turned(self, turn: Turn) -> Recurrence | None:
+    def _with_turn(self, turn: Turn) -> Recurrence | None:
         """The recurrence with the task's occurrence in this turn; an extra one stays extra."""
         if self.recurrence is None or self.recurrence.turn is Turn.EXTRA:
             return self.recurrence
@@ -164,7 +164,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return delayed(due, self._delay)
 
     def _scheduled(self, queued: datetime, **changes: Any) -> Self:
-        return self._next(
+        return self._changed(
             status=Status.SCHEDULED,
             queued=to_utc(queued),
             attempt=0,
@@ -177,7 +177,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def _finished(self, status: Status, *, now: datetime, keep: Keeping, **changes: Any) -> Self:
         expires_at = (now + keep.retention).replace(microsecond=0)  # DynamoDB's time to live: whole seconds
-        finished = self._next(
+        finished = self._changed(
             status=status,
             queued=None,
             finished_at=to_utc(now),
@@ -190,7 +190,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return finished
         return replace(finished, payload_json="null", payload_dropped=size)
 
-    def _next(self, *, begun: int | None = None, **changes: Any) -> Self:
+    def _changed(self, *, begun: int | None = None, **changes: Any) -> Self:
         return replace(self, rev=self.rev + 1, begun=begun, **changes)
 
     def _must_allow(self, verb: Verb) -> None:

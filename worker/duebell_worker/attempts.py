@@ -85,7 +85,7 @@ class Attempts:
         if not self._under_way:
             self._context.backend.sleep(max(patience.total_seconds(), 0))
             return []
-        ended = [self._take_in(future) for future in self._context.pool.wait(self._under_way, patience)]
+        ended = [self._take_result(future) for future in self._context.pool.wait(self._under_way, patience)]
         return [task for task in ended if task and task.queued]
 
     def leave(self) -> None:
@@ -96,7 +96,7 @@ class Attempts:
         """
         self.tally.stopped_early = True
         for future in [future for future in self._under_way if future.done()]:
-            self._take_in(future)
+            self._take_result(future)
         for attempt, recorded in self._performer.leave(list(self._under_way.values())):
             if isinstance(recorded, BaseException):
                 self._log_error("unrecorded", attempt, recorded)
@@ -105,7 +105,7 @@ class Attempts:
         self._under_way.clear()
         self._to_claim.clear()
 
-    def _take_in(self, future: Future[Ended | None]) -> Task | None:
+    def _take_result(self, future: Future[Ended | None]) -> Task | None:
         """Count and log the outcome of an attempt, and return the task.
 
         A claim or a record that AWS refused is tried again when the lane is read next.

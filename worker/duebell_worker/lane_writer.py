@@ -37,7 +37,7 @@ class LaneWriter:
             results = self._store.claim_many(keys, run=id, now=now, status=status)
             return [one.task if isinstance(one, Claimed) else _error_of(one) for one in results]
 
-        return self._each(Call.CLAIM, claim, keys, [key.lane for key in keys])
+        return self._write(Call.CLAIM, claim, keys, [key.lane for key in keys])
 
     def save(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | BaseException | None]:
         """Write these changes; return for each True, or the error.
@@ -49,9 +49,9 @@ class LaneWriter:
             results = self._store.save_many(changes)
             return [_error_of(one) or isinstance(one, Saved) for one in results]
 
-        return self._each(Call.OUTCOME, save, changes, [old.lane for old, _ in changes])
+        return self._write(Call.OUTCOME, save, changes, [old.lane for old, _ in changes])
 
-    def _each(
+    def _write(
         self,
         call: Call,
         write: Callable[[Sequence[_A]], Sequence[_T | BaseException | None]],
@@ -77,7 +77,7 @@ class LaneWriter:
                 self._trouble.written(call, zip(lanes, results, strict=True))
                 return results
         parts = [slice(first, first + size) for first in range(0, len(batch), size)]
-        return [one for part in parts for one in self._each(call, write, batch[part], lanes[part])]
+        return [one for part in parts for one in self._write(call, write, batch[part], lanes[part])]
 
 
 def _error_of(result: object) -> DuebellError | None:

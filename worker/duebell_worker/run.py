@@ -52,7 +52,7 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
     """
     began, rule = context.now(), context.backend.rule
     puts = rule.puts
-    report, measured = _see_to_rule(context) if lanes == () else _run_lanes(context, lanes)
+    report, measured = _set_rule(context) if lanes == () else _run_lanes(context, lanes)
     emit("run", **msgspec.structs.asdict(report))
     if context.metrics:
         now = context.now()
@@ -66,7 +66,7 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
     return report
 
 
-def _see_to_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
+def _set_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
     """Set the rule to where the record and the queue want it."""
     armer, head_start = context.backend.armer, context.backend.settings.head_start
     armer.change(lambda record: record.ringing_ahead(head_start))
@@ -124,7 +124,7 @@ class _Run:
         record = self._backend.armer.ensure()
         self._backend.hasten(record)
         lanes = self._lease.lanes
-        if error := self._trouble.of_all(len(lanes)):
+        if error := self._trouble.error_of_all(len(lanes)):
             raise error
         tally = self._attempts.tally
         return RunReport(

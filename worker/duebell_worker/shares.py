@@ -17,8 +17,8 @@ __all__ = ["Pace", "Shares", "dealt"]
 #: If what is due cannot be started in this time, more runs are needed.
 _IN_TIME = timedelta(seconds=30)
 
-#: Time until a run knows its speed.
-_TELLING = timedelta(seconds=5)
+#: The time that it takes to measure the speed of a run.
+_MEASURING = timedelta(seconds=5)
 
 #: How long a share waits for tasks under way in its lanes, before the run gives up on sharing.
 _PATIENCE = timedelta(seconds=30)
@@ -32,14 +32,14 @@ class Pace(NamedTuple):
 
     def can_be_told(self, now: datetime) -> bool:
         """Tell whether enough time has passed to know the speed."""
-        return now >= self.since + _TELLING
+        return now >= self.since + _MEASURING
 
     def runs_needed(self, backlog: int, now: datetime, ended: int) -> int:
         """Return how many runs like this one do `backlog` tasks in time; `ended` have ended by now."""
         return math.ceil(backlog / self._in_time(now, ended))
 
     def most_counted(self, now: datetime, ended: int, *, runs: int) -> int:
-        """Return the least backlog that needs more than so many runs, so that counting can stop there."""
+        """Return a backlog that needs more than so many runs: counting can stop there."""
         return math.ceil(self._in_time(now, ended) * max(runs, 1)) + 1
 
     def _in_time(self, now: datetime, ended: int) -> float:
@@ -92,7 +92,7 @@ class Shares:
         if not self._most or self._shares or not self._pace.can_be_told(now):
             return False
         pace, self._pace = self._pace, Pace(now, ended)
-        runs = min(1 + self._room(now), len(self._lease.lanes))
+        runs = min(1 + self._runs_to_spare(now), len(self._lease.lanes))
         if runs == 1:
             return False
         most = pace.most_counted(now, ended, runs=runs)
@@ -104,7 +104,7 @@ class Shares:
         self._share_by = now + _PATIENCE
         return True
 
-    def _room(self, now: datetime) -> int:
+    def _runs_to_spare(self, now: datetime) -> int:
         """Return how many more runs may be started, beside those that hold lanes or are about to."""
         try:
             lanes = self._context.backend.armer.read().lanes
@@ -131,7 +131,7 @@ class Shares:
         if not ready:
             return False
         self._shares = [share for share in self._shares if share not in ready]
-        ready = ready[: self._room(now)]  # other runs may have come since
+        ready = ready[: self._runs_to_spare(now)]  # other runs may have come since
         if not ready:
             return True
         lanes = tuple(lane for share in ready for lane in share)

@@ -160,7 +160,7 @@ class Trouble:
         with self._lock:
             return {key: at for key, at in self._passed_over.items() if key.lane == lane and at > now}
 
-    def of_all(self, lanes: int) -> AwsError | None:
+    def error_of_all(self, lanes: int) -> AwsError | None:
         """Return the error of a kind of call that AWS refuses for all of so many lanes; None if none is.
 
         It failed for two of them, or for the only one, and was answered for none: a call that failed for one
@@ -168,5 +168,5 @@ class Trouble:
         """
         with self._lock:
             failed = Counter(call for trouble in self._lanes.values() for call in trouble.failed)
-            of_all = (call for call in Call if failed[call] >= min(lanes, 2) and call not in self._answered)
-            return next((self._errors[call] for call in of_all if call in failed), None)
+            refused = (call for call in Call if failed[call] >= min(lanes, 2) and call not in self._answered)
+            return next((self._errors[call] for call in refused if call in failed), None)

@@ -82,7 +82,7 @@ class Waits:
             if self._attempts and now >= leave_at:
                 self._attempts.leave()
                 return True
-            if now >= by or (watches and self._is_wanted_before(by, is_idle=is_idle)):
+            if now >= by or (watches and self._must_end(by, is_idle=is_idle)):
                 return False
             wake_at = min(self._renew_at, leave_at, by, self._watch_at if watches else NEVER)
             for task in self._attempts.wait(wake_at - now):
@@ -99,7 +99,7 @@ class Waits:
         else:
             self._renew_at = self._lease.renew_at
 
-    def _is_wanted_before(self, by: datetime, *, is_idle: bool) -> bool:
+    def _must_end(self, by: datetime, *, is_idle: bool) -> bool:
         """Read the arming record from time to time; True if a task was added, or the lanes can be given away.
 
         Only an idle run gives its lanes away. A run that has places takes over those of others.

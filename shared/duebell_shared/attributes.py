@@ -134,7 +134,7 @@ Count = partial(_Converted[int], NUMBER, str, _count)
 #: A whole number that every write compares with the stored one, so none is read as another.
 Rev = partial(_Converted[int], NUMBER, str, _rev)
 
-#: Filler of so many bytes: see `room.py`.
+#: A number of filler bytes: see `room.py`.
 Room = partial(_Converted[int], STRING, lambda width: "." * width, len)
 
 #: Whole milliseconds.

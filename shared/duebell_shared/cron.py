@@ -164,7 +164,7 @@ def parse_classic(text: str) -> Cron:
 class _Field(NamedTuple):
     """A field of numbers: lists of values, ranges and steps.
 
-    period   after so many values it begins again; 0 if it does not
+    period   the number of values after which it begins again; 0 if it does not
     """
 
     name: str

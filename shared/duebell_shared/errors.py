@@ -129,7 +129,7 @@ class TaskChanged(TaskConflict):
 class QueueFull(DuebellError):
     """The task's lane holds 10 GB, all that DynamoDB lets a lane hold. Nothing was written.
 
-    Tasks that are in it run all the same. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
+    Tasks that are in it still run. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
     """
 
     def __init__(self, id: str, lane: int) -> None:

@@ -40,7 +40,7 @@ _LENGTH = 2
 
 
 def bounded_occurrences(occurrences: Sequence[Occurrence], most: int = MAX_PACKED) -> tuple[Occurrence, ...]:
-    """The last twenty, with as much of their failures' words as fits into so many bytes.
+    """The last twenty, with as much of their failures' words as fits into `most` bytes.
 
     The later a failure is, the more is kept of its words. What does not fit even without words is left out,
     the oldest first: only of occurrences that took years.

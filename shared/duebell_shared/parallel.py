@@ -16,7 +16,7 @@ _FEW = 4
 
 
 class Parallel:
-    """Makes many calls, at most so many at a time."""
+    """Makes many calls, each in one of a few threads."""
 
     def __init__(self, threads: int = 16) -> None:
         """With one thread, the calls are made one after the other in the caller's own thread."""

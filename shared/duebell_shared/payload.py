@@ -33,7 +33,7 @@ def encode(payload: object) -> str:
     Takes what JSON has, and dataclasses, msgspec and pydantic types, dates, decimals and UUIDs. Integers
     of any size, floats and unicode come back from `decode` as they were. Raises InvalidTask, naming the
     place, for NaN and infinities, keys that are not text, sets, values JSON has no form for, more than
-    350 KB and more than 100 levels. A set in a field of a dataclass and the like is an array, which such a
+    350 KB and more than 100 levels. A set in a field of a dataclass and the like is an array, which the
     field makes a set again.
     """
     try:

@@ -98,7 +98,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
 
     schedule              when it recurs
     missed                the policy on occurrences that passed while nothing could run
-    max_runs              after so many occurrences it ends; None for no such limit
+    max_runs              the number of occurrences after which it ends; None for no limit
     runs                  occurrences that are over, neither extra nor skipped ones counted
     consecutive_failures  how many of the last of these failed in a row
     next_due              the schedule's next occurrence after the one that the task stands at

@@ -66,7 +66,7 @@ def room_of_claim(claim: Item, status: Status) -> dict[str, dict[str, Any]]:
 
 
 def filler(width: int) -> dict[str, dict[str, Any]]:
-    """The attribute with a value of so many bytes, by its name."""
+    """The attribute `room` with a value of `width` bytes, by its name."""
     return stored(room=max(width, 0))
 
 

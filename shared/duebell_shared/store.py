@@ -120,7 +120,7 @@ class Store(Protocol):
     def relocate(
         self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
     ) -> list[Relocated | NotEligible | Failed]:
-        """Move tasks, one to AT_ONCE, each in one step, to the lanes that their ids have among so many lanes.
+        """Move tasks, one to AT_ONCE, each in one step, to the lanes of their ids in a queue of `lanes`.
 
         Eligible: the task is stored where its key says, and does not change meanwhile; its new place is free,
         or holds history that has expired by `now`. It is moved as it is stored, `rev` included, readable or

@@ -1,7 +1,7 @@
 """The table's items, one or many at a time: the verbs of the contract that read and write tasks by their ids.
 
 A write whose answer was lost may find its condition refused by itself (`refusals.py`). So after a refusal
-that may be such a case, the stored item is compared.
+of a repeated call, the stored item is compared.
 
 A full lane takes no item that is larger than it was. A claim makes none larger (`room.py`), an outcome that
 does is written in a shorter form (`item_size.py`), and any other write raises QueueFull.

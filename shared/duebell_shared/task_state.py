@@ -104,7 +104,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def can_wait(self) -> bool:
-        """True if the occurrence can be retried later: a recurring task has room for so many that wait."""
+        """True if the occurrence can be retried later: a recurring task has room for some that wait."""
         return self.recurrence is None or self.recurrence.has_room
 
     @property

@@ -39,7 +39,7 @@ class Pace(NamedTuple):
         return math.ceil(backlog / self._in_time(now, ended))
 
     def most_counted(self, now: datetime, ended: int, *, runs: int) -> int:
-        """Return a backlog that needs more than so many runs: counting can stop there."""
+        """Return a backlog that needs more than `runs` runs: counting can stop there."""
         return math.ceil(self._in_time(now, ended) * max(runs, 1)) + 1
 
     def _in_time(self, now: datetime, ended: int) -> float:

@@ -161,7 +161,7 @@ class Trouble:
             return {key: at for key, at in self._passed_over.items() if key.lane == lane and at > now}
 
     def error_of_all(self, lanes: int) -> AwsError | None:
-        """Return the error of a kind of call that AWS refuses for all of so many lanes; None if none is.
+        """Return the error of a kind of call that AWS refuses for all of the lanes; None if none is.
 
         It failed for two of them, or for the only one, and was answered for none: a call that failed for one
         lane and was not made for the others may be that lane's trouble alone.

@@ -112,7 +112,7 @@ class Answers:
 
 
 def permission_in(message: str) -> str | None:
-    """The permission that AWS says is missing, if this is such a message."""
+    """The permission that AWS says is missing; None for any other message."""
     found = _DENIED.search(message)
     return found[1] if found else None
 

@@ -96,7 +96,7 @@ class Check:
         except (DuebellError, BotoCoreError, ClientError) as error:
             is_aws_error = True
             found = Found(str(error), Result.FAILED, self.way_out)
-        except Exception as error:  # noqa: BLE001 (a bug of ours; the other checks are made all the same)
+        except Exception as error:  # noqa: BLE001 (a bug of ours; the other checks are still made)
             found = Found(f"unexpected, {type(error).__name__}: {error}", Result.FAILED)
         lacks = scene.answers.lacks() or permission_in(found.text)
         if lacks and (is_aws_error or found.result is not Result.FAILED):

@@ -97,7 +97,7 @@ class OwnTasks:
         return tasks
 
     def enter(self, name: str, *, lanes: int) -> str:
-        """Store the entry of an ordinary task of this name in a queue of so many lanes; the task's id."""
+        """Store the entry of an ordinary task of this name in a queue of `lanes`; the task's id."""
         entry = self.make(name)
         lane = lane_of(entry.id, lanes)
         self._insert(replace(entry, payload_json=msgspec.json.encode(_Entry(lane=lane)).decode()))

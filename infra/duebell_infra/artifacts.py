@@ -37,8 +37,8 @@ _UNNAMED = "us-east-1"
 #: S3 answers these, depending on the call, for a bucket or a key that is not there.
 _ABSENT = {"404", "NoSuchBucket", "NoSuchKey", "NotFound"}
 
-#: S3 answers these for what one may not do; and for a key that is not there, to whom may not list the bucket.
-#: https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html
+#: S3 answers these to calls without permission; also for a missing key, unless the caller may list the
+#: bucket. https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html
 _REFUSED = {"403", "AccessDenied", "Forbidden"}
 
 #: S3 answers these for settings that a bucket does not have.
@@ -71,7 +71,7 @@ class Artifacts:
         self.bucket = bucket or self._ours
 
     def upload(self, bundle: Bundle, *, stack: str) -> str:
-        """Put the bundle where its contents say, unless it is there; its key. Raises DeployFailed."""
+        """Upload the bundle unless it is there; its key, which has its hash. Raises DeployFailed."""
         there = {"Bucket": self.bucket, "Key": f"{_PREFIX}{stack}/{bundle.hash}.zip", **self._owner}
         with aws_calls(f"the bucket {self.bucket}"):
             if self.bucket == self._ours:
@@ -93,7 +93,7 @@ class Artifacts:
     def _prepare(self) -> None:
         """Make our own bucket, and the settings that an earlier deployment may have left unmade.
 
-        A setting that is there stays, whoever made it. Whoever may upload and no more deploys all the same.
+        A setting that is there stays, whoever made it. A user who may only upload can still deploy.
         """
         is_new = not self._exists()
         if is_new:
@@ -111,7 +111,7 @@ class Artifacts:
             self._progress(f"the settings of the bucket {self._ours} were not looked at: {error}")
 
     def _exists(self) -> bool:
-        """Return True if our own bucket is there. It is if S3 refuses it to us; the upload says why."""
+        """Return True if our own bucket is there, or if S3 refuses to say; the upload fails then."""
         try:
             return (
                 answer_unless(_ABSENT, self._client.head_bucket, Bucket=self._ours, **self._owner) is not None
@@ -122,7 +122,7 @@ class Artifacts:
         return True
 
     def _holds(self, there: Mapping[str, str]) -> bool:
-        """Return True if the key is there to stay. One that was replaced is uploaded anew, and stays then."""
+        """Return True if the key is there to stay. One that was retired is uploaded anew, without the tag."""
         if there["Bucket"] != self._ours:
             return answer_unless(_ABSENT | _REFUSED, self._client.head_object, **there) is not None
         found = answer_unless(_ABSENT | _REFUSED, self._client.get_object_tagging, **there)
@@ -130,7 +130,7 @@ class Artifacts:
 
 
 def _s3(session: boto3.Session) -> "S3Client":
-    """A client that names the bucket in the path where no DNS knows names of buckets: on this machine."""
+    """A client that names the bucket in the path outside AWS: no DNS there knows names of buckets."""
     client = session.client("s3")
     host = urlsplit(client.meta.endpoint_url).hostname or ""
     if host.endswith((".amazonaws.com", ".amazonaws.com.cn")):

@@ -38,7 +38,7 @@ class Bundle:
 
     @property
     def hash(self) -> str:
-        """A name for the contents: the same inputs have the same."""
+        """The hash of the contents, which is the same for the same inputs."""
         return hashlib.sha256(self.data).hexdigest()[:32]
 
     def __str__(self) -> str:
@@ -54,12 +54,12 @@ def build(
     folder: Path | None = None,
     leave_out: Collection[str] = IN_RUNTIME,
 ) -> Bundle:
-    """The core, its libraries, the user's actions and what they require, for this target.
+    """Build the bundle of the core, its libraries, the user's actions and their requirements.
 
     actions       `module:attribute` of the user's Worker; None makes a worker that knows no action
     requirements  a requirements file or a pyproject.toml, with what the actions need besides
     folder        where the actions are looked for first; the current one if not given
-    leave_out     libraries that the place brings along
+    leave_out     libraries that are there where the bundle runs
 
     The same inputs give the same bytes. Raises BundleFailed.
     """

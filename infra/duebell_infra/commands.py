@@ -301,7 +301,7 @@ def _bounds(option: str, name: str, given: str | None) -> dict[str, str]:
 
 
 def _pairs(option: str, given: Iterable[str]) -> dict[str, str]:
-    """The values by name that `NAME=VALUE`, given so many times, sets. Raises BadParameter, a usage error."""
+    """The values by name that repeated `NAME=VALUE` options set. Raises BadParameter, a usage error."""
     found: dict[str, str] = {}
     for text in given:
         name, equals, value = text.partition("=")

@@ -26,7 +26,7 @@ __all__ = ["IN_RUNTIME", "core_requirements", "install"]
 #: https://docs.aws.amazon.com/lambda/latest/dg/lambda-python.html
 IN_RUNTIME = frozenset({"boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"})
 
-#: Notes of the installer's; they hold paths of this machine, or change with every build.
+#: Files that the installer adds; they hold paths of this machine, or change with every build.
 _LEFT_OUT_NOTES = {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json"}
 
 
@@ -52,7 +52,8 @@ def install(
     within = replace(users, constraints=(*users.constraints, *core))
     theirs = _pip(folder / "theirs", target, within)
     if target.place is Place.LAMBDA:
-        # By itself, for the core has no hashes; but with what the user's requirements brought of it.
+        # In a call of its own, because the core has no hashes; at the versions that the user's requirements
+        # chose.
         brought = {canonicalize_name(found.name): found.version for found in _distributions(theirs)}
         pins = tuple(_pinned(f"{name}=={version}") for name, version in brought.items())
         ours = _pip(folder / "ours", target, Requirements(wanted=core, constraints=pins))

@@ -114,11 +114,10 @@ def deploy(
         if changed:
             say(f"table {name}, taken up as it was: {', '.join(changed)}")
     try:
-        # The tags are always the same: others on the stack are others on the rule, which CloudFormation would
-        # write anew for them.
+        # The tags are always the same: if they changed, CloudFormation would write the rule anew.
         outcome = _apply(stack, template, parameters, progress)
     except DeployFailed:
-        if before:  # the old stack is there still, and its rule must ring whatever became of the change
+        if before:  # the old stack is still there, and its rule must ring
             with suppress(DuebellError):
                 editor.ensure_armed()
         raise
@@ -133,7 +132,7 @@ def deploy(
 
 
 def _found_table(table: QueueTable, before: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
-    """The parameters about a table that is there, but in no stack; it keeps its key."""
+    """The parameters for a table that is there, but in no stack, and keeps its key."""
     if before.get("ExistingTable") == "no":
         return {}
     if not table.exists():

@@ -42,7 +42,7 @@ _IN_QUERY = frozenset({"x-amz-credential", "x-amz-security-token", "awsaccesskey
 class Guard:
     """Passes on a request that is for this stack, was not sent by a web page, and has the stack's key.
 
-    key   the access key of whoever may use the stack. It may come as the session token instead, as functions
+    key   the access key of the stack. It may come as the session token instead, as functions
           have it: MiniStack gives them its own session token, and as their access key the account's number
     port  where the stack listens; a Host must name it
     """

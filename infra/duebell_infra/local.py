@@ -25,8 +25,7 @@ __all__ = ["EmbeddedStack"]
 #: The time after its start in which MiniStack may overlook a rule's minute: it looks every ten seconds.
 _BLIND = timedelta(seconds=30)
 
-
-#: Nobody looks at metrics here, and they would fill the worker's log.
+#: Metrics would only fill the worker's log here.
 _QUIET = {"Metrics": "off", "Alarms": "no"}
 
 
@@ -110,10 +109,10 @@ class EmbeddedStack:
         self._exit.close()
 
     def _ring_if_missed(self) -> None:
-        """Start a run if the rule's minute may have passed, or pass now, without MiniStack ringing it.
+        """Start a run if MiniStack may have missed the rule's minute, or may miss it now.
 
-        Unlike EventBridge it rings only for minutes that begin while it runs, and not for one in its first
-        seconds. The run catches up and arms the rule anew.
+        It rings only for minutes that begin while it runs, and not for one in its first seconds. The run
+        catches up and arms the rule anew.
         """
         rings_at = Editor(self.settings, session=self.session).status().rings_at
         if rings_at is not None and rings_at < utc_now() + _BLIND:

@@ -42,8 +42,8 @@ def serve(
 ) -> None:
     """Serve until Ctrl-C, SIGTERM or an error; then stop everything in order. Raises what stopped it.
 
-    The arguments are the options of `duebell local`. Without `actions` those that were given for this folder
-    last are taken, for tasks of them may be kept there.
+    The arguments are the options of `duebell local`. `actions` defaults to those given last for this folder,
+    which may hold tasks for them.
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise EmbeddedStackFailed("the HTTP editor needs FastAPI and uvicorn: pip install 'duebell[local]'")
@@ -75,7 +75,7 @@ def serve(
     watch = _Watch(stack, say)
     try:
         with ended_by_signal(), warnings.catch_warnings(), stack, watch:
-            # Told to end just before it starts, uvicorn leaves one behind; it does not matter then.
+            # If it is told to end just before it starts, uvicorn leaves a coroutine behind, without harm.
             warnings.filterwarnings(
                 "ignore", message="coroutine .* was never awaited", category=RuntimeWarning
             )
@@ -94,7 +94,7 @@ def serve(
 
 
 class _Watch:
-    """A thread that says the worker's log, and ends the process in order should the stack die."""
+    """A thread that prints the worker's log, and ends this process in order if the stack dies."""
 
     def __init__(self, stack: EmbeddedStack, say: Callable[[str], None]) -> None:
         self._stack = stack

@@ -25,16 +25,16 @@ _CHILD = Path(__file__).with_name("ministack_child.py")
 #: The guard's answer to a request without the key.
 _REFUSED = 403
 
-#: Nothing of an embedded stack is ever reachable from another machine.
+#: Loopback: no other machine can reach an embedded stack.
 HOST = "127.0.0.1"
 
-#: Seconds. It starts in well under one; a busy machine takes its time.
+#: Seconds that it has to start. It takes less than one, but more on a busy machine.
 _START_LIMIT = 60.0
 #: Seconds that it has to write its state and end. Only then it is killed.
 _STOP_LIMIT = 60.0
 
-#: The variables of our environment that the child has. Not more: MiniStack reads many variables, and a
-#: function on AWS would not have the user's either.
+#: The variables of our environment that the child has. No others: MiniStack reads many variables, and a
+#: function on AWS does not have the user's either.
 _INHERITED = (
     "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "PYTHONDONTWRITEBYTECODE",
     "PYTHONPATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TZ", "USER", "VIRTUAL_ENV",
@@ -74,7 +74,7 @@ class MiniStack:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 pass_fds=[self._state.lock, listener.fileno()],
-                # A Ctrl-C in the terminal is for us: we stop it when we are ready to.
+                # A Ctrl-C in the terminal must not reach it: this process stops it in order.
                 start_new_session=True,
             )
         try:
@@ -104,7 +104,7 @@ class MiniStack:
             self._process = None
 
     def _wait_till_ready(self) -> None:
-        """Wait till it answers, and see that it refuses whoever does not have the key."""
+        """Wait till it answers, and check that it refuses requests without the key."""
         deadline = time.monotonic() + _START_LIMIT
         while (status := self._status_without_the_key()) is None:
             if not self.is_running:
@@ -121,7 +121,7 @@ class MiniStack:
             )
 
     def _status_without_the_key(self) -> int | None:
-        """The status of the answer to a stranger; None if there is no answer yet."""
+        """The status of the answer to a request without the key; None if there is no answer yet."""
         connection = HTTPConnection(HOST, self._port, timeout=5)
         try:
             connection.request("GET", "/_ministack/ready")

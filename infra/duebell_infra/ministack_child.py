@@ -27,8 +27,8 @@ def _stop_when_the_parent_is_gone() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _end_what_still_runs() -> None:
-    """End the functions that are still at work; their runs are over, as on AWS when time is up."""
+def _end_running_functions() -> None:
+    """End the functions that still run, as Lambda does when their time is up."""
     if os.getpgrp() == os.getpid():
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.killpg(0, signal.SIGTERM)
@@ -64,4 +64,4 @@ if __name__ == "__main__":
         _allow_many_connections()
         _serve(int(sys.argv[1]))
     finally:
-        _end_what_still_runs()
+        _end_running_functions()

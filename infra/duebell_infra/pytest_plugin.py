@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def duebell_worker(pytestconfig: pytest.Config) -> "Worker":
-    """Your worker: that of the setting `duebell_worker`, or of DUEBELL_WORKER. To be overridden at will."""
+    """Your worker, by the setting `duebell_worker` or DUEBELL_WORKER. You can override this fixture."""
     from duebell_shared.errors import InvalidSettings  # noqa: PLC0415
     from duebell_worker.loader import load  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The queue's table where no stack manages it: found, given the settings of the template, deleted.
+"""The queue's table where no stack manages it: finds it, gives it the template's settings, deletes it.
 
 The table outlives its stack. It is left by a stack that was destroyed, by a first deployment that failed, or
 by a restore. The next stack uses it without making it, so CloudFormation never looks at its settings again.
@@ -53,7 +53,7 @@ class TableSettings:
     is_protected  whether it refuses to be deleted
     key           the ARN of the customer's KMS key; empty: the key that DynamoDB owns
     provisioned   the units at first, from which they are scaled, as DynamoDB names them; None: on demand
-    warm          the units a second that table and index take at once; empty: what DynamoDB gives
+    warm          the units a second that table and index take at once; None: what DynamoDB gives
     """
 
     is_protected: bool = True
@@ -84,7 +84,7 @@ def _units(kind: str, reads: str, writes: str) -> dict[str, int]:
 
 
 class QueueTable:
-    """The table of this name, which a queue has or will have."""
+    """The table of this name, whether it exists or not."""
 
     def __init__(self, session: boto3.Session, name: str) -> None:
         self.name = name
@@ -135,7 +135,7 @@ class QueueTable:
                 *self._settle_encryption(wanted),
                 *self._settle_keeping(),
                 *self._settle_capacity(wanted),
-                *self._settle_warmth(wanted),
+                *self._settle_warm_throughput(wanted),
                 *self._settle_past_index(wanted),
             ]
 
@@ -193,7 +193,7 @@ class QueueTable:
             self._update(BillingMode="PAY_PER_REQUEST")
             yield "capacity on demand"
 
-    def _settle_warmth(self, wanted: TableSettings) -> Iterator[str]:
+    def _settle_warm_throughput(self, wanted: TableSettings) -> Iterator[str]:
         table, least = self._describe(), wanted.warm or {}
         indexes = _indexes(table)
         if any(_is_colder(one, least) for one in (table, *indexes.values())):

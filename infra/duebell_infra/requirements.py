@@ -68,7 +68,7 @@ class Requirement:
 
 @dataclass(frozen=True, kw_only=True)
 class Requirements:
-    """The distributions that are required, and the constraints that their versions must meet."""
+    """The distributions that are required, and the constraints on versions."""
 
     wanted: tuple[Requirement, ...] = ()
     constraints: tuple[Requirement, ...] = ()

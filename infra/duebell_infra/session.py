@@ -13,10 +13,10 @@ from botocore.config import Config
 
 __all__ = ["REGION", "embedded_environment", "embedded_session"]
 
-#: The embedded stack keeps its things apart by region, as AWS does; it uses this one.
+#: The embedded stack keeps resources apart by region, as AWS does; everything is in this one.
 REGION = "us-east-1"
 
-#: The secret that signs requests. It is the same for all: the access key tells who may use a stack.
+#: The secret that signs requests. It is no secret: the access key is what lets a caller use the stack.
 _SECRET = "not-secret"  # noqa: S105
 
 

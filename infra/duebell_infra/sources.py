@@ -14,20 +14,18 @@ from duebell_shared.quoting import quoted, shortened
 from .archive import Files
 from .errors import BundleFailed
 
-__all__ = ["actions_files", "own_files", "package_files"]
+__all__ = ["actions_files", "own_files"]
 
 #: The packages that a worker runs on; actions use the editor to add tasks that follow.
 _OWN = ("duebell", "duebell_shared", "duebell_worker", "duebell_editor")
 
-#: Parts of these that only a person's machine needs, with the extras they import.
+#: Parts of these that a Lambda does not need; they import the extras.
 _LEFT_OUT = (
     "duebell/__main__",
     "duebell/http",
     "duebell/testing",
     "duebell_editor/cli",
     "duebell_editor/http",
-    "duebell_editor/page",
-    "duebell_editor/static",
 )
 
 _REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(\.[^\W\d]\w*)*)")
@@ -82,14 +80,14 @@ def _may_hold(source: Path, name: str) -> bool:
     tree = ast.parse(source.read_bytes(), filename=str(source))
     nodes = list(ast.walk(tree))
     if any(isinstance(node, ast.alias) and node.name == "*" for node in nodes):
-        return True  # whatever that brings
+        return True  # it may bring any name
     stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     imported = {(node.asname or node.name).split(".")[0] for node in nodes if isinstance(node, ast.alias)}
     defined = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     return name in stored | imported | defined or "__getattr__" in defined
 
 
-def package_files(root: Path) -> Iterator[Path]:
+def _package_files(root: Path) -> Iterator[Path]:
     """The files of a package's folder without tests, caches, virtual environments and hidden files."""
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if _is_wanted_folder(Path(folder, name)))
@@ -102,7 +100,7 @@ def _files_of(top: str, spec: ModuleSpec) -> dict[str, Path]:
     if spec.submodule_search_locations is not None:
         # A folder without __init__.py may be in several places; the first is what a user's own folder is.
         root = Path(next(iter(spec.submodule_search_locations)))
-        return {f"{top}/{file.relative_to(root).as_posix()}": file for file in package_files(root)}
+        return {f"{top}/{file.relative_to(root).as_posix()}": file for file in _package_files(root)}
     if spec.origin is None or not Path(spec.origin).is_file():
         raise BundleFailed(f"{top} is built into Python and cannot hold actions")
     return {Path(spec.origin).name: Path(spec.origin)}

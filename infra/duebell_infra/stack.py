@@ -1,4 +1,4 @@
-"""One CloudFormation stack: bring it to a template and parameters, or delete it, and tell how it goes."""
+"""One CloudFormation stack: applies a template with parameters, or deletes it, and reports each step."""
 
 import time
 import uuid
@@ -19,13 +19,13 @@ __all__ = ["Outcome", "Stack"]
 
 #: Seconds that a change may take; a table or a function is there in one or two minutes.
 _LIMIT = 30 * 60.0
-#: Seconds between looks: little at first, for the embedded stack is quick.
+#: Seconds between two looks, growing: the embedded stack is quick.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 3.0
 
-#: A creation or deletion that went wrong leaves a stack in these, and nothing but deleting it is possible.
-_DEAD = {"CREATE_FAILED", "DELETE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"}
-#: A change set was made for a stack that was then never created.
-_UNBORN = "REVIEW_IN_PROGRESS"
+#: The statuses of a stack after a creation or deletion that failed: it can only be deleted.
+_ONLY_DELETABLE = {"CREATE_FAILED", "DELETE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED"}
+#: The status of a stack with a change set that would create it.
+_NOT_CREATED = "REVIEW_IN_PROGRESS"
 
 
 class Outcome(StrEnum):
@@ -63,7 +63,7 @@ class Stack:
         What is left of a creation that failed is deleted first. Raises DeployFailed with AWS's reasons.
         """
         with aws_calls(f"the stack {self.name}"):
-            self._clear_the_dead()
+            self._delete_remains()
             kind: Literal["CREATE", "UPDATE"] = "UPDATE" if self._updatable() else "CREATE"
             made = self._client.create_change_set(
                 StackName=self.name,
@@ -95,15 +95,16 @@ class Stack:
 
     def _updatable(self) -> "StackTypeDef | None":
         stack = self._describe(self.name)
-        return stack if stack and stack["StackStatus"] not in {_UNBORN, *_DEAD} else None
+        return stack if stack and stack["StackStatus"] not in {_NOT_CREATED, *_ONLY_DELETABLE} else None
 
-    def _clear_the_dead(self) -> None:
+    def _delete_remains(self) -> None:
+        """Delete what a creation that failed has left. Raises DeployFailed if a change is under way."""
         stack = self._describe(self.name)
         status = stack["StackStatus"] if stack else ""
-        if status in _DEAD:
+        if status in _ONLY_DELETABLE:
             self._progress(f"an earlier try left the stack {self.name} in {status}: deleting it first")
             self.delete()
-        elif status.endswith("_IN_PROGRESS") and status != _UNBORN:
+        elif status.endswith("_IN_PROGRESS") and status != _NOT_CREATED:
             raise DeployFailed(
                 f"the stack {self.name} is being changed already ({status}): wait till it is done"
             )
@@ -123,7 +124,7 @@ class Stack:
         raise DeployFailed(f"the stack {self.name}: the change set did not become ready")
 
     def _follow(self, stack_id: str, wanted: str) -> None:
-        """Say each step until the stack is at rest. Raises DeployFailed unless that is as wanted."""
+        """Report each step until the stack is at rest. Raises DeployFailed unless it is as wanted then."""
         reasons: list[str] = []
         for pause in _pauses():
             stack = self._describe(stack_id)
@@ -132,7 +133,7 @@ class Stack:
                 step, what = event.get("ResourceStatus", ""), event.get("LogicalResourceId", "")
                 because = event.get("ResourceStatusReason", "") if step.endswith("_FAILED") else ""
                 self._progress(f"  {step:<20} {what}{f': {because}' if because else ''}")
-                if because and "cancelled" not in because:  # this one was stopped for another one's failure
+                if because and "cancelled" not in because:  # it was cancelled because another one failed
                     reasons.append(f"{what}: {because}")
             if status == wanted:
                 return

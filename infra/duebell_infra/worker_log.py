@@ -39,7 +39,7 @@ class WorkerLog:
         except (BotoCoreError, ClientError):
             return
         for event in sorted(events, key=lambda event: event["timestamp"]):
-            # MiniStack leaves the id out at times; what was said at that moment tells events apart as well.
+            # MiniStack leaves the id out at times; time, stream and message tell events apart as well.
             id = (
                 event.get("eventId")
                 or f"{event['timestamp']} {event.get('logStreamName')} {event['message']}"

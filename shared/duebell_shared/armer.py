@@ -1,6 +1,6 @@
 """The arming protocol: the arming record, the rule, and the order of steps between them.
 
-What each step guarantees is said in `arming.py`; here is who waits for whom.
+`arming.py` says what each step guarantees; here processes wait for each other.
 """
 
 import logging
@@ -28,14 +28,11 @@ _LOG = logging.getLogger("duebell.armer")
 #: shorter than LEAD, so that a ring it sets is never over before the rule is set.
 HOLD = timedelta(seconds=20)
 
-#: Of that, how long it may be calling. What was not answered may take effect until the hold is over.
+#: The part of a hold in which its calls must end: one without an answer may still take effect in the rest.
 _CALLING = HOLD - CALL_LIMIT
 
 #: How long a caller waits for the rule to be confirmed before it gives up with NotArmed.
 PATIENCE = timedelta(seconds=45)
-
-
-_NONE = timedelta(0)
 
 _TRY_AGAIN = "call ensure_armed() to try again"
 
@@ -67,15 +64,15 @@ class Armer:
         self._parallel = parallel or Parallel()
 
     def read(self) -> ArmingRecord:
-        """The record; made with the first call of the queue's life, and anew if someone damaged it."""
+        """The record; made at the queue's first use, and again if it is damaged."""
         record = self._store.read_record()
         return record if record and record.lanes else self._make(record)
 
     def lower(self, dues: Mapping[int, datetime], *, lanes: int | None = None) -> ArmingRecord:
-        """See to it that these lanes are looked at no later than this, and return the record as it is then.
+        """Have these lanes looked at no later than this; return the record as it is then.
 
-        When they are already, which is the common case, this is one read. `lanes` is the number that new
-        tasks were placed by. Raises LanesChanged when the queue has more by now, and NotArmed.
+        Most often they are already, and this is one read. `lanes` is the number of lanes that new tasks were
+        placed by. Raises LanesChanged when the queue has more by now, and NotArmed.
         """
 
         def lower(record: ArmingRecord) -> ArmingRecord:
@@ -88,7 +85,7 @@ class Armer:
         return self.change(lower)
 
     def change(self, transition: Callable[[ArmingRecord], ArmingRecord]) -> ArmingRecord:
-        """Apply a transition by compare-and-swap, on the newest record for as often as it takes.
+        """Apply a transition by compare-and-swap, repeated on the newest record until it is stored.
 
         A transition that changes nothing writes nothing. Raises NotArmed when others keep getting in first.
         """
@@ -106,7 +103,7 @@ class Armer:
         raise NotArmed("the arming record kept changing", way_out=_TRY_AGAIN)
 
     def ensure(self, record: ArmingRecord | None = None) -> ArmingRecord:
-        """See to it that the rule is confirmed to be where the record wants it.
+        """Set the rule to where the record wants it, unless it is confirmed to be there.
 
         At most one PutRule is under way at any time; everyone else waits for it, so that a burst of adds
         costs one, not one each. `record` is the newest one if the caller just read it. Raises NotArmed when
@@ -120,13 +117,13 @@ class Armer:
             now = self._clock()
             if record.is_settled(now):
                 return record
-            skew = _NONE if record.applier == me else MOST_SKEW
+            skew = timedelta(0) if record.applier == me else MOST_SKEW
             if not record.is_being_applied(now, skew=skew) or seen.is_over(record, now):
                 try:
                     record = self._apply(record, me)
                 except AwsUnavailable as error:
                     failure = error
-                except (AwsRefused, NotDeployed) as error:  # waiting will not mend it
+                except (AwsRefused, NotDeployed) as error:  # waiting does not help
                     raise NotArmed(f"the rule could not be set: {error}") from error
                 else:
                     continue
@@ -138,7 +135,7 @@ class Armer:
         raise NotArmed(what, way_out=_TRY_AGAIN) from failure
 
     def call(self) -> bool:
-        """Tell whether the caller is to start a run directly: one is needed, and no other was told to."""
+        """Tell whether the caller is to start a run directly: one is needed, and nobody else starts it."""
         is_mine = False
 
         def call(record: ArmingRecord) -> ArmingRecord:
@@ -151,7 +148,7 @@ class Armer:
         return is_mine
 
     def heads(self, lanes: Iterable[int]) -> dict[int, datetime]:
-        """When each of these lanes must be looked at. One that cannot be read is due now.
+        """Read when each of these lanes must be looked at. One that cannot be read is due now.
 
         Raises AwsError, NotDeployed when none can be read.
         """
@@ -168,7 +165,7 @@ class Armer:
         return dict(zip(lanes, due, strict=True))
 
     def verify(self) -> ArmingRecord:
-        """`ensure`, after a look at the queue and at the rule itself, which someone else may have changed."""
+        """Compare the record with the queue and with the rule, which others may change, and `ensure`."""
         record = self.read()
         while record.is_held_too_long(self._clock()):
             record = self._make(record)
@@ -207,7 +204,7 @@ class Armer:
         )
 
     def _make(self, damaged: ArmingRecord | None) -> ArmingRecord:
-        """A record from the lanes' heads: the first one, or one for a queue that has outlived its record.
+        """Make a record from the lanes' heads: the first one, or one in place of a damaged one.
 
         Lanes that have tasks in them count, whatever the settings say now.
         """
@@ -215,7 +212,7 @@ class Armer:
         heads = self.heads(range(lanes))
         beyond = self._parallel(self._store.head, range(lanes, MAX_LANES))
         for lane, head in enumerate(beyond, start=lanes):
-            if isinstance(head, DuebellError):  # nobody knows how many lanes there are
+            if isinstance(head, DuebellError):  # then the number of lanes is unknown
                 raise head
             heads[lane] = head
         in_use = [lane + 1 for lane, head in heads.items() if head != NEVER]
@@ -247,7 +244,7 @@ class _Hold:
 
 
 def _pauses() -> Iterator[float]:
-    """Seconds to wait between looks, growing to one, jittered; about PATIENCE in all."""
+    """Seconds to wait between reads, growing to one, jittered; about PATIENCE in all."""
     pause = 0.05
     for _ in range(70):
         yield random.uniform(pause / 2, pause)

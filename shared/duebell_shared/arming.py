@@ -1,13 +1,13 @@
 """The arming record: one value that says when the one rule must ring. Pure; time is an argument.
 
 PutRule has no compare-and-set, and a one-shot cron that was missed never comes again. So the truth about
-when to ring lives here, in one item that is only ever changed by compare-and-swap on `rev`, and the rule
-follows it. Around it, in `armer.py`, the order of steps makes the promise:
+when to ring is one item that is only ever changed by compare-and-swap on `rev`, and the rule follows it. The
+order of steps around it, in `armer.py`, makes the promise:
 
-* an editor writes its task, *then* lowers its lane's due, *then* sees to it that the rule follows;
-* a run claims lanes and arms its own watchdog (the end of its lease) before it does anything else, and it
-  forgets a lane's due *before* it reads the queue's head, so that whatever is added from then on shows in
-  the record;
+* an editor writes its task, *then* lowers its lane's due, *then* has the rule follow;
+* a run claims lanes and arms its own watchdog (the end of its lease) before it does anything else. It sets a
+  lane's due to never *before* it reads the queue's head, so that the record shows all that is added from then
+  on;
 * `armed` is unknown from before a PutRule until it is confirmed, and only one process at a time may make it.
 """
 
@@ -33,37 +33,33 @@ GRACE = timedelta(minutes=2)
 #: its minute, after that of the rounding up to a whole one, and takes some seconds to start a run.
 HEAD_START = timedelta(seconds=130)
 
-#: Nobody holds a lane or the rule for anything like as long as this.
+#: Far longer than any lease, and than any hold on the rule.
 _LONGEST = timedelta(hours=1)
 
 #: How long a run that was called directly may take to claim its lanes, before another one is called.
 _CALL = timedelta(seconds=10)
 
-#: A run that comes so long after the minute of the ring, or later, was brought by an echo of it. The first
-#: echo is four minutes after the ring.
+#: A run that comes this long after the ring's minute, or later, was started by an echo. The first echo is
+#: four minutes after the ring.
 _ECHO = timedelta(minutes=3)
 
 #: How long a count of depth and overdue tasks holds, so that it costs little however many runs there are.
 _COUNT_HOLDS = timedelta(minutes=5)
 
-_NOTHING = timedelta(0)
-
 
 class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """When the rule must ring, and what is known of where it stands.
+    """The time that the rule must ring for, by the lanes, and the minute that it is known to be set to.
 
     lanes          each lane's due and lease
     armed          the target that the rule is confirmed to be set for; None when unknown
     rings_at       the minute it was set to ring; None at the sentinel, or when unknown
     applier        who may call PutRule, until `applier_until`
-    head_start     how long before a due date it must ring: as long as the worker, which says so here, waits
-                   for one
+    head_start     how long before a due date it must ring; set by the worker, which waits for so long
     called_at      when a run was called directly that has not come yet
-    last_run       what came of the run that ended last
+    last_run       the results of the run that ended last
     late_ring      the last ring that brought no run in time
     earlier        the numbers of lanes that the queue had before, oldest first: the number only grows
-    relaner        who gives the queue more lanes, or did not come to the end of that; until `relaner_until`
-                   runs claim no lanes
+    relaner        who gives the queue more lanes, or began to; until `relaner_until` runs claim no lanes
     counted_at     when a run counted the queue's depth last
     fullest        the fullest lane, if one is known to hold 1 GB or more
     taker          the run that takes over the lanes of other runs, as long as it holds lanes itself
@@ -75,7 +71,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     rings_at: Instant | None = None
     applier: str | None = None
     applier_until: Instant = NEVER
-    head_start: timedelta = _NOTHING
+    head_start: timedelta = timedelta(0)
     called_at: Instant | None = None
     last_run: LastRun | None = None
     late_ring: LateRing | None = None
@@ -94,13 +90,13 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def target(self) -> datetime:
-        """When the rule must ring; NEVER when the queue is empty."""
+        """The time that the rule must ring for; NEVER when the queue is empty."""
         return min(lane.wake(self.head_start) for lane in self.lanes)
 
     def is_settled(self, now: datetime) -> bool:
         """Tell whether the rule is where it must be, and has not missed its minute.
 
-        A target that came earlier may find a ring so near that setting the rule anew would only put it off.
+        If the target became earlier, the rule may ring so soon that setting it anew would only put that off.
         """
         if self.armed is None:
             return False
@@ -113,7 +109,8 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def rings_too_late(self, now: datetime) -> bool:
         """Tell whether a run should be called directly, as the rule rings too late for what is due.
 
-        Not for a lane that is held: its run sees to it. Nor for what is due only when that run would be over.
+        Lanes that are held do not count, for their runs look at them; nor what is due after the called run
+        ends.
         """
         if self.is_relaned(now) or (self.called_at and self.called_at > now - _CALL):
             return False
@@ -155,10 +152,10 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         """The run that `owner` can give its lanes to; None if there is none."""
         return self.taker if self.taker in self.owners(now) - {owner} else None
 
-    # What an editor does.
+    # Transitions of an editor.
 
     def lowered(self, dues: Mapping[int, datetime]) -> Self:
-        """Each of these lanes looked at no later than this. Only a run raises a lane's due.
+        """With each of these lanes due no later than this. Only a run raises a lane's due.
 
         A held lane is looked at by the run that holds it, which may have read its head already: its due must
         be lowered. A free one is claimed together with all the others that are free, and its head is read
@@ -172,14 +169,14 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
                 record = record._with({number: replace(lane, due=due)})
         return record
 
-    # What a relaner does, which gives the queue more lanes.
+    # Transitions of a relaner, which gives the queue more lanes.
 
     def relaning(self, relaner: str, *, until: datetime) -> Self:
         """`relaner` gives the queue more lanes. Runs claim no lanes until then, and leave those they hold."""
         return replace(self.renewed(relaner, until=until), relaner=relaner, relaner_until=until)
 
     def widened(self, lanes: int) -> Self:
-        """With so many lanes, all of them held by the relaner; tasks are placed by this number from now on.
+        """With this many lanes, all held by the relaner; tasks are placed by this number from now on.
 
         Their watchdog is the relaner's lease, and what rang for the lanes will not ring again.
         """
@@ -189,33 +186,29 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, lanes=held, earlier=earlier, armed=None, rings_at=None)
 
     def relaned(self, heads: Mapping[int, datetime]) -> Self:
-        """The lanes of `heads` given back by the relaner as in `released`, and the relaner done."""
+        """The lanes of `heads` given back by the relaner as in `released`, and no relaner any more."""
         released = self.released(self.relaner, heads) if self.relaner else self
         return replace(released, relaner=None, relaner_until=NEVER)
 
     def left_unfinished(self, now: datetime) -> Self:
-        """The relaner's lanes given back, due now: runs look into all. Its mark stays, with its time over."""
+        """The relaner's lanes given back, due now: runs look into all. The relaner stays, its time over."""
         heads = dict.fromkeys(self.lanes_of(self.relaner or ""), now)
         return replace(self.released(self.relaner or "", heads), relaner_until=min(now, self.relaner_until))
 
-    # What a run does.
+    # Transitions of a run.
 
     def claimed(
-        self,
-        owner: str,
-        *,
-        now: datetime,
-        until: datetime,
-        only: Collection[int] | None = None,
+        self, owner: str, *, now: datetime, until: datetime, only: Collection[int] | None = None
     ) -> Self:
-        """All free lanes held by `owner` until then, their dues forgotten: the run will read the heads.
+        """All free lanes held by `owner` until then, their dues never: the run will read the heads.
 
-        What rang for them will not ring again, so the rule counts as unarmed, whatever it is set to. With
-        `only` given, other free lanes are not claimed: each of them is due then as soon as any was, for that
-        is what `lowered` relies on.
+        The ring for them will not come again, so the rule counts as unarmed, whatever it is set to. With
+        `only`, other free lanes are not claimed, and each becomes due as soon as any was: `lowered` relies on
+        that.
 
-        A run that finds none may have come by the very ring that was to see to a lease that is about to end:
-        clocks differ. Then nothing would ring any more. While the queue is given more lanes no run gets any.
+        Problem: clocks differ, so a run may come by the ring for the end of a lease, and find it held still;
+        then nothing would ring any more. Solution: the rule counts as unarmed then too. While the queue is
+        given more lanes, no run gets any.
         """
         free = [number for number, lane in enumerate(self.lanes) if lane.is_free(now)]
         free = [] if self.is_relaned(now) else free
@@ -237,43 +230,40 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return self._with({number: replace(self.lanes[number], until=until) for number in mine})
 
     def cleared(self, owner: str) -> Self:
-        """The dues of the lanes that `owner` holds forgotten, to be done *before* their heads are read."""
+        """The dues of the lanes that `owner` holds set to never, to be done *before* their heads are read."""
         mine = self.lanes_of(owner)
         return self._with({number: replace(self.lanes[number], due=NEVER) for number in mine})
 
     def untouched(self, owner: str) -> set[int]:
-        """The lanes that `owner` holds to which nothing was added since their dues were forgotten."""
+        """The lanes that `owner` holds to which nothing was added since `cleared`."""
         return {number for number in self.lanes_of(owner) if self.lanes[number].due == NEVER}
 
     def released(self, owner: str, heads: Mapping[int, datetime], *, run: LastRun | None = None) -> Self:
-        """The lanes of `heads` that `owner` holds given back, due at their head or what came since `cleared`.
-
-        `run` is what came of the run.
-        """
+        """The lanes of `heads` that `owner` holds given back, due at their head or an add since `cleared`."""
         mine = [number for number in self.lanes_of(owner) if number in heads]
         record = self._with({number: Lane(due=min(self.lanes[number].due, heads[number])) for number in mine})
         return replace(record, last_run=run) if mine and run else record
 
     def handed_over(self, owner: str, heads: Mapping[int, datetime], *, now: datetime) -> Self:
-        """These lanes given back for runs that are started for them now: nobody is to call another one."""
+        """These lanes given back for runs that are started for them now, so that nobody calls another."""
         return replace(self.released(owner, heads), called_at=now)
 
-    # What runs measure, each no more often than is of use.
+    # Measurements of runs.
 
     def counting(self, now: datetime) -> Self:
-        """Whoever makes this change counts the queue's depth, if the last count is too old; nobody else."""
+        """Counted now, by the run that makes this change, if the last count of the depth is too old."""
         is_known = self.counted_at is not None and now - _COUNT_HOLDS < self.counted_at <= now + MOST_SKEW
         return self if is_known else replace(self, counted_at=now)
 
     def measured(self, sizes: Mapping[int, int], now: datetime) -> Self:
-        """These lanes were measured, in bytes. Changes nothing while the fullest one holds as many GB."""
+        """With the sizes of these lanes in bytes. Changes nothing while the fullest one holds as many GB."""
         known = {self.fullest.lane: self.fullest.bytes} if self.fullest else {}
         lane, size = max({**known, **sizes}.items(), key=lambda lane_size: lane_size[1], default=(0, 0))
         if size // GIGABYTE == (self.fullest.bytes if self.fullest else 0) // GIGABYTE:
             return self
         return replace(self, fullest=Fullest(lane=lane, bytes=size, measured_at=now))
 
-    # What runs do that wait at the same time, so that one of them is enough.
+    # Transitions of runs that wait at the same time, so that one of them takes over all lanes.
 
     def taking(self, owner: str, *, now: datetime) -> Self:
         """`owner` takes over the lanes of other runs from now on, unless another run does."""
@@ -288,9 +278,9 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Self:
         """The lanes of `heads` that `owner` holds given to the run that takes lanes over, if one does.
 
-        They are due as in `released`, and never free in between. Their watchdog from now on is the taker's
-        lease, and the rule rings soon enough for it: with one lease less the target can only be later. The
-        taker finds the lanes when it looks at the record next, and clears them before it reads their heads.
+        They are due as in `released`, and never free in between. Their watchdog is the taker's lease, and the
+        rule rings soon enough for it: with one lease less the target can only be later. The taker finds the
+        lanes when it reads the record next, and clears them before it reads their heads.
         """
         taker = self.taker_for(owner, now)
         mine = [number for number in self.lanes_of(owner) if number in heads]
@@ -303,16 +293,16 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         }
         return replace(self._with(given), last_run=run or self.last_run)
 
-    # What whoever wants a run at once does.
+    # Transition of a process that wants a run at once.
 
     def called(self, now: datetime) -> Self:
-        """Whoever makes this change calls a run directly, if one is needed; nobody else does then."""
+        """Called now, by the process that makes this change, if a run must be called directly."""
         return replace(self, called_at=now) if self.rings_too_late(now) else self
 
-    # What whoever arms does.
+    # Transitions of a process that sets the rule.
 
     def ringing_ahead(self, head_start: timedelta) -> Self:
-        """The rule rings so long before due dates from now on: as long as the worker waits for them."""
+        """With the rule to ring this long before due dates: as long as the worker waits for them."""
         return replace(self, head_start=head_start)
 
     def applying(self, applier: str, *, until: datetime) -> Self:
@@ -330,8 +320,8 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Self:
         """`applier` has set the rule for `target`, to ring at `rings_at`, and was answered before `now`.
 
-        Within its hold, that is so; when a try of its call may land yet, the hold lasts till its end. After
-        its hold, nobody knows: the minute may be over, or another's call may have landed before.
+        Within its hold that is certain, and it gives up its hold, unless a try of its call may still take
+        effect. After its hold it is not: the minute may be over, or another process may have set the rule.
         """
         if self.applier != applier:
             return self.disputed()
@@ -341,15 +331,15 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         return confirmed if may_land_again else confirmed.unheld()
 
     def unheld(self) -> Self:
-        """The next one may apply."""
+        """With no applier, so that another process may set the rule."""
         return replace(self, applier=None, applier_until=NEVER)
 
     def disputed(self) -> Self:
-        """Where the rule stands is unknown. Whoever is applying cannot confirm, but has its time."""
+        """The rule's minute is unknown. A process that is setting it cannot confirm, but keeps its hold."""
         return replace(self, armed=None, rings_at=None, applier=self.applier and "disputed")
 
     def _late_ring(self, now: datetime) -> LateRing | None:
-        """The ring that should have brought a run before, if there is one."""
+        """The ring that should have started a run before this one, if there is one."""
         if self.rings_at is None or now < self.rings_at + _ECHO:
             return None
         return LateRing(minute=self.rings_at, came_at=now)

@@ -40,7 +40,7 @@ __all__ = [
 
 _T = TypeVar("_T")
 
-#: `queued` of an item on which duebell did not write it: no run can claim it, so no run wakes for it.
+#: Stands for a `queued` that duebell did not write: no run can claim such an item, so none is woken for it.
 #: Between two milliseconds, so that no task is ever queued for it.
 UNREADABLE = datetime.min.replace(microsecond=1, tzinfo=UTC)
 
@@ -108,7 +108,7 @@ def _rev(number: str) -> int:
 
 def _recurrence(text: str) -> Recurrence:
     recurrence = _from_json(Recurrence, text)
-    recurrence.schedule.check()  # before it is run: what comes after it could not be written
+    recurrence.schedule.check()  # before it is run: its next occurrence could not be stored
     return recurrence
 
 
@@ -134,7 +134,7 @@ Count = partial(_Converted[int], NUMBER, str, _count)
 #: A whole number that every write compares with the stored one, so none is read as another.
 Rev = partial(_Converted[int], NUMBER, str, _rev)
 
-#: Filler of so many bytes: see `room.py`.
+#: A number of filler bytes: see `room.py`.
 Room = partial(_Converted[int], STRING, lambda width: "." * width, len)
 
 #: Whole milliseconds.
@@ -147,7 +147,7 @@ Duration = partial(
 
 Recurring = partial(_Converted[Recurrence], STRING, to_json, _recurrence)
 
-# Attributes that only inform: a task with one that cannot be read is as good as any other.
+# Attributes that only inform: a task runs even if one of them cannot be read.
 
 LastFailure = partial(
     _Converted[Failure],

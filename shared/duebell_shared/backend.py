@@ -30,12 +30,12 @@ _LOG = logging.getLogger("duebell.backend")
 #: Connections kept open to DynamoDB; more threads than this share them.
 _CONNECTIONS = 32
 
-#: DynamoDB answers in milliseconds; what takes seconds is lost and better tried again.
+#: DynamoDB answers in milliseconds; a call that takes seconds is lost, and better tried again.
 _DYNAMODB = Config(
     connect_timeout=2,
     read_timeout=5,
     max_pool_connections=_CONNECTIONS,
-    parameter_validation=False,  # the calls are built as they should be; checking costs a fifth of each
+    parameter_validation=False,  # checking costs a fifth of each call
     user_agent=f"duebell Boto3/{boto3.__version__}",  # the SDK would make up a longer one, twice a call
     retries={"mode": "standard", "total_max_attempts": 4},
 )
@@ -47,12 +47,12 @@ _EVENTS = Config(
     retries={"mode": "standard", "total_max_attempts": 1},
 )
 
-#: Whoever adds a task waits for this one, and the rule rings anyway.
+#: An add waits for this call, and the rule rings even if it fails: so it is short.
 _LAMBDA = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 1})
 
 
 def default_session(**chosen: Any) -> boto3.Session:
-    """The session that these arguments of boto3's choose, and where they do not, the environment.
+    """A boto3 session with these arguments; the environment gives the others.
 
     boto3 reads AWS_DEFAULT_REGION only; AWS_REGION counts too.
     """
@@ -64,7 +64,7 @@ def default_session(**chosen: Any) -> boto3.Session:
 
 @dataclass(frozen=True)
 class Backend:
-    """The store, the rule and what arms it, with the clock they go by; and the worker to call, if one may.
+    """The store, the rule and its armer, the clock they go by, and the worker's Lambda if it may be called.
 
     parallel  makes many calls of the store side by side
     armer     changes the arming record and sets the rule
@@ -100,8 +100,8 @@ class Backend:
     def hasten(self, record: ArmingRecord) -> None:
         """Start a run directly if the rule, as it is set, rings later than something is due.
 
-        `record` is the newest one, the rule confirmed. Without a function to invoke, or if that fails, the
-        rule rings all the same, so nothing is raised. While the rule is disabled, nobody is to run.
+        `record` is the newest one, with the rule confirmed. Without a function to invoke, or if the call
+        fails, the rule still rings, so nothing is raised. While the rule is disabled, no run is started.
         """
         if self.function is None or not record.rings_too_late(self.clock()):
             return

@@ -33,8 +33,8 @@ class BatchRead:
     def __call__(self, keys: Sequence[Item]) -> Iterator[Item]:
         """The items of these different keys, those that are there, in no order.
 
-        What is given back unread is asked for again, after a pause that grows as long as nothing is read.
-        Raises AwsUnavailable when it has grown for long, and what botocore raises.
+        Items that DynamoDB had no room to read are asked for again, after a pause that grows as long as none
+        is read. Raises AwsUnavailable when the pauses are used up, and what botocore raises.
         """
         for first in range(0, len(keys), _MOST):
             yield from self._read(keys[first : first + _MOST])

@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 #: A statement as DynamoDB's API has it, for the table of this name.
 Form = Callable[[str, _T], dict[str, Any]]
 
-#: The errors, of a call and of a statement, where DynamoDB does not know or not allow such statements.
+#: The errors of calls and of statements where batches are unknown, as to an emulator, or not allowed.
 _NOT_TAKEN = {
     "AccessDenied",
     "AccessDeniedException",
@@ -46,7 +46,7 @@ _NOT_TAKEN = {
 #: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchStatementError.html
 _THROTTLED = {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError"}
 
-#: The error of a statement that makes a lane larger which holds all that it may.
+#: The error of a statement that would make a full lane larger.
 _FULL = "ItemCollectionSizeLimitExceeded"
 
 
@@ -55,8 +55,8 @@ class Answer(NamedTuple):
 
     is_made    whether it was made
     item       the item as it is then, where that was asked for
-    is_full    whether it would make an item larger in a lane that holds all that it may
-    error      the error of a statement that was throttled to the last try: alone it would be, too
+    is_full    whether it was refused because its lane is full
+    error      the error of a statement that was throttled to the last try, and is not tried alone
     """
 
     is_made: bool = False
@@ -68,7 +68,7 @@ class Answer(NamedTuple):
 class Written(NamedTuple):
     """The answers to a batch of statements, in their order.
 
-    is_sure  whether no statement was made that is not answered as made
+    is_sure  True if all statements that are not answered as made were certainly not made
     """
 
     answers: list[Answer]
@@ -76,16 +76,16 @@ class Written(NamedTuple):
 
     @classmethod
     def nothing(cls, count: int, *, is_sure: bool = True, error: DuebellError | None = None) -> Self:
-        """So many statements that were not made. Unless there is an error, each is to be tried alone."""
+        """The answers to statements that were not made. Without an error, each is to be tried alone."""
         return cls([Answer(error=error)] * count, is_sure)
 
 
 class BatchWrite(Generic[_T]):
     """Writes to the table of this name, in statements of one kind. Thread-safe.
 
-    Statements that are throttled are tried again after a growing pause, and only they. The SDK does not do
-    that: the call that they were in has succeeded. Where such calls are refused (by a policy from before
-    them, by a stand-in for AWS that knows none) they are not made again.
+    Only the statements that are throttled are tried again, after a growing pause. The SDK does not do that:
+    the call that they were in has succeeded. Where batches are refused (by an old policy, by an emulator that
+    does not know them) no more are sent.
     """
 
     def __init__(
@@ -105,8 +105,8 @@ class BatchWrite(Generic[_T]):
     def __call__(self, writes: Collection[_T]) -> Written | None:
         """Make those of the writes, 25 at most and of different keys, whose conditions hold.
 
-        Nothing was written, for certain, when it returns None: such calls are not taken here. Raises what
-        botocore raises; then any of them may be written.
+        Returns None where batches are refused: then nothing was written. Raises what botocore raises: then
+        any of them may be written.
         """
         writes = list(writes)
         if (first := self._first_answer(writes)) is None:
@@ -143,7 +143,7 @@ class BatchWrite(Generic[_T]):
                 why: object = error
             except BotoCoreError:
                 raise
-            except Exception as error:  # noqa: BLE001 (a stand-in for AWS that trips over it, as moto does)
+            except Exception as error:  # noqa: BLE001 (an emulator that fails at it, as moto does)
                 why = repr(error)
             else:
                 if not _NOT_TAKEN.issuperset(map(_code_of, answer["Responses"])):
@@ -182,7 +182,7 @@ def _code_of(response: Any) -> str | None:
 
 
 def _with_the_item(table: str, item: Item) -> dict[str, Any]:
-    """The shortest for both sides; the documentation shows it nowhere, so there is the other."""
+    """The shortest form. It is not documented, so the next one is tried where it is refused."""
     return {"Statement": f'INSERT INTO "{table}" VALUE ?', "Parameters": [{"M": item}]}
 
 
@@ -191,12 +191,8 @@ def _with_each_attribute(table: str, item: Item) -> dict[str, Any]:
     return {"Statement": f'INSERT INTO "{table}" VALUE {{{names}}}', "Parameters": list(item.values())}
 
 
-def _as_change(table: str, change: ItemChange) -> dict[str, Any]:
-    return change.statement(table)
-
-
 #: Writes items whose keys are free.
 INSERT: Sequence[Form[Item]] = (_with_the_item, _with_each_attribute)
 
 #: Changes and deletes items that are as they are expected.
-CHANGE: Sequence[Form[ItemChange]] = (_as_change,)
+CHANGE: Sequence[Form[ItemChange]] = (lambda table, change: change.statement(table),)

@@ -34,7 +34,7 @@ _UPPER = str.maketrans(string.ascii_lowercase, string.ascii_uppercase)
 
 
 class Days(msgspec.Struct, frozen=True, kw_only=True):
-    """Which days of a month match, as one of the two day fields says it. Weekdays are 0 (Monday) to 6.
+    """The days of a month that one of the two day fields matches. Weekdays are 0 (Monday) to 6.
 
     numbers    days of the month
     from_end   days counted back from the last, which is 0
@@ -78,7 +78,7 @@ class Cron(msgspec.Struct, frozen=True, kw_only=True):
     month_days      by the day of the month; None if that says nothing
     week_days       by the day of the week; None if that says nothing
     either          whether one of the two is enough, where both say something
-    months, years   which
+    months, years   those that match; None for all years
     by_the_minute   whether the hour is a wildcard or a step, so that it follows elapsed time, not the day
     fields          as given: minute, hour, day of month, month, day of week, and year if there is one
     """
@@ -164,7 +164,7 @@ def parse_classic(text: str) -> Cron:
 class _Field(NamedTuple):
     """A field of numbers: lists of values, ranges and steps.
 
-    period   after so many values it begins again; 0 if it does not
+    period   the number of values after which it begins again; 0 if it does not
     """
 
     name: str

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from .cron import LAST_YEAR, Cron, Days
 from .enumerations import listed, ordinal, runs, spans, step_of
 
-__all__ = ["DayWords", "day_words", "year_words"]
+__all__ = ["day_words", "year_words"]
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (
@@ -155,10 +155,6 @@ def _left_out(days: Days) -> str:
     return _DAYS[day]
 
 
-def _month_spans(cron: Cron) -> list[str]:
-    return spans(cron.months, lambda month: _MONTHS[month - 1], len(_MONTHS))
-
-
 def _in_months(cron: Cron) -> str:
     """` in May`, ` from May to July`; nothing for all months."""
     if len(cron.months) == len(_MONTHS):
@@ -166,7 +162,7 @@ def _in_months(cron: Cron) -> str:
     if len(cron.months) == len(_MONTHS) - 1:
         [month] = set(range(1, len(_MONTHS) + 1)) - cron.months
         return f" in all months except {_MONTHS[month - 1]}"
-    parts = _month_spans(cron)
+    parts = spans(cron.months, lambda month: _MONTHS[month - 1], len(_MONTHS))
     return f" from {parts[0]}" if len(parts) == 1 and " to " in parts[0] else f" in {listed(parts)}"
 
 

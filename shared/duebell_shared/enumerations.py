@@ -18,7 +18,7 @@ def listed(parts: Iterable[str], word: str = "and") -> str:
 def runs(numbers: Iterable[int], period: int = 0) -> list[tuple[int, int]]:
     """The first and last of each run of numbers that follow on each other.
 
-    period  after so many numbers they begin again: a long run may go around the end, from 11 to 2
+    period  the number after which they begin again: a long run may go around the end, from 11 to 2
     """
     found: list[tuple[int, int]] = []
     for number in sorted(numbers):

@@ -9,9 +9,9 @@ DuebellError
 ├── TaskNotFound            no task with this id
 ├── TaskExists              the id is taken
 ├── TaskConflict            the task's status, or a concurrent change, does not allow this
-│   └── TaskChanged         it is not at the rev that was expected any more
+│   └── TaskChanged         its rev is not the expected one any more
 ├── QueueFull               the task's lane holds as much as DynamoDB lets it hold
-├── UnreadableTask          an item of the table is none that this version can read
+├── UnreadableTask          this version cannot read an item of the table
 ├── NotArmed                the task is stored; the rule could not be confirmed
 ├── NotDeployed             the table or the rule is not there
 └── AwsError                a call to AWS failed
@@ -129,7 +129,7 @@ class TaskChanged(TaskConflict):
 class QueueFull(DuebellError):
     """The task's lane holds 10 GB, all that DynamoDB lets a lane hold. Nothing was written.
 
-    Tasks that are in it run all the same. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
+    Tasks that are in it still run. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
     """
 
     def __init__(self, id: str, lane: int) -> None:
@@ -143,7 +143,7 @@ class QueueFull(DuebellError):
 
 
 class UnreadableTask(DuebellError):
-    """An item of the table is none that this version can read: someone else wrote it, or a newer version."""
+    """This version cannot read an item of the table: another program wrote it, or a newer version."""
 
     def __init__(self, id: str, why: object) -> None:
         super().__init__(
@@ -179,7 +179,7 @@ class NotArmed(DuebellError):
 
 
 class NotDeployed(DuebellError):
-    """The table or the rule does not exist where we look for it."""
+    """The table or the rule does not exist in this account and region."""
 
 
 class AwsError(DuebellError):

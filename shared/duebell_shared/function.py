@@ -28,7 +28,7 @@ class Function:
     def start(self, lanes: Sequence[int] | None = None) -> bool:
         """Start a run, which goes on by itself: for these lanes, or for all that are free.
 
-        False if it could not be started. That is logged, and no more: the rule rings all the same.
+        Logs an error and returns False if it could not be started: the rule still rings.
         """
         event = {"duebell": {} if lanes is None else {"lanes": list(lanes)}}
         try:
@@ -47,9 +47,9 @@ class Function:
 
 
 def lanes_in(event: object) -> tuple[int, ...] | None:
-    """The lanes that an invocation is for, as `start` says it; None for all, and for the event of a ring.
+    """The lanes that `start` put into the event; None for all, and for the event of a ring.
 
-    One for no lane only sees to it that the rule is set.
+    A run for no lanes at all only sets the rule.
     """
     ours = event.get("duebell") if isinstance(event, dict) else None
     lanes = ours.get("lanes") if isinstance(ours, dict) else None
@@ -59,12 +59,12 @@ def lanes_in(event: object) -> tuple[int, ...] | None:
 
 
 def failing_event(token: str) -> dict[str, object]:
-    """An event at which the worker fails, for `duebell verify` to see what becomes of such a run."""
+    """An event that makes the worker fail, so that `duebell verify` can look for its dead letter."""
     return {"duebell": {"fail": token}}
 
 
 def token_in(event: object) -> str | None:
-    """The token of a failing event; None if it is another."""
+    """The token of a failing event; None for any other event."""
     ours = event.get("duebell") if isinstance(event, dict) else None
     token = ours.get("fail") if isinstance(ours, dict) else None
     return token if isinstance(token, str) else None

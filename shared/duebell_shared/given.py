@@ -1,4 +1,4 @@
-"""What users give for a task, checked before anything is made of it. Each check raises InvalidTask."""
+"""Checks of the values that users give for a task. Each raises InvalidTask."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -51,7 +51,7 @@ def check_name(field: str, name: object) -> str:
 
 
 def check_changed_by(given: object) -> str | None:
-    """Who changes tasks: 1 to 128 printable characters, or None for unknown. Raises InvalidTask."""
+    """`given` if it can name who changes tasks: 1 to 128 printable characters, or None for unknown."""
     if given is None:
         return None
     if not isinstance(given, str):
@@ -64,7 +64,7 @@ def check_changed_by(given: object) -> str | None:
 
 
 def fit_changed_by(name: str) -> str | None:
-    """`name` made fit to be a `changed_by`: one that nobody typed for us, of an account or a login."""
+    """`name`, such as that of a login, shortened and without control characters, as a `changed_by`."""
     fit = "".join(character if character.isprintable() else "?" for character in name.strip())
     return f"{fit[: _MAX_CHANGED_BY - 1]}…" if len(fit) > _MAX_CHANGED_BY else fit or None
 
@@ -129,14 +129,14 @@ def _duration(field: str, given: object, *, most: timedelta) -> timedelta | None
 
 
 def check_count(field: str, given: object, *, most: int = MAX_COUNT) -> int:
-    """A whole number from 1 on."""
+    """`given` if it is a whole number, 1 to `most`."""
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
         raise InvalidTask(field, f"must be a whole number, 1 to {most:,}, not {quoted(given)}")
     return given
 
 
 def check_progress(given: object) -> None:
-    """Something to be called."""
+    """Raise InvalidTask unless it can be called."""
     if not callable(given):
         raise InvalidTask("progress", f"must be a function, not {type(given).__name__}")
 

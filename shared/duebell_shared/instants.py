@@ -34,7 +34,7 @@ Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 #: Before every other instant.
 FIRST = datetime.min.replace(tzinfo=UTC)
 
-#: After every other instant; what an empty lane is due at.
+#: After every other instant: the due of an empty lane.
 NEVER = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
 
 #: The last instant a rule can ring for: the years of an EventBridge cron expression end with 2199.
@@ -44,7 +44,7 @@ LATEST = datetime(2199, 12, 31, 23, 59, tzinfo=UTC)
 #: How far the clocks of two machines may be apart.
 MOST_SKEW = timedelta(minutes=1)
 
-#: What tasks' times are whole numbers of.
+#: The resolution of tasks' times.
 MILLISECOND = timedelta(milliseconds=1)
 _MINUTE = timedelta(minutes=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -65,7 +65,7 @@ def to_utc(instant: datetime) -> datetime:
 
 
 def in_utc(value: Any) -> Any:
-    """The value with all times in it so. Raises OverflowError for one beyond the calendar's ends in UTC."""
+    """The value with all its times as `to_utc` gives them. Raises OverflowError beyond the calendar."""
     match value:
         case datetime():
             return to_utc(value)

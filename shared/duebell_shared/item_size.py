@@ -1,9 +1,9 @@
-"""The limits of an item: 400 KB by itself, and in a lane that holds all that it may no more than it was.
+"""The limits of an item: 400 KB by itself, and in a full lane no more than it had before.
 
-An item is 400 KB at most, and so is an item together with its entry in a local index. What may come of a
-task must fit when it is added; and what comes of it must be written, or the task runs again. So in a full
-lane the parts that only inform are shortened, and no more of them than needed: the traceback first, then the
-failures' words and the oldest occurrences.
+An item is 400 KB at most, and so is an item together with its entry in a local index. So an add reserves room
+for the outcomes. An outcome that cannot be written makes the task run again. So in a full lane the parts that
+only inform are shortened, and no more of them than needed: the traceback first, then the failures' words and
+the oldest occurrences.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 """
@@ -49,24 +49,24 @@ _WRITTEN_BY_RUNS = (
     "started_at",
 )
 
-#: Bytes that are kept free for those, and for the occurrences that wait aside.
+#: Bytes that are reserved for those, and for the occurrences that wait aside.
 _RESERVED = 42 * 1024
 
-#: Characters of a payload that fits for certain, at four bytes each: most are not longer, and need no sum.
+#: Characters of a payload that certainly fits, at four bytes each: for most payloads nothing is added up.
 _SMALL = 64 * 1024
 
 #: Characters of the failure's message that are kept, from one form to the next; and of its type.
 _WORDS = (3_000, 1_000, 300, 100, 30, 0)
 _TYPE = 40
 
-#: Bytes that the occurrences give up, from one form to the next, when the failure has no more to give.
+#: Bytes by which the occurrences are shortened, from one form to the next, when no failure is left.
 _GIVEN_UP = (0, 40, 150)
 
 
 def check_size(task: Task) -> Task:
-    """The task, if what comes of it will fit into its item. Raises InvalidTask.
+    """The task, if all its outcomes will fit into its item. Raises InvalidTask.
 
-    Then claims and outcomes can always be written, however often it fails, and whatever it fails with.
+    Claims and outcomes can then always be written, however often it fails, and with whatever error.
     """
     has_past = task.failure or task.failures or task.occurrences
     if len(task.payload_json) <= _SMALL and not has_past:
@@ -89,7 +89,7 @@ def size_of(item: Item) -> int:
 
 
 def slim_claim(stored: Item, claim: ItemUpdate) -> ItemUpdate:
-    """The claim with as much room as makes the item no larger than `stored`, which it must still be."""
+    """The claim with `room` narrowed so that the item is no larger than `stored`, which must be unchanged."""
     counted = {name: {"N": str(int(stored[name]["N"]) + 1)} for name in claim.adds}
     left = _bytes_saved(stored, {**claim.sets, **counted})
     where = {**claim.where, "rev": stored["rev"]}
@@ -97,14 +97,14 @@ def slim_claim(stored: Item, claim: ItemUpdate) -> ItemUpdate:
 
 
 def slim_outcome(stored: Item, old: Task, new: Task, update: ItemUpdate) -> tuple[Task, ItemUpdate]:
-    """The richest form of `new` that makes the item no larger than `stored`; the leanest if all do.
+    """The richest form of `new` that makes the item no larger than `stored`; else the leanest.
 
     `stored` is the item of `old`, as it is; `update` would make `new` of it. Returns the form and its update.
     """
     for form in _forms(old, new):
         sets, removes = changes(old, form)
         left = _bytes_saved(stored, sets, removes)
-        if left >= bytes_of(sets, [_ROOM]):  # of the leanest form there may be less room
+        if left >= bytes_of(sets, [_ROOM]):  # it fits with all its room
             break
     return form, _with_room(update._replace(sets=sets, removes=removes), left)
 

@@ -1,4 +1,4 @@
-"""The settings of history: which ended tasks are kept, for how long, and what of them. Pure."""
+"""The settings of history: which ended tasks are kept, for how long, and with which payloads. Pure."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -16,12 +16,12 @@ KEPT_PAYLOAD = 2048
 
 
 class History(StrEnum):
-    """Which ended tasks are kept, for as long as the retention says. What failed or expired always is.
+    """The ended tasks that are kept for the retention time. Failed and expired ones always are.
 
     ALL     all of them, and all are listed
     FAILED  done and cancelled tasks are found by their ids, but not listed: one write unit less for each
-    NONE    a done task is deleted by the write that ends it, and its id is free again: who repeats an add, or
-            an import that was broken off, adds it anew. A cancelled one is found by its id
+    NONE    a done task is deleted by the write that ends it, and its id is free again: an add or an import
+            that is repeated adds it anew. A cancelled one is found by its id
     """
 
     ALL = "all"

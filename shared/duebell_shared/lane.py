@@ -17,7 +17,7 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
     until: Instant = NEVER
 
     def wake(self, head_start: timedelta) -> datetime:
-        """When the rule must ring for this lane: at the end of the lease that holds it, else for its due."""
+        """The time to ring for this lane: the end of the lease on it, or `head_start` before its due."""
         return self.until if self.owner else before(self.due, head_start)
 
     def is_free(self, now: datetime) -> bool:
@@ -26,5 +26,5 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def before(due: datetime, head_start: timedelta) -> datetime:
-    """So long before `due`; never stays never, and the beginning of the calendar its beginning."""
+    """`head_start` before `due`; `due` itself if that is NEVER, or at the beginning of the calendar."""
     return due if due == NEVER or due < FIRST + head_start else due - head_start

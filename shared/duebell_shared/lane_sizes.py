@@ -1,7 +1,7 @@
 """The sizes of lanes in bytes, taken from the answers to writes of one item. Thread-safe.
 
-The answer to a batch of statements does not tell. So from the first time that someone asks for the sizes
-on, one write for each lane goes alone after each asking.
+The answer to a batch of statements has no sizes. So once `take` has been called, the first write to each lane
+after each call of it goes alone.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ItemCollectionMetrics.html
 """
 
@@ -47,7 +47,7 @@ class LaneSizes:
             return places
 
     def note(self, answer: Mapping[str, Any]) -> None:
-        """Take in what was answered to a write of one item."""
+        """Take the size out of the answer to a write of one item."""
         match answer.get("ItemCollectionMetrics"):
             case {"ItemCollectionKey": {"lane": {"S": str(lane)}}, "SizeEstimateRangeGB": [_, most]}:
                 with self._lock:

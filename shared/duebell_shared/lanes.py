@@ -1,4 +1,4 @@
-"""Which lane a task is in."""
+"""The lane of a task, from its id."""
 
 import zlib
 from collections.abc import Sequence

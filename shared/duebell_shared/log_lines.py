@@ -19,7 +19,7 @@ def log_event(logger: logging.Logger, event: str, *, level: int = logging.INFO, 
 
 
 def to_stdout(*loggers: logging.Logger, with_time: bool = False) -> None:
-    """Write these logs, from INFO on, to standard output. For whoever owns the process to call.
+    """Write these logs, from INFO on, to standard output. Only the owner of the process calls this.
 
     with_time  say when in each line, where nothing else does: CloudWatch knows it
     """

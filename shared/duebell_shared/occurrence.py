@@ -29,7 +29,7 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
     finished_at  when that ended
     lateness_ms  how late that attempt was started, in milliseconds
     attempts     how many were made
-    result       what came of it
+    result       done, failed or skipped
     missed       how many occurrences before it were missed, and it stands for
     extra        whether it was asked for with `run_now`
     failure      why it failed, in a line; of several that failed, the older ones keep less of it

@@ -40,12 +40,15 @@ _LENGTH = 2
 
 
 def bounded_occurrences(occurrences: Sequence[Occurrence], most: int = MAX_PACKED) -> tuple[Occurrence, ...]:
-    """The last twenty, with as much of their failures' words as fits into so many bytes.
+    """The last twenty, with as much of their failures' words as fits into `most` bytes.
 
     The later a failure is, the more is kept of its words. What does not fit even without words is left out,
     the oldest first: only of occurrences that took years.
     """
-    latest = [_in_a_line(one) for one in occurrences[-MAX_OCCURRENCES:]]
+    latest = [
+        one if one.failure is None else replace(one, failure=in_a_line(one.failure))
+        for one in occurrences[-MAX_OCCURRENCES:]
+    ]
     if len(pack_occurrences(latest)) <= most:
         return tuple(latest)
     while (room := _room_for_words(latest, most)) < 0 and latest:
@@ -178,10 +181,6 @@ def _checked(number: int) -> int:
     if abs(number) > LARGEST:
         raise ValueError("a number is larger than any of a task")
     return number
-
-
-def _in_a_line(one: Occurrence) -> Occurrence:
-    return one if one.failure is None else replace(one, failure=in_a_line(one.failure))
 
 
 def _distinct_words(occurrences: Sequence[Occurrence]) -> list[str]:

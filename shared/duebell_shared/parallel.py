@@ -11,15 +11,15 @@ __all__ = ["Parallel"]
 _A = TypeVar("_A")
 _T = TypeVar("_T")
 
-#: So many calls are made one after the other: a pool of threads takes a Lambda as long to start as they take.
+#: Up to this many calls are made one after the other: starting a pool of threads takes a Lambda as long.
 _FEW = 4
 
 
 class Parallel:
-    """Makes many calls, at most so many at a time."""
+    """Makes many calls, each in one of a few threads."""
 
     def __init__(self, threads: int = 16) -> None:
-        """One thread is none: the calls are made one after the other, where that is asked for."""
+        """With one thread, the calls are made one after the other in the caller's own thread."""
         self._threads = threads
 
     def __call__(self, call: Callable[[_A], _T], arguments: Iterable[_A]) -> list[_T | DuebellError]:

@@ -1,4 +1,4 @@
-"""The attribute `past`, by which the index of the past sorts tasks. Pure.
+"""The attribute `past`, the sort key of past-index. Pure.
 
 `past` is on the items of tasks that have left the queue, and of those that recur and have had an occurrence.
 It begins with the kind and goes on with a time, so that each kind is found by time: `failed#2026-…Z`. Of a
@@ -16,7 +16,7 @@ from .task import Task
 __all__ = ["Past", "PastKey", "key_of", "parse_past", "render_past"]
 
 #: Between the kind and the time.
-_THEN = "#"
+_SEPARATOR = "#"
 
 
 class Past(StrEnum):
@@ -41,7 +41,7 @@ _UNLISTED = {Past.DONE, Past.CANCELLED, Past.RECURRING}
 
 
 class PastKey(NamedTuple):
-    """A task's place in the index of the past; `at` is None of those that are not sorted by time."""
+    """A task's place in the index of the past; `at` is None for kinds that are not sorted by time."""
 
     at: datetime | None
     id: str
@@ -64,11 +64,11 @@ def key_of(task: Task) -> PastKey | None:
 
 
 def render_past(kind: Past, at: datetime | None) -> str:
-    """As it stands in the index."""
-    return kind.value if at is None else kind.value + _THEN + render(at)
+    """The text of the attribute."""
+    return kind.value if at is None else kind.value + _SEPARATOR + render(at)
 
 
 def parse_past(text: str) -> tuple[Past, datetime | None]:
     """Parse the attribute. Raises ValueError for a value that duebell does not write."""
-    kind, _, at = text.partition(_THEN)
+    kind, _, at = text.partition(_SEPARATOR)
     return Past(kind), parse(at) if at else None

@@ -23,7 +23,7 @@ MAX_LEVELS = 100
 
 _TOO_DEEP = f"is nested more than {MAX_LEVELS} levels deep, or contains itself: {MAX_LEVELS} are allowed"
 
-#: What pydantic says when it gives up before we look.
+#: Parts of pydantic's messages about values that are nested too deeply.
 _PYDANTICS = ("Maximum serialization depth exceeded", "Circular reference detected")
 
 
@@ -33,7 +33,7 @@ def encode(payload: object) -> str:
     Takes what JSON has, and dataclasses, msgspec and pydantic types, dates, decimals and UUIDs. Integers
     of any size, floats and unicode come back from `decode` as they were. Raises InvalidTask, naming the
     place, for NaN and infinities, keys that are not text, sets, values JSON has no form for, more than
-    350 KB and more than 100 levels. A set in a field of a dataclass and the like is an array, which such a
+    350 KB and more than 100 levels. A set in a field of a dataclass and the like is an array, which the
     field makes a set again.
     """
     try:
@@ -45,7 +45,7 @@ def encode(payload: object) -> str:
 
 
 def of_task(payload: object) -> str:
-    """`payload` as a task keeps it: the same, but that None is an empty object."""
+    """`payload` as a task keeps it: as `encode` does, but None becomes an empty object."""
     return "{}" if payload is None else encode(payload)
 
 
@@ -79,7 +79,7 @@ def _encode(payload: object) -> str:
 
 
 def _plain(value: object) -> object:
-    """A value in a payload that msgspec does not know, as one that it does; such as a pydantic model."""
+    """A value of a type that msgspec does not know, such as a pydantic model, in JSON's own types."""
     dump = getattr(value, "model_dump", None)
     return dump(mode="json") if callable(dump) else time_text(value)
 
@@ -101,10 +101,10 @@ def decode(text: str) -> Any:
 
 
 def decode_or_text(text: str) -> Any:
-    """The value, to be shown; its text where it is none that `encode` makes, as only others leave it.
+    """The value, to be shown; the text itself if `encode` did not make it, but an edit by hand.
 
-    Such a value could not be written as JSON again: no JSON at all, NaN, a number beyond all floats, half of
-    a surrogate pair, more than 100 levels.
+    The value of such a text could not be written as JSON again: the text is no JSON, or has NaN, a number
+    beyond all floats, half of a surrogate pair, or more than 100 levels.
     """
     try:
         value = json.loads(text, parse_constant=_refuse, parse_float=_finite)

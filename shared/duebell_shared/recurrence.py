@@ -1,4 +1,4 @@
-"""How a task recurs: its schedule, where in it the task stands, and what waits beside the schedule's order.
+"""The recurrence of a task: its schedule, its place in that, and the occurrences that wait out of order.
 
 A recurring task is one item of the queue. It stands at one occurrence at a time, and when that is over it
 takes the next: the outcome and the next occurrence are one value, and so one write, and the chain can
@@ -51,7 +51,7 @@ _MOST_CAUGHT_UP = 100
 
 
 class Missed(StrEnum):
-    """What becomes of occurrences that passed while nothing could run.
+    """The policy on occurrences that passed while nothing could run.
 
     ONCE   the task runs once, now, for the last of them, and is told how many it missed
     ALL    it runs for each of them, in order; for the last hundred if there are more
@@ -64,10 +64,10 @@ class Missed(StrEnum):
 
 
 class Turn(StrEnum):
-    """How the occurrence that a task stands at came to be its turn.
+    """The reason why a task stands at its occurrence.
 
     IN_LINE  the schedule's next, not tried yet; the policy on missed ones applies to it
-    ALONE    one that is retried, or was moved, and so goes its own way
+    ALONE    one that is retried, or was moved, so that the schedule does not apply to it
     EXTRA    asked for with `run_now`; it is none of the schedule's
     """
 
@@ -77,7 +77,7 @@ class Turn(StrEnum):
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
-    """An occurrence to come: when it is due, when it is looked at, and how far it has got."""
+    """An occurrence to come: when it is due, when it is looked at, and its attempts so far."""
 
     due: Instant
     queued: Instant
@@ -87,7 +87,7 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Next(NamedTuple):
-    """The occurrence whose turn it is, None if none is left; and the recurrence standing there."""
+    """The occurrence to run next, None if none is left; and the recurrence, at that occurrence."""
 
     seat: Seat | None
     recurrence: "Recurrence"
@@ -97,13 +97,13 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     """A task's schedule, and where in it the task stands. Times are UTC.
 
     schedule              when it recurs
-    missed                what becomes of occurrences that passed while nothing could run
-    max_runs              after so many occurrences it ends; None for no such limit
+    missed                the policy on occurrences that passed while nothing could run
+    max_runs              the number of occurrences after which it ends; None for no limit
     runs                  occurrences that are over, neither extra nor skipped ones counted
     consecutive_failures  how many of the last of these failed in a row
     next_due              the schedule's next occurrence after the one that the task stands at
-    turn                  how the one that it stands at came to be its turn
-    missed_runs           how many occurrences before that one were missed, and it stands for
+    turn                  why it stands at that one
+    missed_runs           how many occurrences before that one were missed; it makes up for them
     aside                 occurrences that wait beside: to be retried, moved, or extra
     """
 
@@ -119,11 +119,11 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_room(self) -> bool:
-        """Whether one more occurrence can be put aside."""
+        """True if one more occurrence can be put aside."""
         return len(self.aside) < MAX_ASIDE
 
     def has_extra_due(self, now: datetime) -> bool:
-        """Whether an occurrence that was asked for with `run_now` waits aside for its first attempt."""
+        """Tell whether an occurrence that was asked for with `run_now` waits aside for its first attempt."""
         return any(seat.turn is Turn.EXTRA and not seat.attempt and seat.queued <= now for seat in self.aside)
 
     def put_aside(self, seat: Seat) -> Self:
@@ -131,10 +131,10 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, aside=(*self.aside, seat))
 
     def instead_of(self, before: "Recurrence | None", due: datetime, now: datetime) -> Self:
-        """In place of the one before, which stands at `due`: with the first occurrence from now on.
+        """In place of `before`, which stands at `due`: at this schedule's first occurrence from now on.
 
-        But one that is in line there, and belongs to this schedule too, stays; and with the same schedule
-        it goes on where that was, so that what was moved does not come twice.
+        But an occurrence in line at `due` stays if it is one of this schedule, too. And if the schedule is
+        the same, it goes on where `before` was, so that an occurrence that was moved does not come twice.
         """
         is_in_line = before is not None and before.turn is Turn.IN_LINE
         if is_in_line and self.schedule.next_after(due - MILLISECOND) == due:
@@ -144,7 +144,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, next_due=self.schedule.first(now))
 
     def take_next(self, delay: timedelta) -> Next:
-        """Whoever's turn is first: the schedule's next, `delay` after its due date, or one set aside."""
+        """Take the earliest occurrence: the schedule's next, `delay` after its due date, or one set aside."""
         seats = list(self.aside)
         if self.next_due and not self._is_used_up:
             seats.append(Seat(due=self.next_due, queued=delayed(self.next_due, delay)))
@@ -157,7 +157,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         return Next(first, replace(taken, aside=tuple(seat for seat in self.aside if seat is not first)))
 
     def caught_up(self, due: datetime, until: datetime) -> tuple[datetime, Self]:
-        """The occurrence to run when `due` and others up to `until` have passed, by the policy."""
+        """The due date to run, by the policy, when `due` and others up to `until` have passed."""
         if self.turn is not Turn.IN_LINE or self.next_due is None or self.next_due > until:
             return due, self
         keep = 1
@@ -178,17 +178,17 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _is_used_up(self) -> bool:
-        """Whether those that are over and those that wait aside are as many as there may be."""
+        """True if the occurrences that are over and those that wait aside reach `max_runs`."""
         begun = self.runs + sum(seat.turn is not Turn.EXTRA for seat in self.aside)
         return self.max_runs is not None and begun >= self.max_runs
 
 
 def delay_of(id: str, spread: timedelta) -> timedelta:
-    """How long after it is due the task with this id is looked at: a share of the spread, always the same."""
+    """The delay by the spread for the task with this id, from zero to the spread, always the same."""
     share = zlib.crc32(b"spread:" + id.encode()) / 2**32
     return min(max(spread, timedelta(0)), MAX_SPREAD) * share // MILLISECOND * MILLISECOND
 
 
 def delayed(due: datetime, delay: timedelta) -> datetime:
-    """When what is due then is looked at; never beyond what a rule can ring for."""
+    """The due date with this delay; at most the last time that a rule can ring for."""
     return due if due >= LATEST else min(due + delay, LATEST)

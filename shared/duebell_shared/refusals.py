@@ -1,7 +1,7 @@
 """Errors of DynamoDB as duebell's own: refusals, and answers that leave the effect open.
 
 Some answers of DynamoDB are lost, and the SDK then tries again: a conditional write that was made finds its
-condition refused by itself. So a refusal tells whether it may be such a case. An answer with a status of
+condition refused by itself. So a refusal tells whether the SDK tried again. An answer with a status of
 500 or above says as little as none: the call may have taken effect, may not, or may yet.
 """
 

@@ -34,7 +34,7 @@ _VERSION = ("rev", "created_at")
 
 
 def relocate_item(client: "DynamoDBClient", table: str, item: Item, *, lanes: int, now: datetime) -> bool:
-    """Move the item to the lane that its id has among so many; tell whether it was moved.
+    """Move the item to the lane of its id in a queue of `lanes`; tell whether it was moved.
 
     Eligible: it is as it was read, and its new place is free, or holds history that has expired by `now`.
     Raises AwsUnavailable when it is throttled, and what botocore raises.

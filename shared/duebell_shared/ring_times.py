@@ -1,6 +1,6 @@
 """The minutes that a rule can be set to. Pure.
 
-EventBridge rings a rule somewhere within a minute, and takes a while to heed a change of it.
+EventBridge rings a rule somewhere within a minute, and a changed rule takes a while to take effect.
 """
 
 from datetime import datetime, timedelta
@@ -25,10 +25,11 @@ def ring_minute(target: datetime, now: datetime) -> datetime | None:
 
 
 def early_minute(minute: datetime | None, target: datetime, now: datetime) -> datetime | None:
-    """The minute before `minute` for the rule to ring in as well, if it only rings so late to be safe.
+    """The minute before `minute`, to ring in as well if only LEAD keeps the rule from ringing that early.
 
-    A changed rule most often takes effect within seconds, and who comes for nothing does no harm; but nothing
-    relies on this ring. Two minutes of different hours cannot be told apart in one cron expression.
+    A changed rule most often takes effect within seconds, and a ring for nothing does no harm; but nothing
+    relies on this ring. None at a full hour: one cron expression cannot ring in just two minutes of two
+    hours.
     """
     if minute is None or minute.minute == 0:
         return None

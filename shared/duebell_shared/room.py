@@ -1,9 +1,9 @@
 """Filler in an item, from its `add` on, for what runs add to it: a claim makes no item larger. Pure.
 
-A lane holds 10 GB at most, its items and their entries in the local index together. When it does, DynamoDB
+A lane holds 10 GB at most, its items and their entries in the local index together. In a full lane DynamoDB
 refuses every write that makes an item larger, and takes all others. So the attribute `room` of a task that
-waits or runs is as wide as the attributes that runs have still to write: a claim writes those and shortens
-it. That is a width in bytes, whatever the text.
+waits or runs is as many bytes wide as the attributes that runs have still to write: a claim writes those and
+shortens it.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ItemCollections.SizeLimit
 """
 
@@ -66,7 +66,7 @@ def room_of_claim(claim: Item, status: Status) -> dict[str, dict[str, Any]]:
 
 
 def filler(width: int) -> dict[str, dict[str, Any]]:
-    """The attribute with a value of so many bytes, by its name."""
+    """The attribute `room` with a value of `width` bytes, by its name."""
     return stored(room=max(width, 0))
 
 

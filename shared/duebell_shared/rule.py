@@ -25,7 +25,7 @@ CALL_LIMIT = timedelta(seconds=6)
 #: Seconds between tries, at most; each is jittered.
 _PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0, 2.0)
 
-#: Refusals that passed before the call had an effect: worth another try. PutRule answers
+#: Refusals of a call, without an effect, that another try may not meet. PutRule answers
 #: ConcurrentModificationException in practice, and no retry mode of the SDK covers it.
 #: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html#API_PutRule_Errors
 _PASSING = {
@@ -35,7 +35,7 @@ _PASSING = {
     "TooManyRequestsException",
 }
 
-#: From this HTTP status on the server failed. Its call may have taken effect, or may yet.
+#: From this HTTP status on the server failed: the call may have taken effect, or may yet.
 _SERVER_FAILED = 500
 
 
@@ -63,7 +63,7 @@ class RuleState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rule:
-    """The rule with this name on the default bus.
+    """The rule of this name on the default bus.
 
     The client must not retry by itself and must time out within CALL_LIMIT: the arming protocol relies on
     no PutRule landing after its caller's hold on the rule has ended.
@@ -99,13 +99,12 @@ class Rule:
     def ring_at(self, minute: datetime | None, *, early: datetime | None = None, within: timedelta) -> bool:
         """Set the rule to ring in `minute`, its echoes and `early`, or park it at the sentinel for None.
 
-        `within` is as in `read`.
+        `within` is as in `read`. Returns False if a try before the one that succeeded went unanswered: it may
+        take effect yet.
 
-        Returns False if a try before the one that succeeded went unanswered: it may take effect yet.
-
-        PutRule replaces what it is not given: the state becomes ENABLED and the description empty. So what
-        is there is read first and given back; a rule that an operator disabled stays disabled. Targets are
-        not part of it. Raises NotDeployed, AwsError; after AwsUnavailable the rule may be set yet.
+        PutRule resets what it is not given: the state becomes ENABLED and the description empty. So the rule
+        is read first and its values given back; a rule that an operator disabled stays disabled. Targets are
+        not part of the call. Raises NotDeployed, AwsError; after AwsUnavailable the rule may be set yet.
         """
         deadline = self._clock() + within
         rule = self.read(within=within)

@@ -8,7 +8,7 @@ __all__ = ["Fullest", "LastRun", "LateRing", "RestingLane"]
 
 
 class RestingLane(msgspec.Struct, frozen=True, kw_only=True):
-    """A lane that runs leave alone for a while, as AWS refuses its calls, or does not answer, since then."""
+    """A lane that runs leave alone for a while: since `since`, AWS refuses its calls or does not answer."""
 
     lane: int
     since: Instant
@@ -19,10 +19,10 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True):
 
     run              its id
     finished_at      when it did
-    done, retried, failed, expired   how many attempts came to what
+    done, retried, failed, expired   attempts with this outcome
     lateness_max_ms  the latest start, in milliseconds after it was due; None when nothing was started
-    tzdata           the release of the time zones that the worker has; None if it did not say
-    resting          the lanes that it left alone, as AWS refused their calls or did not answer
+    tzdata           the release of the worker's time zones; None if it did not say
+    resting          the lanes that it left alone: AWS refused their calls or did not answer
     """
 
     run: str
@@ -37,7 +37,7 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LateRing(msgspec.Struct, frozen=True, kw_only=True):
-    """A ring that brought no run in time, so that a later one did, most likely its echo. Times are UTC.
+    """A ring that started no run in time, so that a later one did, most likely its echo. Times are UTC.
 
     minute   the minute that the rule was set to
     came_at  when the next run claimed its lanes

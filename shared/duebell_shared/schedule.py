@@ -38,11 +38,11 @@ _NEVER_COMES = f"never comes before the year {LATEST.year + 1}"
 
 
 class Schedule(msgspec.Struct, frozen=True, kw_only=True):
-    """When something recurs. Made and checked by `make_schedule`. Times are UTC, in whole milliseconds.
+    """The times of something that recurs; made and checked by `make_schedule`. UTC, in whole milliseconds.
 
     expression  `rate(5 minutes)`, `cron(0 9 ? * MON-FRI *)` as AWS has it, five fields, or `at(…)`
     timezone    where the expression is read: an IANA name
-    start, end  no occurrence is before the one or after the other; a rate counts from its start
+    start, end  no occurrence is before the start or after the end; a rate counts from its start
     """
 
     expression: str
@@ -76,7 +76,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         return found[::-1]
 
     def count(self, after: datetime, until: datetime) -> int:
-        """How many occurrences there are after the one instant and up to the other, however many."""
+        """Count the occurrences after the one instant and up to the other, by arithmetic."""
         after, until = self._bounded(after, until)
         if after >= until:
             return 0
@@ -113,9 +113,10 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
         return anchor + max(0, (instant - anchor) // meaning + 1) * meaning
 
     def _bounded(self, after: datetime, until: datetime) -> tuple[datetime, datetime]:
-        """These two in UTC, and within the schedule's bounds: it comes after the one, and up to the other.
+        """These two in UTC, and within the schedule's start and end and the years of a rule.
 
-        Where clocks are changed, only UTC can be reckoned with; and only within bounds, nothing overflows.
+        In UTC, because differences of local times are wrong where clocks are changed; within bounds, so that
+        no arithmetic overflows.
         """
         after = min(max(after, _BEFORE_ALL), LATEST).astimezone(UTC)
         if self.start is not None and self.start > after:
@@ -147,8 +148,7 @@ def make_schedule(
     end: datetime | None = None,
     now: datetime,
 ) -> Schedule:
-    """The schedule that a user asks for, checked. `now` is what a rate without a start counts from: it comes
-    first when one interval has passed.
+    """The schedule that a user asks for, checked. A rate without a start counts from `now`.
 
     Raises InvalidSchedule with the field and the reason: it cannot be read, or never comes.
     """
@@ -163,7 +163,8 @@ def make_schedule(
     schedule = Schedule(
         expression=expression,
         timezone=zone_of("UTC" if timezone is None else timezone).key,
-        start=_counted_from(now)
+        # Rounded down: a start after now would be the first occurrence itself.
+        start=floor(now.astimezone(UTC))
         if start is None and isinstance(meaning, timedelta)
         else _instant("start", start),
         end=_instant("end", end),
@@ -173,14 +174,9 @@ def make_schedule(
     return schedule
 
 
-def _counted_from(now: datetime) -> datetime:
-    """Not after now, whatever its microseconds: else that would be the first occurrence already."""
-    return floor(now.astimezone(UTC))
-
-
 @lru_cache(maxsize=1024)
 def _parse(expression: str) -> Cron | timedelta | datetime:
-    """What an expression means: fields, an interval, or a naive time. Raises InvalidSchedule."""
+    """The meaning of an expression: fields, an interval, or a naive time. Raises InvalidSchedule."""
     if rate := _RATE.fullmatch(expression):
         return _interval(int(rate[1]), rate[2].lower())
     if at := _AT.fullmatch(expression):
@@ -237,7 +233,7 @@ def _instant(field: str, given: datetime | None) -> datetime | None:
 
 
 def _never(schedule: Schedule, meaning: Cron | timedelta | datetime, now: datetime) -> InvalidSchedule:
-    """Why a schedule has no occurrence after now."""
+    """The error of a schedule that has no occurrence after now, with the reason."""
     unbounded = msgspec.structs.replace(schedule, start=None, end=None)
     without_end = msgspec.structs.replace(schedule, end=None)
     if schedule.end is not None and (first := without_end.first(now)) is not None:
@@ -268,7 +264,7 @@ def _why_not_cron(schedule: Schedule, cron: Cron, now: datetime) -> str | None:
 
 
 def _no_days(cron: Cron) -> str | None:
-    """Which of the fields leave no day in any year; None if there is a day."""
+    """The fields that together leave no day in any year, in words; None if there is a day."""
     years = range(FIRST_YEAR, LATEST.year + 1) if cron.years is None else sorted(cron.years)
     if any(cron.days_of(year, month) for year in years for month in cron.months):
         return None

@@ -1,4 +1,4 @@
-"""Where a scheduler lives and how it is set up, from the environment or given in code."""
+"""The settings of a scheduler, from the environment or given in code."""
 
 import os
 from collections.abc import Mapping
@@ -20,18 +20,17 @@ __all__ = ["MAX_LANES", "MAX_RUNS", "Precision", "Settings"]
 #: More lanes mean more queries for each run, and a larger arming record.
 MAX_LANES = 64
 
-#: More runs side by side would wait for the arming record more than they do.
+#: With more runs side by side, most of their time would be waiting for the arming record.
 MAX_RUNS = 16
 
-#: History that is kept for longer than this would be kept by something else.
+#: A century.
 MAX_RETENTION = timedelta(days=36500)
-
 
 _E = TypeVar("_E", bound=StrEnum)
 
 
 class Precision(StrEnum):
-    """How near to their due date tasks start: EventBridge's minute, or the second, for which runs wait."""
+    """The precision of start times: EventBridge's minute, or the second, for which runs wait."""
 
     MINUTE = "minute"
     SECOND = "second"
@@ -48,11 +47,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     kept_payload  bytes of the largest payload that a done task keeps; 0 for none (`DUEBELL_KEPT_PAYLOAD`)
     metrics    whether the worker's log holds metrics for CloudWatch (`DUEBELL_METRICS`, on or off)
     precision  how near to their due date tasks start; the worker's counts (`DUEBELL_PRECISION`)
-    function   name of the worker's Lambda, to be invoked directly when something is due sooner than the rule
-               can ring; without one, that waits for the rule (`DUEBELL_FUNCTION`)
-    max_runs   how many runs share what one cannot do in time, 1 to 16; a run that is one of them needs
-               `function` to start the others (`DUEBELL_MAX_RUNS`)
-    changed_by what an editor says of who changes tasks, 1 to 128 printable characters (`DUEBELL_CHANGED_BY`)
+    function   name of the worker's Lambda, to be invoked directly for tasks that are due sooner than the rule
+               can ring; without one they wait for the rule (`DUEBELL_FUNCTION`)
+    max_runs   how many runs share what one cannot do in time, 1 to 16; runs need `function` to start others
+               (`DUEBELL_MAX_RUNS`)
+    changed_by who changes tasks, for an editor's notes: 1 to 128 printable characters (`DUEBELL_CHANGED_BY`)
     """
 
     table: str = "duebell"
@@ -89,7 +88,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def head_start(self) -> timedelta:
-        """How long before a due date the rule rings, and the run that it starts waits for it."""
+        """The time before a due date at which the rule rings, so that a run waits for it."""
         return HEAD_START if self.precision is Precision.SECOND else timedelta(0)
 
     @property

@@ -22,5 +22,5 @@ class Status(StrEnum):
 
     @property
     def is_finished(self) -> bool:
-        """Tell whether the task is history: nothing happens to it any more by itself."""
+        """Tell whether the task is history, so that no run looks at it any more."""
         return self in {Status.DONE, Status.FAILED, Status.CANCELLED, Status.EXPIRED}

@@ -1,7 +1,7 @@
-"""The contract of the queue, in the words of the domain: kept by the DynamoDB table.
+"""The contract of the queue, kept by the DynamoDB table and by a store in memory.
 
-Every change is conditional; nothing is ever overwritten blindly. All reads are strongly consistent, but for
-those of the past; none is a Scan, and none reads a lane through. Every verb may raise NotDeployed, AwsRefused
+Every change is conditional; nothing is ever overwritten blindly. All reads but those of the past are strongly
+consistent. None is a Scan, and none reads a whole lane. Every verb may raise NotDeployed, AwsRefused
 and AwsUnavailable; after AwsUnavailable a change may or may not have been made.
 """
 
@@ -32,7 +32,7 @@ __all__ = [
 
 _T = TypeVar("_T")
 
-#: As many tasks can be written at once.
+#: The most tasks that are written at once.
 AT_ONCE = 25
 
 
@@ -59,7 +59,7 @@ class Relocated(msgspec.Struct, frozen=True):
 
 
 class NotEligible(msgspec.Struct, frozen=True):
-    """Nothing was written: the task is not, or not any more, as the verb needs it."""
+    """Nothing was written: the task is not, or no longer, eligible for the verb."""
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 def or_failed(call: Callable[[], _T]) -> _T | Failed:
-    """The result of the call, or its DuebellError as one."""
+    """The result of the call, or Failed with its DuebellError."""
     try:
         return call()
     except DuebellError as error:
@@ -120,7 +120,7 @@ class Store(Protocol):
     def relocate(
         self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
     ) -> list[Relocated | NotEligible | Failed]:
-        """Move tasks, one to AT_ONCE, each in one step, to the lanes that their ids have among so many lanes.
+        """Move tasks, one to AT_ONCE, each in one step, to the lanes of their ids in a queue of `lanes`.
 
         Eligible: the task is stored where its key says, and does not change meanwhile; its new place is free,
         or holds history that has expired by `now`. It is moved as it is stored, `rev` included, readable or
@@ -130,7 +130,7 @@ class Store(Protocol):
         """
 
     def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
-        """Start an attempt (running, `attempt` + 1, `started_at`, `run`, `lateness_ms`); return the task so.
+        """Start an attempt (running, `attempt` + 1, `started_at`, `run`, `lateness_ms`); return the task.
 
         Eligible: it has this `status` (scheduled; or running, when the run that started it is gone) and is
         queued for exactly this moment. Else None.
@@ -152,10 +152,10 @@ class Store(Protocol):
     ) -> Iterator[QueueKey]:
         """The tasks that wait or run, in order of `queued`: from `after`, to `before`, both included.
 
-        Those of the same moment come in an order of the lane's own, which does not change. `after` a key come
-        those behind its place, and `before` one those ahead of it, whether it is still there or not; `before`
-        is a key only with the latest first. Read page by page, as it is consumed: `page_size` keys at
-        first, then more at a time.
+        Those of the same moment come in an order of the lane's own, which does not change. A key as `after`
+        or `before` stands for its place, not included, whether it is still there or not; `before` is a key
+        only with the latest first. Read page by page, as it is consumed: `page_size` keys at first, then more
+        at a time.
         """
 
     def past(
@@ -167,17 +167,17 @@ class Store(Protocol):
         before: datetime | PastKey = NEVER,
         latest_first: bool = False,
     ) -> Iterator[PastKey]:
-        """The tasks of a lane with this behind them, in order of when they ended; as `queued` does otherwise.
+        """The tasks of a lane of this kind, in order of when they ended; the rest is as in `queued`.
 
-        Those that are paused come in order of `due`, and those that recur in an order of the lane's own. Read
-        *eventually* consistently: what ended within the last second may be missing, and a task that is no
-        longer so may be there. Raises NotDeployed where the table has no `past-index`.
+        Paused tasks come in order of `due`, and recurring ones in an order of the lane's own. Read
+        *eventually* consistently: a task that ended within the last second may be missing, and one that is no
+        longer of this kind may be there. Raises NotDeployed where the table has no `past-index`.
         """
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         """Count the tasks of the lane that wait or run from `after` to `before`, both included, up to `most`.
 
-        The tasks that `queued` gives, counted where they are: no key is sent.
+        DynamoDB counts them itself: no key is sent.
         """
 
     def count_past(self, lane: int, kind: Past, *, most: int) -> int:
@@ -187,9 +187,8 @@ class Store(Protocol):
         """The earliest `queued` in the lane, but for these; NEVER if none waits."""
 
     def lane_sizes(self) -> dict[int, int]:
-        """Bytes that lanes hold, at most, of those written to since this was asked the last time.
+        """The sizes in bytes, rounded up, of the lanes written to since the last call, where known.
 
-        DynamoDB says it in steps of a gigabyte, and a lane holds ten. From the first time that this is
-        asked on, the first write to each lane after it may go alone, to be answered. Empty where nothing is
-        known.
+        DynamoDB gives them in steps of a gigabyte, and a lane holds ten. After each call, the first write to
+        a lane may go alone, because only its answer has the size.
         """

@@ -30,7 +30,7 @@ __all__ = ["DynamoTable"]
 
 _LOG = logging.getLogger("duebell.table")
 
-#: Keys read at a time, at first and at most: most often few are looked at, and who looks at many goes on.
+#: Keys read at a time, at first and at most: most callers look at few, and the others go on.
 _PAGE, _LARGEST_PAGE = 200, 3_200
 
 
@@ -43,7 +43,7 @@ class DynamoTable(TableItems):
                 item = self._arming.get(ARMING, ARMING, consistent_read=True)
             except self._arming.DoesNotExist:
                 return None
-        rev = int(item.rev or 0)  # beside the record, whatever the text says: it is what a swap compares
+        rev = int(item.rev or 0)  # beside the text, for a swap compares it
         try:
             return msgspec.structs.replace(unpack(item.record), rev=rev)
         except (ValueError, TypeError, RecursionError) as error:
@@ -89,14 +89,17 @@ class DynamoTable(TableItems):
         end = (before.at or NEVER) if isinstance(before, PastKey) else before
         if (within := self._past_within(kind, begin, end)) is None:
             return
-        behind = before if latest_first else after
+        place = before if latest_first else after
+        behind = None
+        if isinstance(place, PastKey):
+            behind = stored(lane=place.lane, id=place.id, past=(place.kind, place.at))
         with self._aws():
             items = self._tasks.past_index.query(
                 lane,
                 within,
                 page_size=_PAGE,
                 scan_index_forward=not latest_first,
-                last_evaluated_key=_place_in_past(behind) if isinstance(behind, PastKey) else None,
+                last_evaluated_key=behind,
             )
             for item in _in_growing_pages(items):
                 if item.past is None:
@@ -123,7 +126,7 @@ class DynamoTable(TableItems):
             return next((key.queued for key in keys if key not in skipping), NEVER)
 
     def _count(self, index: str, lane: int, within: Any, *, most: int, consistent_read: bool) -> int:
-        """Counted by the page: pynamodb's own count goes on beyond its limit, through all of the lane."""
+        """Count page by page: pynamodb's own count goes on beyond its limit, through the whole lane."""
         connection: Any = self._tasks._get_connection()  # noqa: SLF001
         counted, start = 0, None
         while counted < most:
@@ -165,7 +168,7 @@ class DynamoTable(TableItems):
                 yield QueueKey(queued=item.queued, id=item.id, lane=lane)
 
     def _queued_within(self, after: datetime | None, before: datetime) -> Condition | None:
-        """Queued from the one to the other; None when nothing can be, for DynamoDB refuses such bounds."""
+        """The condition for these bounds; None if nothing is between them, which DynamoDB would refuse."""
         queued: Any = self._tasks.queued
         before = floor(before)  # rendering rounds up
         if after and after > before:
@@ -174,7 +177,7 @@ class DynamoTable(TableItems):
         return condition
 
     def _past_within(self, kind: Past, after: datetime | None, before: datetime) -> Condition | None:
-        """In the past of this kind, from the one to the other; None likewise."""
+        """The condition for this kind and these bounds; None likewise."""
         past: Any = self._tasks.past
         before = floor(before)
         if kind.has_time and after and after > before:
@@ -187,7 +190,7 @@ class DynamoTable(TableItems):
         condition: Condition = rev.does_not_exist()
         if old and old.rev > 0:
             condition = rev == old.rev
-        elif old:  # someone took it away, or made it something that is none
+        elif old:  # an edit removed it, or made it something else than a number
             condition = ~rev.is_type() | (rev <= 0)
         return condition
 
@@ -199,8 +202,3 @@ def _in_growing_pages(items: Any) -> Iterator[Any]:
         yield item
         if number >= pages.page_size and pages.page_size < _LARGEST_PAGE:
             pages.page_size = min(pages.page_size * 4, _LARGEST_PAGE)
-
-
-def _place_in_past(key: PastKey) -> dict[str, Any]:
-    """A place in the index, whether an item is there or not."""
-    return stored(lane=key.lane, id=key.id, past=(key.kind, key.at))

@@ -1,11 +1,10 @@
 """The table's items, one or many at a time: the verbs of the contract that read and write tasks by their ids.
 
 A write whose answer was lost may find its condition refused by itself (`refusals.py`). So after a refusal
-that may be such a case, the stored item is compared.
+of a repeated call, the stored item is compared.
 
-A lane that holds all that it may takes no item that is larger than it was. A claim makes none larger
-(`room.py`), an outcome that does is written in a form that does not (`item_size.py`), and everything else is
-QueueFull.
+A full lane takes no item that is larger than it was. A claim makes none larger (`room.py`), an outcome that
+does is written in a shorter form (`item_size.py`), and any other write raises QueueFull.
 """
 
 import logging
@@ -90,14 +89,14 @@ class TableItems:
                 asked = {(key.lane, key.id): stored(lane=key.lane, id=key.id) for key in keys}
                 tasks = [task_of(item) for item in self._get_batch(list(asked.values()))]
             return {task.id: task for task in tasks}
-        except (UnreadableTask, AwsRefused):  # one is odd, or one at a time is all that a policy allows
+        except (UnreadableTask, AwsRefused):  # one cannot be read, or a policy allows single reads only
             found = (self._get_if_readable(key) for key in keys)
             return {task.id: task for task in found if task}
 
     def claim(
         self, key: QueueKey, *, run: str, now: datetime, status: Status, may_be_made: bool = False
     ) -> Task | None:
-        """`may_be_made`: this very claim was tried before, with an unknown result."""
+        """`may_be_made`: this claim was tried before, with an unknown result."""
         with self._aws(key.id):
             claim = claim_of(key, run=run, now=now, status=status)
             made = self._change(claim)
@@ -175,14 +174,14 @@ class TableItems:
         return self._write(self._client.delete_item if deletes else self._client.update_item, change.call())
 
     def _write(self, write: Callable[..., Any], arguments: Mapping[str, Any]) -> Made:
-        """Made by the client itself: pynamodb takes as long to build the call as the client to make it."""
+        """Write with the client itself: pynamodb takes as long to build the call as the client to make it."""
         made = try_write(lambda: write(TableName=self.name, **arguments, **MEASURED))
         if made:
             self._sizes.note(made.answer)
         return made
 
     def _change_many(self, changes: Sequence[ItemChange]) -> Written:
-        """Send these changes as one batch. What it does not make without an error is to be tried alone."""
+        """Send these changes as one batch. Those that are neither made nor failed are to be tried alone."""
         items = {(change.key["lane"]["S"], change.key["id"]["S"]) for change in changes}
         is_for_one = any(isinstance(change, ItemUpdate) and change.unless for change in changes)
         nothing = Written.nothing(len(changes))
@@ -271,9 +270,9 @@ class TableItems:
             return Failed(error)
 
     def _insert_left(self, tasks: Sequence[Task], *, is_sure: bool) -> list[Inserted | Taken | Failed]:
-        """Insert the tasks that a batch did not: an id is taken, or by expired history, or DynamoDB was busy.
+        """Insert the tasks that a batch did not: an id is taken, perhaps by expired history, or it failed.
 
-        Unless it is sure that the batch did not, the stored task may be its own write.
+        Unless `is_sure`, the batch may have stored the task itself.
         """
         keys = [QueueKey(queued=task.due, id=task.id, lane=task.lane) for task in tasks]
         try:
@@ -290,7 +289,7 @@ class TableItems:
         return or_failed(lambda: Inserted() if self._has_added(task) else Taken())
 
     def _has_added(self, task: Task) -> bool:
-        """Tell whether it is this task that is stored, even if a run has had it since."""
+        """Tell whether this task is stored, even if a run has changed it since."""
         there = self.get(task.lane, task.id)
         if there is None or as_added(there) != as_added(task):
             return False

@@ -1,4 +1,4 @@
-"""A task: what shall happen, when, and what has become of it. Values and pure functions only."""
+"""A task, and the changes of it that editors and runs make. Values and pure functions only."""
 
 from datetime import datetime, timedelta
 from typing import Any, Self
@@ -26,7 +26,7 @@ from .verbs import Verb
 
 __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task"]
 
-#: What a task ends as when its last occurrence, or its only one, is over.
+#: The last status of a task, by the result of its last or only occurrence.
 _FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
 
 
@@ -38,7 +38,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     action       name of the action that handles it
     due          when it shall run; the nominal date, which retries do not change
     payload_json the payload as JSON text; `payload` is the value
-    status       what has become of it
+    status       waiting, running, or how it ended: see Status
     queued       when the worker shall next look at it: when it is due, or was added if that was later, or
                  when it is retried; None once it is finished, or while paused
     attempt      how many attempts have been claimed by runs
@@ -65,7 +65,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     occurrences    a recurring task's last twenty that are over, the latest at the end
     """
 
-    # What an editor may do. Each returns the changed task, or raises TaskConflict.
+    # Changes by editors. Each returns the changed task, or raises TaskConflict.
 
     def moved(self, due: datetime | timedelta, *, now: datetime) -> Self:
         """Due at another time, with all attempts to come; of a recurring task, this occurrence only.
@@ -80,11 +80,11 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         if self.recurrence is None and self.status is not Status.PAUSED:
             return self._scheduled(max(self._delayed(due), now), due=due)
         others = tuple(one for one in self.failures if one.due != self.due)
-        alone = self._turned(Turn.ALONE)
-        moved = self._next(due=due, attempt=0, failure=None, failures=others, recurrence=alone)
+        alone = self._with_turn(Turn.ALONE)
+        moved = self._changed(due=due, attempt=0, failure=None, failures=others, recurrence=alone)
         if self.status is Status.PAUSED:
             return moved
-        return moved._seated_anew(max(self._delayed(due), to_utc(now)))
+        return moved._requeued(max(self._delayed(due), to_utc(now)))
 
     def updated(
         self,
@@ -102,17 +102,17 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
             changes["action"] = check_name("action", action)
         if expires_after is not UNSET:
             changes["expires_after"] = check_expiry(expires_after, recurs=self.recurrence is not None)
-        return self._next(**changes)
+        return self._changed(**changes)
 
     def spread_over(self, spread: timedelta | None, *, now: datetime) -> Self:
         """With another spread; what waits to be tried for the first time is looked at accordingly."""
         self._must_allow(Verb.UPDATE)
-        changed = self._next(spread=check_spread(spread))
+        changed = self._changed(spread=check_spread(spread))
         if self.queued is None or self.attempt:
             return changed
         if self.recurrence is None:
             return replace(changed, queued=max(changed._delayed(self.due), to_utc(now)))
-        return changed._seated_anew(self.queued) if self.recurrence.turn is Turn.IN_LINE else changed
+        return changed._requeued(self.queued) if self.recurrence.turn is Turn.IN_LINE else changed
 
     def rescheduled(self, recurrence: Recurrence, *, now: datetime) -> Self:
         """With another schedule, or other rules for it, from now on.
@@ -124,7 +124,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         recurrence = recurrence.instead_of(self.recurrence, self.due, now)
         if self.recurrence and self.recurrence.turn is not Turn.IN_LINE:
             recurrence = recurrence.put_aside(self._seat(self.queued or self._delayed(self.due)))
-        seated = self._next(recurrence=recurrence, expires_after=None)._seated()
+        seated = self._changed(recurrence=recurrence, expires_after=None)._at_next()
         if seated is None:
             raise InvalidTask("schedule", "leaves nothing to run: it is over, or has run as often as it may")
         return replace(seated, status=Status.PAUSED, queued=None) if self.queued is None else seated
@@ -140,11 +140,11 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         is_extra = self.recurrence.turn is Turn.EXTRA and not self.attempt
         soon = now + MOST_SKEW
         if self.recurrence.has_extra_due(soon) or (is_extra and self.queued and self.queued <= soon):
-            return self  # the call was made before, or what it asks for is about to happen anyway
+            return self  # the call was made before, or is not needed
         self._check_room("run once more", self.recurrence)
         extra = Seat(due=to_utc(now), queued=to_utc(now), turn=Turn.EXTRA)
-        with_extra = self._next(recurrence=self.recurrence.put_aside(extra))
-        return with_extra._seated_anew(self.queued or self.due)
+        with_extra = self._changed(recurrence=self.recurrence.put_aside(extra))
+        return with_extra._requeued(self.queued or self.due)
 
     def cancelled(self, *, now: datetime, keep: Keeping) -> Self:
         """Never to run; a running attempt is not stopped, but its outcome no longer applies."""
@@ -154,27 +154,27 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     def paused(self) -> Self:
         """Out of the queue until it is resumed."""
         self._must_allow(Verb.PAUSE)
-        return self._next(status=Status.PAUSED, queued=None)
+        return self._changed(status=Status.PAUSED, queued=None)
 
     def resumed(self, *, now: datetime) -> Self:
         """Back in the queue; if its due date has passed meanwhile, it runs at once.
 
-        Of a recurring task's occurrences that passed meanwhile, its policy on missed ones disposes.
+        The policy on missed occurrences applies to those of a recurring task that passed meanwhile.
         """
         self._must_allow(Verb.RESUME)
         queued = self._delayed(self.due)
-        seated = self._next(status=Status.SCHEDULED, queued=queued)._seated_anew(queued)
+        seated = self._changed(status=Status.SCHEDULED, queued=queued)._requeued(queued)
         return replace(seated, queued=max(seated.queued or queued, to_utc(now)))
 
     def retried(self, *, now: datetime) -> Self:
         """A failed or expired task once more, now, with all attempts to come. Its due date stays."""
         self._must_allow(Verb.RETRY)
-        return self._scheduled(now, recurrence=self._turned(Turn.EXTRA))
+        return self._scheduled(now, recurrence=self._with_turn(Turn.EXTRA))
 
-    # What a run makes of an attempt.
+    # Changes by runs.
 
     def caught_up(self) -> Self:
-        """The task just claimed, at the occurrence to run: others may have passed since."""
+        """The task just claimed, at the occurrence to run, as others may have passed meanwhile."""
         if self.recurrence is None or self.started_at is None:
             return self
         due, recurrence = self.recurrence.caught_up(self.due, self.started_at - self._delay)
@@ -184,9 +184,9 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         return replace(self, due=due, recurrence=recurrence, lateness_ms=lateness)
 
     def left_running(self) -> Self:
-        """The task just claimed that a run had left running: with the attempts that were lost so.
+        """The task just claimed from a run that died: with the attempts that were lost.
 
-        If it failed before and that is not remembered, only the last is certain to be one.
+        If it failed before and those failures are not stored, only its last attempt counts as lost.
         """
         numbers = [one.attempt for one in self.failures if one.due == self.due]
         known = numbers[-1] if numbers else self.attempt - 2 if self.failure else 0
@@ -196,29 +196,29 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     def beginning(self, last: int) -> Self:
         """The task just claimed, with its last attempt recorded as begun.
 
-        A claim beyond the last attempt came to nothing before that was begun, and is not counted.
+        Claims of runs that died before they began it are not counted.
         """
-        return self._next(attempt=last, begun=last)
+        return self._changed(attempt=last, begun=last)
 
     def given_back(self) -> Self:
         """The task just claimed as if it had not been: its attempt was not begun."""
-        return self._next(status=Status.SCHEDULED, attempt=self.attempt - 1)
+        return self._changed(status=Status.SCHEDULED, attempt=self.attempt - 1)
 
     def done(self, *, now: datetime, keep: Keeping) -> Self:
         """The attempt succeeded."""
         return self._concluded(Result.DONE, now=now, keep=keep, failure=None)
 
     def to_retry(self, at: datetime, failure: Failure, *, now: datetime) -> Self:
-        """The attempt failed, and another is made at `at`; the schedule's next does not wait for that."""
+        """The attempt failed, and another is made at `at`; the schedule's next occurrence does not wait."""
         failure = bounded(failure)
-        changed = self._next(
+        changed = self._changed(
             status=Status.SCHEDULED,
             queued=to_utc(at),
             failure=failure,
             failures=self._failures_with(failure, now),
-            recurrence=self._turned(Turn.ALONE),
+            recurrence=self._with_turn(Turn.ALONE),
         )
-        return changed._seated_anew(to_utc(at))
+        return changed._requeued(to_utc(at))
 
     def failed(self, failure: Failure, *, now: datetime, keep: Keeping, attempt: int | None = None) -> Self:
         """The attempt failed and no other is made."""
@@ -259,8 +259,8 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
                 recurrence=self.recurrence.concluded(result),
                 occurrences=bounded_occurrences((*self.occurrences, over._record(result, now))),
             )
-        if seated := over._seated():
-            return seated._next(unlisted=keep.history is not History.ALL)
+        if seated := over._at_next():
+            return seated._changed(unlisted=keep.history is not History.ALL)
         return over._finished(_FINAL[result], now=now, keep=keep)
 
     def _record(self, result: Result, now: datetime) -> Occurrence:

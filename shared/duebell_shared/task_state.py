@@ -1,4 +1,4 @@
-"""The state of a task: its fields, and where it stands. Values and pure functions only."""
+"""The state of a task: its fields, and its occurrences. Values and pure functions only."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -32,7 +32,7 @@ __all__ = ["QueueKey", "TaskState"]
 
 
 class QueueKey(NamedTuple):
-    """A task's place in the queue: when the worker shall look at it, and which one it is."""
+    """A task's place in the queue: when the worker shall look at it, its id and its lane."""
 
     queued: datetime
     id: str
@@ -75,17 +75,17 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def missed_runs(self) -> int:
-        """How many occurrences before this one were missed, for which it stands too."""
+        """The number of occurrences before this one that were missed; it makes up for them."""
         return self.recurrence.missed_runs if self.recurrence else 0
 
     @property
     def runs(self) -> int:
-        """How many occurrences of a recurring task are over, extra and skipped ones not counted."""
+        """The number of a recurring task's occurrences that are over, without extra and skipped ones."""
         return self.recurrence.runs if self.recurrence else 0
 
     @property
     def consecutive_failures(self) -> int:
-        """How many of a recurring task's last occurrences failed in a row."""
+        """The number of a recurring task's last occurrences that failed in a row."""
         return self.recurrence.consecutive_failures if self.recurrence else 0
 
     @property
@@ -104,12 +104,12 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def can_wait(self) -> bool:
-        """Whether the occurrence can be retried later: so many of a recurring task can wait, and no more."""
+        """True if the occurrence can be retried later: a recurring task has room for some that wait."""
         return self.recurrence is None or self.recurrence.has_room
 
     @property
     def is_too_late(self) -> bool:
-        """Whether the attempt was started too late to be made."""
+        """True if the attempt was started too late to be made."""
         if self.started_at is None or self.lateness_ms is None:
             return False
         if self.recurrence is None:
@@ -117,9 +117,9 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         skips = self.recurrence.missed is Missed.SKIP and self.recurrence.turn is Turn.IN_LINE
         return skips and self.lateness_ms > PUNCTUAL / MILLISECOND
 
-    # Where a recurring task stands. These are parts of a change, and do not count as one.
+    # Occurrences of a recurring task. These are parts of a change: they leave `rev` as it is.
 
-    def _seated(self) -> Self | None:
+    def _at_next(self) -> Self | None:
         """At the occurrence whose turn is next; None when none is left, or the task does not recur."""
         if self.recurrence is None:
             return None
@@ -135,8 +135,8 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             recurrence=recurrence,
         )
 
-    def _seated_anew(self, queued: datetime) -> Self:
-        """With its occurrence waiting until `queued`, and at the one whose turn is first."""
+    def _requeued(self, queued: datetime) -> Self:
+        """With its occurrence waiting until `queued`, and at the one that is first then."""
         if self.recurrence is None:
             return self
         if self.recurrence.turn is Turn.IN_LINE:
@@ -144,14 +144,14 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         else:
             recurrence = self.recurrence.put_aside(self._seat(queued))
         seated = replace(self, recurrence=recurrence)
-        return seated._seated() or self  # noqa: SLF001 - of the same class
+        return seated._at_next() or self  # noqa: SLF001 - of the same class
 
     def _seat(self, queued: datetime) -> Seat:
         turn = self.recurrence.turn if self.recurrence else Turn.ALONE
         return Seat(due=self.due, queued=queued, attempt=self.attempt, turn=turn, missed=self.missed_runs)
 
-    def _turned(self, turn: Turn) -> Recurrence | None:
-        """The recurrence with the task's occurrence out of line; an extra one stays that."""
+    def _with_turn(self, turn: Turn) -> Recurrence | None:
+        """The recurrence with the task's occurrence in this turn; an extra one stays extra."""
         if self.recurrence is None or self.recurrence.turn is Turn.EXTRA:
             return self.recurrence
         return replace(self.recurrence, turn=turn)
@@ -164,7 +164,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return delayed(due, self._delay)
 
     def _scheduled(self, queued: datetime, **changes: Any) -> Self:
-        return self._next(
+        return self._changed(
             status=Status.SCHEDULED,
             queued=to_utc(queued),
             attempt=0,
@@ -177,7 +177,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def _finished(self, status: Status, *, now: datetime, keep: Keeping, **changes: Any) -> Self:
         expires_at = (now + keep.retention).replace(microsecond=0)  # DynamoDB's time to live: whole seconds
-        finished = self._next(
+        finished = self._changed(
             status=status,
             queued=None,
             finished_at=to_utc(now),
@@ -190,7 +190,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return finished
         return replace(finished, payload_json="null", payload_dropped=size)
 
-    def _next(self, *, begun: int | None = None, **changes: Any) -> Self:
+    def _changed(self, *, begun: int | None = None, **changes: Any) -> Self:
         return replace(self, rev=self.rev + 1, begun=begun, **changes)
 
     def _must_allow(self, verb: Verb) -> None:

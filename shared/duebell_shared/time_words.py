@@ -12,7 +12,7 @@ _HOURS, _MINUTES = 24, 60
 
 
 def time_words(cron: Cron) -> str:
-    """When it runs within a day. Begins with `at` for single times, else with `every`."""
+    """The times of a day in words. Begins with `at` for single times, else with `every`."""
     times = cron.minutes
     hours = sorted({one // _MINUTES for one in times})
     minutes = sorted({one % _MINUTES for one in times})

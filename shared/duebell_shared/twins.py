@@ -1,8 +1,9 @@
 """Twins: a task that is stored in two lanes, after the queue was given more of them.
 
-An editor that knew fewer lanes wrote it where nobody looks for it any more, and a relaner or another add had
-put it in its place. Most often the editor sees that itself. It cannot when it dies, or when the answer to its
-write was lost and the write took effect later. Nobody was told of such a task: it is deleted before it runs.
+An editor that knew fewer lanes wrote it to a lane in which nobody looks for it any more; the relaner, or
+another add, had stored it in the right one. Most often the editor sees that itself. It cannot when it dies,
+or when its write got no answer and took effect later. No add returned such a task, so it is deleted before it
+runs.
 """
 
 import logging
@@ -18,10 +19,9 @@ _LOG = logging.getLogger("duebell.twins")
 
 
 def drop_twin(store: Store, key: QueueKey, lanes: int, now: datetime) -> bool:
-    """Delete the task with this key if it is a twin of one in its lane of so many; tell whether it was.
+    """Delete the task with this key if it is a twin; tell whether it was. The queue has `lanes` lanes.
 
-    One that a run has had before, or a user has changed, counts as a task of its own.
-    Raises what the store raises.
+    A task that has been changed since its add is none. Raises what the store raises.
     """
     place = lane_of(key.id, lanes)
     if place == key.lane:

@@ -1,7 +1,7 @@
-"""The verbs: all that can be done to a task that is there, and in which statuses.
+"""The verbs: the changes that users make to a task that is there, and the statuses that allow them.
 
-Whatever offers, checks or reports a verb follows this table: `Task`, the editor, the command line, the HTTP
-editor and its page. A verb's value is the name of the editor's method.
+`Task`, the editor, the command line, the HTTP editor and its page follow this table. A verb's value is the
+name of the editor's method.
 """
 
 from enum import StrEnum
@@ -16,11 +16,11 @@ _FAILED = frozenset({Status.FAILED, Status.EXPIRED})
 
 
 class Rule(NamedTuple):
-    """What goes for a verb.
+    """The rules of a verb.
 
     words     the verb as it stands before "task 42"
-    done      what is told of a task to which it was done
-    means     what it does, for whoever chooses it
+    done      the verb as it stands after "task 42", once it is done
+    means     its meaning, for users who choose it
     statuses  those that a task must have for it
     for_many  whether it can be done to many tasks at once
     queues    whether it puts a task into the queue, so that the rule must ring for it
@@ -35,7 +35,7 @@ class Rule(NamedTuple):
 
 
 class Verb(StrEnum):
-    """What can be done to a task."""
+    """A change that users make to a task that is there."""
 
     MOVE = "move"
     UPDATE = "update"
@@ -47,7 +47,7 @@ class Verb(StrEnum):
 
     @property
     def rule(self) -> Rule:
-        """What goes for this verb."""
+        """The rules of this verb."""
         return _RULES[self]
 
     def applies_to(self, status: Status, *, recurs: bool) -> bool:

@@ -19,7 +19,7 @@ __all__ = ["count_matches", "instant_of", "next_match"]
 _MINUTE = timedelta(minutes=1)
 _TICK = timedelta(microseconds=1)
 
-#: Clocks are not changed and changed back within this, and never by as much.
+#: Clocks are not changed twice within this time, and never by as much.
 _STEADY = timedelta(days=3)
 
 
@@ -34,7 +34,7 @@ def count_matches(cron: Cron, zone: ZoneInfo, after: datetime, until: datetime) 
     Between two changes of clocks, each time of day that matches is one instant.
     """
     first, stop = after + _TICK, until + _TICK
-    before = after - _STEADY  # clocks that were changed a moment ago may show their hour for the second time
+    before = after - _STEADY  # a change of clocks just before may repeat an hour
     changes = [before, *_changes(zone, before, until), stop]
     previous = _offset(zone, before)
     count = 0
@@ -52,7 +52,7 @@ def count_matches(cron: Cron, zone: ZoneInfo, after: datetime, until: datetime) 
 
 
 def instant_of(shown: datetime, zone: ZoneInfo) -> datetime:
-    """When the clock in this zone shows this (naive) first, in UTC; the end of the gap if it never does."""
+    """The first instant, in UTC, at which the clock shows this (naive); if never, the end of the gap."""
     instant = shown.replace(tzinfo=zone, fold=0).astimezone(UTC)
     if _shown(instant, zone) == shown:
         return instant
@@ -148,7 +148,7 @@ def _changes(zone: ZoneInfo, after: datetime, until: datetime) -> Iterator[datet
 
 
 def _change_between(zone: ZoneInfo, after: datetime, until: datetime) -> datetime | None:
-    """The instant at which clocks are changed after the one and up to the other, near ones; None if none."""
+    """The change of clocks after the one and up to the other, at most _STEADY later; None if none."""
     if _offset(zone, after) == _offset(zone, until):
         return None
     return _change(zone, after, until)

@@ -1,4 +1,4 @@
-"""Schedules in words, for people: each reads as one would say it."""
+"""Schedules in words, for people."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING

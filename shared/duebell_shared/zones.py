@@ -24,7 +24,7 @@ __all__ = ["TZDATA_VERSION", "zone_names", "zone_of"]
 #: Which release of IANA's time zone database the package holds, such as `2026f`.
 TZDATA_VERSION: str = tzdata.IANA_VERSION
 
-#: Those read so far, by name. Two threads that read one at a time get the same object.
+#: The zones read so far, by name. Threads that read one at the same time get the same object.
 _zones: dict[str, ZoneInfo] = {}
 
 #: No zone's name is longer; IANA's are 32 characters at most.

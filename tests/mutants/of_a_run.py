@@ -185,7 +185,7 @@ OF_A_RUN = (
     Mutant(
         name="trouble of all lanes is forgotten",
         file=_RUN,
-        line="        if error := self._trouble.of_all(len(lanes)):\n            raise error\n",
+        line="        if error := self._trouble.error_of_all(len(lanes)):\n            raise error\n",
         broken="",
         why="Lambda does not try again, and no alarm says that the worker may do nothing",
         killers=(Killer.ONE_LANE,),

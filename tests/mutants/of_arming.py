@@ -23,8 +23,8 @@ OF_ARMING = (
     Mutant(
         name="a hold ends by the clock of whoever looks",
         file=_ARMER,
-        line="skew = _NONE if record.applier == me else MOST_SKEW",
-        broken="skew = _NONE",
+        line="skew = timedelta(0) if record.applier == me else MOST_SKEW",
+        broken="skew = timedelta(0)",
         why="a PutRule of a process whose clock is behind lands after the next one's",
         killers=(Killer.ARMER,),
     ),

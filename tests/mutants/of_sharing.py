@@ -201,7 +201,7 @@ OF_SHARING = (
     Mutant(
         name="runs that come while a share waits do not count",
         file=_SHARES,
-        line="        ready = ready[: self._room(now)]",
+        line="        ready = ready[: self._runs_to_spare(now)]",
         broken="        ready = ready[:]",
         why="by the time that it is handed over there are more runs than the setting says",
         killers=(Killer.SHARING,),

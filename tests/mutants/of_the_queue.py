@@ -337,8 +337,8 @@ OF_THE_QUEUE = (
     ),
     Mutant(
         name="a listing that does not go on where it ended",
-        file=_TABLE,
         line="last_evaluated_key=behind,",
+        within="DynamoTable._keys",
         broken="",
         why="whoever lists a moment with many tasks sees the first of them again and again",
         killers=(Killer.STORE,),

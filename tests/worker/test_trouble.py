@@ -94,18 +94,18 @@ def test_trouble_is_everyones_when_no_call_of_a_kind_is_answered(trouble: Troubl
     refused = AwsRefused("no")
     trouble.failed(0, Call.CLAIM, refused)
     trouble.answered(1, Call.READ)
-    assert trouble.of_all(1) is refused
-    assert trouble.of_all(8) is None  # it may be that lane's alone
+    assert trouble.error_of_all(1) is refused
+    assert trouble.error_of_all(8) is None  # it may be that lane's alone
     trouble.failed(2, Call.CLAIM, refused)
-    assert trouble.of_all(8) is refused
+    assert trouble.error_of_all(8) is refused
     trouble.answered(1, Call.CLAIM)
-    assert trouble.of_all(8) is None
+    assert trouble.error_of_all(8) is None
 
 
 def test_trouble_that_is_over_is_nobodys(trouble: Trouble) -> None:
     trouble.failed(0, Call.CLAIM, ERROR)
     trouble.answered(0, Call.CLAIM)
-    assert trouble.of_all(1) is None
+    assert trouble.error_of_all(1) is None
 
 
 def test_a_task_is_passed_over_for_a_moment_or_for_minutes(trouble: Trouble, clock: Clock) -> None:

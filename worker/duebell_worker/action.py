@@ -107,11 +107,11 @@ class Action(Generic[_P, _R]):
             asyncio.run(result)
 
     def is_last_attempt(self, claimed: Task) -> bool:
-        """Tell whether this claim is for the last attempt, or beyond it because that was never begun."""
+        """Tell whether to make the last attempt: this is its claim, or a later one and it was not begun."""
         return claimed.attempt >= self.attempts and (claimed.begun or 0) < self.attempts
 
     def is_used_up(self, task: Task) -> bool:
-        """Tell whether the last attempt was begun before this claim: the process died during it."""
+        """Tell whether the last attempt was begun before this claim, and its process died during it."""
         return task.attempt > self.attempts and (task.begun or 0) >= self.attempts
 
     def _add(self, payload: object, options: Mapping[str, Any]) -> Task:
@@ -266,7 +266,7 @@ def new_action(
 
 
 def _succeed() -> None:
-    """Do nothing: that the task came here is all that is asked."""
+    """Do nothing: `duebell verify` only needs its task to be run."""
 
 
 #: The actions that every worker has.

@@ -1,4 +1,4 @@
-"""The attempts of one run: begun, waited for, counted and logged in the run's own thread."""
+"""The attempts of one run: its own thread starts them, waits for them, counts and logs them."""
 
 import logging
 from concurrent.futures import Future
@@ -19,11 +19,11 @@ __all__ = ["Attempts"]
 
 
 class Attempts:
-    """The attempts that are under way, and the results of those that were.
+    """The attempts that are under way, and the results of those that have ended.
 
     tally         counts the results
     not_deployed  the error after which nothing more can be done in this run
-    not_claimed   tasks that could not be claimed as they were queued; the run removes those it deals with
+    not_claimed   tasks whose claim was refused; the run removes each that it handles
     """
 
     def __init__(self, context: RunContext, lease: Lease, trouble: Trouble) -> None:
@@ -47,7 +47,7 @@ class Attempts:
         return [attempt.key for attempt in (*self._under_way.values(), *self._unrecorded)]
 
     def start(self, key: QueueKey, status: Status) -> None:
-        """Begin an attempt at the task that is queued there with this status, when `claim` is called next."""
+        """Begin an attempt at the queued task, if it has this status, with the next call of `claim`."""
         attempt = Attempt(key, status)
         self._under_way[attempt.over] = attempt
         if self._to_claim and self._to_claim[0].status is not status:
@@ -57,14 +57,14 @@ class Attempts:
             self.claim()
 
     def claim(self) -> bool:
-        """Have the tasks claimed together that were started since the last time; False if none were."""
+        """Have a thread claim the tasks that were started since the last call; False if none were."""
         attempts, self._to_claim = self._to_claim, []
         if attempts:
             self._context.pool.submit(self._performer.claim, attempts)
         return bool(attempts)
 
     def record_again(self) -> None:
-        """Have the outcomes recorded that could not be, except in lanes that are in trouble now.
+        """Have a thread record the outcomes whose writes failed, except in lanes that are in trouble now.
 
         The lease is still held, so no other run has made another attempt.
         """
@@ -78,24 +78,25 @@ class Attempts:
             self._context.pool.submit(self._performer.record, attempts)
 
     def wait(self, patience: timedelta) -> list[Task]:
-        """Wait until some have ended, at most this long; return the tasks that are in the queue again.
+        """Wait at most this long until attempts have ended; return their tasks that are queued again.
 
         Raises LeaseLost.
         """
         if not self._under_way:
             self._context.backend.sleep(max(patience.total_seconds(), 0))
             return []
-        ended = [self._take_in(future) for future in self._context.pool.wait(self._under_way, patience)]
+        ended = [self._take_result(future) for future in self._context.pool.wait(self._under_way, patience)]
         return [task for task in ended if task and task.queued]
 
     def leave(self) -> None:
         """End all attempts: the process is about to be frozen or ended.
 
-        Those that still run are recorded as failed. Tasks that were claimed and not started are given back.
+        Attempts that still run are recorded as failed. Tasks that were claimed and not started are given
+        back.
         """
         self.tally.stopped_early = True
         for future in [future for future in self._under_way if future.done()]:
-            self._take_in(future)
+            self._take_result(future)
         for attempt, recorded in self._performer.leave(list(self._under_way.values())):
             if isinstance(recorded, BaseException):
                 self._log_error("unrecorded", attempt, recorded)
@@ -104,10 +105,10 @@ class Attempts:
         self._under_way.clear()
         self._to_claim.clear()
 
-    def _take_in(self, future: Future[Ended | None]) -> Task | None:
-        """Count and log how an attempt ended, and return the task.
+    def _take_result(self, future: Future[Ended | None]) -> Task | None:
+        """Count and log the outcome of an attempt, and return the task.
 
-        If AWS refused the claim or the record, it is tried again when its lane is read next.
+        A claim or a record that AWS refused is tried again when the lane is read next.
         """
         attempt = self._under_way.pop(future)
         if error := future.exception():

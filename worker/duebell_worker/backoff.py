@@ -7,7 +7,7 @@ import msgspec
 
 __all__ = ["Backoff"]
 
-#: Growths that are computed: beyond, any factor above 1.2 has reached a century.
+#: The largest exponent, so that no float overflows: with a factor of 1.2 the wait is 78 years by then.
 _MOST_GROWTHS = 100
 
 _MOST_FACTOR = 100.0
@@ -20,7 +20,7 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     longest  no wait is longer
     factor   1 to 100; 1 for a constant wait
 
-    Each wait is between half and all of that, by chance: tasks that failed together do not come back
+    Each wait is between half and all of that, at random, so that tasks that failed together are not retried
     together. Raises ValueError.
     """
 

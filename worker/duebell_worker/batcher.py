@@ -1,4 +1,4 @@
-"""Puts together the items that several threads bring at about the same time."""
+"""Batches the items that several threads bring at about the same time."""
 
 import threading
 from collections.abc import Callable
@@ -28,7 +28,7 @@ class Batcher(Generic[_T]):
         self._calls = 0
 
     def __call__(self, one: _T) -> None:
-        """Have this item handled, before or after this returns."""
+        """Have this item handled: here, or in a later batch of another thread."""
         with self._lock:
             self._waiting.append(one)
             if self._calls == _SIDE_BY_SIDE:

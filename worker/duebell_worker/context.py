@@ -19,7 +19,7 @@ __all__ = ["RunContext"]
 
 @dataclass(frozen=True, kw_only=True)
 class RunContext:
-    """One run, as it was asked for.
+    """One run: its limits, and where it works.
 
     id        its id, and the owner of its lease
     actions   by name, those that every worker has among them
@@ -61,5 +61,5 @@ class RunContext:
         emit(event, level=level, run=self.id, **fields)
 
     def warn(self, event: str, error: Exception, **fields: Any) -> None:
-        """Log an error that the run goes on after."""
+        """Log an error that does not end the run."""
         self.log(event, level=logging.WARNING, error=str(error), **fields)

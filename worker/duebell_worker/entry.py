@@ -22,7 +22,7 @@ to_stdout()
 
 
 def given_environment(text: str) -> dict[str, str]:
-    """The user's own environment variables, passed on by a template as one. Raises InvalidSettings."""
+    """The user's environment variables, which the template passes as one in JSON. Raises InvalidSettings."""
     try:
         return msgspec.json.decode(text, type=dict[str, str])
     except msgspec.MsgspecError as error:
@@ -40,8 +40,9 @@ def handler(event: object, context: LambdaContext) -> dict[str, Any]:
     try:
         worker = _worker()
     except Exception:
-        # The user's module cannot be imported. Lambda invokes twice more, minutes later: by then the rule
-        # counts as having missed its minute and is set again, and so on until a version that works is there.
+        # Problem: the user's module cannot be imported, so no run arms the rule. Solution: Lambda invokes
+        # twice more, minutes later. By then the ring counts as missed, and this sets the rule to a new one;
+        # and so on, until a version that works is deployed.
         Worker.from_env().backend.armer.ensure()
         raise
     return worker.handler(event, context)

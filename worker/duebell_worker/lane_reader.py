@@ -1,4 +1,4 @@
-"""Reads the lanes of a run side by side. A lane that cannot be read is that lane's trouble alone."""
+"""Reads the lanes of a run side by side. A lane that cannot be read does not hinder the others."""
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
@@ -34,7 +34,7 @@ class LaneReader:
     ) -> tuple[dict[int, datetime], Iterator[QueueKey]]:
         """Return the heads of the lanes in which nothing is due yet, and the keys of all, earliest first.
 
-        One query for a lane in which little is due.
+        Makes one query for a lane in which little is due.
         """
         keys = {lane: self._store.queued(lane, page_size=_FEW) for lane in lanes}
         first = self._each(keys, lambda lane: next(keys[lane], None))
@@ -49,7 +49,7 @@ class LaneReader:
         return {lane: heads.get(lane) or self._trouble.again_at(lane) or self._clock() for lane in lanes}
 
     def counts(self, lanes: Iterable[int], *, before: datetime = NEVER, most: int) -> dict[int, int]:
-        """Count the tasks in each lane until `before`, up to `most`; of the lanes that can be read."""
+        """Count the tasks of each lane until `before`, up to `most`; without lanes that cannot be read."""
         return self._each(lanes, lambda lane: self._store.count(lane, before=before, most=most))
 
     def _head(self, lane: int) -> datetime:

@@ -1,4 +1,4 @@
-"""Writes claims and outcomes to the lanes of a run, nothing once its lease has run out."""
+"""Writes claims and outcomes to the lanes of a run, as long as its lease is held."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 class LaneWriter:
-    """Claims tasks and writes outcomes, as long as the lease is held. Thread-safe."""
+    """Claims tasks and writes outcomes; writes nothing once the lease has run out. Thread-safe."""
 
     def __init__(self, context: RunContext, lease: Lease, trouble: Trouble) -> None:
         self._context = context
@@ -27,9 +27,9 @@ class LaneWriter:
         self._trouble = trouble
 
     def claim(self, keys: Sequence[QueueKey], status: Status) -> list[Task | BaseException | None]:
-        """Claim the tasks with these keys and this status, and return them in order.
+        """Claim the tasks with these keys and this status; return each as claimed, in order.
 
-        For each that was not claimed, the error; or None, if it is no longer there or the lease is lost.
+        In place of a task: the error; or None if it was not eligible, or the lease is lost.
         """
 
         def claim(keys: Sequence[QueueKey]) -> Sequence[Task | BaseException | None]:
@@ -37,31 +37,31 @@ class LaneWriter:
             results = self._store.claim_many(keys, run=id, now=now, status=status)
             return [one.task if isinstance(one, Claimed) else _error_of(one) for one in results]
 
-        return self._each(Call.CLAIM, claim, keys, [key.lane for key in keys])
+        return self._write(Call.CLAIM, claim, keys, [key.lane for key in keys])
 
     def save(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | BaseException | None]:
-        """Write these changes, and return for each whether it was written, or the error.
+        """Write these changes; return for each True, or the error.
 
-        False means that someone else changed the task meanwhile, None that the lease is lost.
+        False if someone else changed the task meanwhile, None if the lease is lost.
         """
 
         def save(changes: Sequence[tuple[Task, Task | None]]) -> Sequence[bool | BaseException | None]:
             results = self._store.save_many(changes)
             return [_error_of(one) or isinstance(one, Saved) for one in results]
 
-        return self._each(Call.OUTCOME, save, changes, [old.lane for old, _ in changes])
+        return self._write(Call.OUTCOME, save, changes, [old.lane for old, _ in changes])
 
-    def _each(
+    def _write(
         self,
         call: Call,
         write: Callable[[Sequence[_A]], Sequence[_T | BaseException | None]],
         batch: Sequence[_A],
         lanes: Sequence[int],
     ) -> list[_T | BaseException | None]:
-        """Write these together, AT_ONCE at a time.
+        """Write these in batches of AT_ONCE.
 
-        If that raises, by a bug of ours or an item that nobody foresaw, each is written alone, so that one of
-        them does not fail the others.
+        If a batch raises, by a bug or an item that nobody foresaw, each of it is written alone, so that one
+        does not fail the others.
         """
         size = AT_ONCE
         if len(batch) <= AT_ONCE:
@@ -77,7 +77,7 @@ class LaneWriter:
                 self._trouble.written(call, zip(lanes, results, strict=True))
                 return results
         parts = [slice(first, first + size) for first in range(0, len(batch), size)]
-        return [one for part in parts for one in self._each(call, write, batch[part], lanes[part])]
+        return [one for part in parts for one in self._write(call, write, batch[part], lanes[part])]
 
 
 def _error_of(result: object) -> DuebellError | None:

@@ -27,7 +27,7 @@ class Lease:
     seen    the record as it was seen last
     lanes   the lanes that `owner` holds by it
     quiet   lanes in which nothing was due when they were read, with their heads; read after the last `clear`
-    counts  whether this run is to count the queue, once it has given the lanes back
+    counts  whether this run is to count the queue, now that it has given the lanes back
     """
 
     armer: Armer
@@ -85,10 +85,10 @@ class Lease:
         self.armer.ensure(record)
 
     def clear(self) -> dict[int, datetime]:
-        """Set the lanes' dues to never: whatever is added from now on shows in them. Raises LeaseLost.
+        """Set the lanes' dues to never, so that they show what is added from now on. Raises LeaseLost.
 
         Returns the `quiet` lanes to which nothing was added since they were read, with their heads: these
-        need not be read again. Such a head may have been cancelled meanwhile; the rule rings for it once.
+        need not be read again. A head that was cancelled meanwhile costs one ring for nothing.
         """
         quiet, self.quiet = self.quiet, {}
         untouched: set[int] = set()
@@ -122,7 +122,7 @@ class Lease:
         return self.seen.taker_for(self.owner, self.clock()) is not None
 
     def take_over(self) -> None:
-        """Take over the lanes of other runs from now on, if there are others and none of them does.
+        """Take over the lanes of other runs from now on, if there are any and none of them takes over.
 
         Raises NotArmed.
         """
@@ -158,9 +158,9 @@ class Lease:
         run                the run's results, for the record
         sizes              the lanes' sizes in bytes, for the record; None if the run does not measure
 
-        Returns None, or when the lanes that were kept must be looked at. Lanes that were lost since `clear`
-        are left to the run that holds them. If this run was given others since, it must look at these first,
-        and keeps all. Raises NotArmed.
+        Returns None if the lanes were given back, else when they must be looked at. Lanes that were lost
+        since `clear` are left to the run that holds them. If other runs gave this one lanes since, it keeps
+        all and must look at them now. Raises NotArmed.
         """
         soonest, now = None, self.clock()
 

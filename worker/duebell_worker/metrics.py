@@ -1,4 +1,4 @@
-"""Metrics in CloudWatch's embedded metric format: JSON lines in the log, of which CloudWatch makes metrics.
+"""Metrics in CloudWatch's embedded metric format: JSON lines in the log that CloudWatch turns into metrics.
 
 No call is made for them and no library is loaded: aws-lambda-powertools would cost 35 ms of each cold start.
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
@@ -37,14 +37,14 @@ class Metrics:
     """The metrics of one run, written to the log as they come."""
 
     def __init__(self, scheduler: str, *, actions: Collection[str]) -> None:
-        """`scheduler` tells one from the other: the rule's name. `actions` are those that the worker has."""
+        """`scheduler` is the rule's name, a dimension of each metric. `actions` are those of the worker."""
         self._scheduler = scheduler
         self._actions = actions
         self._lateness: defaultdict[str, list[int]] = defaultdict(list)
         self._outcomes: defaultdict[str, Counter[Outcome]] = defaultdict(Counter)
 
     def count(self, action: str, outcome: Outcome, lateness_ms: int, now: datetime) -> None:
-        """One attempt of this action came to this."""
+        """Count an attempt of this action that ended so."""
         action = action if action in self._actions else UNKNOWN
         self._outcomes[action][outcome] += 1
         self._lateness[action].append(lateness_ms)
@@ -52,7 +52,7 @@ class Metrics:
             self._flush(action, now)
 
     def end(self, now: datetime, **values: int) -> None:
-        """The run is over: write what is left, and these metrics of the run itself."""
+        """Write the metrics that are left, and these of the run as a whole."""
         for action in list(self._outcomes):
             self._flush(action, now)
         self._write(now, {"Scheduler": self._scheduler}, values)
@@ -64,7 +64,7 @@ class Metrics:
         self._write(now, dimensions, {"Lateness": self._lateness.pop(action), **values})
 
     def _write(self, now: datetime, dimensions: Mapping[str, str], values: Mapping[str, Any]) -> None:
-        """One line: the metrics by all the dimensions, and by the first alone."""
+        """Log a line with the metrics, by all the dimensions and by the first alone."""
         names = list(dimensions)
         directive = {
             "Namespace": NAMESPACE,
@@ -86,9 +86,9 @@ def queue_metrics(
 ) -> dict[str, int]:
     """Measure QueueDepth, Overdue and LaneBytes; those that cannot be read are left out.
 
-    heads  when the lanes that were just read must be read next: where nothing waits nothing is counted, and
-           where nothing is due nothing is overdue
-    sizes  bytes that lanes hold, as far as the run's writes told
+    heads  when the lanes that were just read must be read next: it saves counting those in which nothing
+           waits, or nothing is due
+    sizes  bytes that lanes hold, where the answers to the run's writes told
 
     A count is paid for by the keys that it reads. So it reads a bounded number of them, and the arming record
     lets one run in five minutes count.

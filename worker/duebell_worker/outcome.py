@@ -1,4 +1,4 @@
-"""Decides how an attempt ends, or that none is made. Pure; time and chance are arguments."""
+"""Decides the outcome of an attempt, and whether one is made. Pure; time and chance are arguments."""
 
 import traceback
 from collections.abc import Mapping
@@ -101,24 +101,24 @@ def after_attempt(
 
 def _describe(error: BaseException) -> Failure:
     """The error's type, its message and the end of its traceback."""
-    says_it_all = isinstance(error, Abort | Retry | InvalidPayload | Unfinished)
-    trace = _users(error.__traceback__)
-    lines = "" if says_it_all else "".join(traceback.format_exception(type(error), error, trace))
+    needs_no_trace = isinstance(error, Abort | Retry | InvalidPayload | Unfinished)
+    trace = _from_users_frame(error.__traceback__)
+    lines = "" if needs_no_trace else "".join(traceback.format_exception(type(error), error, trace))
     return Failure(
         type=type(error).__qualname__,
-        message=_words(error)[:_MESSAGE],
+        message=_message_of(error)[:_MESSAGE],
         traceback=lines[-_TRACEBACK:],
     )
 
 
-def _words(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception as strange:  # noqa: BLE001 (an error of the user's; its record is not to be lost over it)
+    except Exception as strange:  # noqa: BLE001 (the user's own type of error; it must be recorded)
         return f"(its message could not be made: {type(strange).__qualname__})"
 
 
-def _users(trace: TracebackType | None) -> TracebackType | None:
+def _from_users_frame(trace: TracebackType | None) -> TracebackType | None:
     """The trace from the user's function on, without the worker's own frames before it."""
     ours = str(Path(__file__).parent)
     while trace and trace.tb_next and trace.tb_frame.f_code.co_filename.startswith(ours):

@@ -1,4 +1,4 @@
-"""Payloads of a type: JSON text read as the dataclass, TypedDict, msgspec or pydantic type of a parameter."""
+"""Typed payloads: JSON text read as the dataclass, TypedDict, msgspec or pydantic type of a parameter."""
 
 import re
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Performs attempts in the pool's threads: claims tasks, calls their actions, records the outcomes.
 
-What several threads are about to write at the same time goes together. Nothing is written once the lease has
-run out. Whatever happens, `over` of each attempt is set at last: the run waits for that.
+Several threads' writes at the same time go in one batch. Nothing is written once the lease has run out. The
+run waits for `over` of each attempt, so that is set in the end whatever happens.
 """
 
 import threading
@@ -29,12 +29,12 @@ class Attempt:
 
     key      the task's place in the queue
     status   the status that it must have to be claimed
-    stored   the task as it is stored, from its claim on. Two while its last attempt is being recorded as
-             begun, and afterwards if nobody can tell whether it was: either of them
+    stored   the task as it is stored, from its claim on. It is either of two while the write that records its
+             last attempt as begun is under way, or if the result of that write is unknown
     started  the task as its action was called with it
     ended    the end of the attempt
-    over     done when nothing more will come of it. Its result is `ended` as it was recorded; None if the
-             task could not be claimed, or the attempt was not made
+    over     done when the attempt is over. Its result is `ended` as it was recorded; None if the task could
+             not be claimed, or the attempt was not made
     """
 
     def __init__(self, key: QueueKey, status: Status) -> None:
@@ -53,8 +53,8 @@ class Attempt:
             self.over.set_result(result)
 
     @contextmanager
-    def is_over_if_raised(self) -> Iterator[None]:
-        """Whatever is raised, by a bug or for an item that someone has edited, ends this attempt alone."""
+    def is_over_at_error(self) -> Iterator[None]:
+        """End this attempt alone with what is raised inside, by a bug or an item that someone has edited."""
         try:
             yield
         except BaseException as error:  # noqa: BLE001
@@ -75,7 +75,7 @@ class Performer:
         self._outcomes = Batcher(self.record, most=AT_ONCE)
 
     def claim(self, attempts: Sequence[Attempt]) -> None:
-        """Claim these tasks, all of the same status, and have their attempts made."""
+        """Claim these tasks, all of one status, and submit their attempts."""
         found = self._writer.claim([attempt.key for attempt in attempts], attempts[0].status)
         for attempt, task in zip(attempts, found, strict=True):
             # Problem: the process may have stood still for minutes. Solution: check the lease once more.
@@ -114,11 +114,11 @@ class Performer:
     def _begin(self, attempts: Sequence[Attempt]) -> None:
         """Record these last attempts as begun, and perform those that are.
 
-        From then on nobody else performs them. So they are performed whatever becomes of the lease.
+        No other run performs one that is recorded, so it is performed here even if the lease is lost.
         """
         changes = [(claimed, begun) for claimed, begun in (attempt.stored for attempt in attempts)]
         for attempt, result in zip(attempts, self._writer.save(changes), strict=True):
-            with attempt.is_over_if_raised():
+            with attempt.is_over_at_error():
                 if result is True:
                     attempt.stored = attempt.stored[-1:]
                 if result is True or (isinstance(result, AwsUnavailable) and self._may_have_begun(attempt)):
@@ -127,7 +127,7 @@ class Performer:
                     attempt.set_over(result if isinstance(result, BaseException) else None)
 
     def _may_have_begun(self, attempt: Attempt) -> bool:
-        """Tell whether it is recorded as begun, or may be. Raises NotDeployed, UnreadableTask."""
+        """Tell whether the attempt may be recorded as begun. Raises NotDeployed, UnreadableTask."""
         begun = attempt.stored[-1]
         try:
             return self._context.backend.store.get(begun.lane, begun.id) == begun
@@ -136,7 +136,7 @@ class Performer:
 
     def _perform(self, attempt: Attempt) -> None:
         """Call the task's action, and have the outcome recorded; not if the run has left meanwhile."""
-        with attempt.is_over_if_raised():
+        with attempt.is_over_at_error():
             task = _as_run(attempt)
             with self._starting:
                 if self._has_left:
@@ -148,10 +148,10 @@ class Performer:
             self._outcomes(attempt)
 
     def _call(self, task: Task) -> BaseException | None:
-        """Call the action; what it raises, whatever that is, is no more than a failed attempt."""
+        """Call the action; return the error that it raised, if any."""
         try:
             self._context.actions[task.action].handle(task)
-        except BaseException as raised:  # noqa: BLE001 (whatever an action raises, it fails alone)
+        except BaseException as raised:  # noqa: BLE001 (no action may end the run, not even by sys.exit)
             return raised
         return None
 
@@ -185,8 +185,8 @@ class Performer:
     def leave(self, attempts: Iterable[Attempt]) -> Iterator[tuple[Attempt, Ended | BaseException | None]]:
         """Call no more actions, and end these attempts; return how they are recorded.
 
-        Those that still run are recorded as failed. Tasks that were claimed and not started are given back,
-        and their attempts do not count.
+        Attempts that still run are recorded as failed. Tasks that were claimed and not started are given
+        back, and their attempts do not count.
         """
         with self._starting:
             self._has_left = True
@@ -207,13 +207,13 @@ class Performer:
         yield from self._save(ended)
 
     def _ended_by_leaving(self, attempt: Attempt) -> Ended | None:
-        """Return the end of this attempt, by the run's leaving if it still runs; None if it was not begun."""
+        """Return the end of this attempt, Unfinished if it still runs; None if it was not begun."""
         if attempt.ended is None and attempt.started:
             return self._ended_with(attempt.started, Unfinished())
         return attempt.ended or self._ended_without(attempt)
 
 
 def _as_run(attempt: Attempt) -> Task:
-    """The claimed task at the occurrence to run, with the attempts that were lost."""
+    """The claimed task at the occurrence to run, with the lost attempts of a run that died."""
     task = attempt.stored[-1].caught_up()
     return task.left_running() if attempt.status is Status.RUNNING else task

@@ -28,12 +28,12 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
     run              its id
     lanes            how many lanes it held; none when another run holds them all
-    done, retried, failed, expired, superseded   how many attempts ended so
+    done, retried, failed, expired, superseded   attempts with this outcome
     lateness_max_ms, lateness_mean_ms   started minus due, in milliseconds; None when nothing was started
     rings_at         the minute that the rule rings at next, as this run left it; None when it is parked
     stopped_early    whether it stopped for want of time, with work left for the next run
     lost_lease       whether it was so slow that another run took over
-    resting          the lanes that AWS refused or left without an answer, and that are tried again later
+    resting          the lanes whose calls AWS refused or did not answer; they are tried again later
     """
 
     run: str

@@ -30,10 +30,10 @@ from .waits import Waits
 
 __all__ = ["execute"]
 
-#: While actions run on, how long until the queue is looked into again for tasks that came due meanwhile.
+#: The time between two reads of the queue for tasks that came due while actions run.
 _LOOK_AGAIN = timedelta(seconds=5)
 
-#: What is due so soon is always waited for: it may be due already by the clock of who called this run.
+#: A run always waits for tasks that are due so soon: by the clock of its caller they may be due already.
 _MOMENT = timedelta(seconds=2)
 
 #: Seconds until the rule is tried to be set again before a run starts without its watchdog.
@@ -43,16 +43,16 @@ _ARM_AGAIN = (1.0, 4.0)
 def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunReport:
     """Run what is due in the lanes that are free, or in those of `lanes` that are; log and measure the run.
 
-    With no lane in `lanes`, it runs nothing: it sees to the rule, which somebody may have set elsewhere.
+    An empty `lanes` runs no task: it only sets the rule, which somebody may have set to another time.
 
-    Raises AwsError, NotArmed, NotDeployed, with nothing under way any more. What AWS refuses for one lane or
-    task is tried again, and does not end the run. What it refuses for all of them is raised, most often when
-    the lanes are given back. If they are not, another run with the same id goes on where this one failed, and
-    any other one when the lease ends.
+    Raises AwsError, NotArmed, NotDeployed, with nothing under way any more. A call that AWS refuses for one
+    lane or task is tried again, and does not end the run. One that it refuses for all of them is raised, most
+    often when the lanes are given back. If they are not given back, another run with the same id goes on
+    where this one failed, and any other run when the lease ends.
     """
     began, rule = context.now(), context.backend.rule
     puts = rule.puts
-    report, measured = _see_to_rule(context) if lanes == () else _run_lanes(context, lanes)
+    report, measured = _set_rule(context) if lanes == () else _run_lanes(context, lanes)
     emit("run", **msgspec.structs.asdict(report))
     if context.metrics:
         now = context.now()
@@ -66,7 +66,7 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
     return report
 
 
-def _see_to_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
+def _set_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
     """Set the rule to where the record and the queue want it."""
     armer, head_start = context.backend.armer, context.backend.settings.head_start
     armer.change(lambda record: record.ringing_ahead(head_start))
@@ -76,7 +76,7 @@ def _see_to_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
 
 
 def _run_lanes(context: RunContext, lanes: Collection[int] | None) -> tuple[RunReport, dict[str, int]]:
-    """Claim these lanes and run what is due. Returns the report, and what was measured of the queue."""
+    """Claim these lanes and run what is due. Returns the report, and the metrics of the queue."""
     backend = context.backend
     lease = Lease.claim(
         backend.armer, context.id, backend.clock, only=lanes, head_start=backend.settings.head_start
@@ -101,7 +101,7 @@ class _Run:
         measures = context.metrics and lease.seen.counting(context.now()) != lease.seen
         self._sizes: dict[int, int] | None = {} if measures else None
         self._take_sizes()
-        #: What it measured of the queue, for CloudWatch.
+        #: The metrics of the queue, by name.
         self.measured: dict[str, int] = {}
 
     def execute(self) -> RunReport:
@@ -124,7 +124,7 @@ class _Run:
         record = self._backend.armer.ensure()
         self._backend.hasten(record)
         lanes = self._lease.lanes
-        if error := self._trouble.of_all(len(lanes)):
+        if error := self._trouble.error_of_all(len(lanes)):
             raise error
         tally = self._attempts.tally
         return RunReport(
@@ -140,8 +140,8 @@ class _Run:
     def _arm_watchdog(self) -> None:
         """Set the rule to be this run's watchdog, before anything runs that could kill the process.
 
-        If the rule cannot be set, what is due runs all the same, without a watchdog: the run ends in an error
-        then, and Lambda invokes it again.
+        If the rule cannot be set, what is due runs without a watchdog; the run then ends in an error, and
+        Lambda invokes it again.
         """
         for pause in (*_ARM_AGAIN, None):
             try:
@@ -199,11 +199,11 @@ class _Run:
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
 
     def _run_abandoned(self) -> None:
-        """Start the tasks that a run left running when it died: one at a time, should one have killed it.
+        """Start the tasks that a run left running when it died: one at a time, as one may have killed it.
 
-        After each, ended or not, what has come due meanwhile is next. A task that cannot be claimed that way
-        either was changed by someone else this very moment, or cannot be run by this version. It is skipped,
-        and looked at again soon.
+        After each, ended or not, the tasks that have come due meanwhile are next. A task that cannot be
+        claimed as running either was changed by someone else this moment, or cannot be run by this version.
+        It is skipped, and looked at again soon.
         """
         not_claimed = self._attempts.not_claimed
         while not_claimed:
@@ -242,7 +242,7 @@ class _Run:
         return is_ready and not (status is Status.SCHEDULED and self._is_twin(key))
 
     def _is_twin(self, key: QueueKey) -> bool:
-        """Delete the task if no add was told of it. True also if that cannot be told now: it must wait."""
+        """Delete the task if it is a twin. True also if that is unknown for now, so that the task waits."""
         record = self._lease.seen
         if not record.earlier:
             return False
@@ -257,9 +257,9 @@ class _Run:
     def _release(self) -> datetime | None:
         """Give the lanes back, unless more is due before the rule could ring, and there is time for it.
 
-        With precision "second" another run that waits gets them, if there is one. When the time is over it
-        does too, unless there was more to do than this run has places for: that is for a successor.
-        Returns when lanes that are still held must be looked at.
+        With precision "second" the run that takes lanes over gets them, if there is one, unless this run had
+        more to do than it has places for: then a successor of its own is needed.
+        Returns when the lanes must be looked at, if they are still held.
         """
         self._attempts.record_again()
         self._waits.wait_until_idle()
@@ -280,7 +280,7 @@ class _Run:
         return next_due
 
     def _take_sizes(self) -> dict[int, int] | None:
-        """Add the lane sizes that writes told since the last call; None if the run measures nothing."""
+        """Add the lane sizes that answers to writes told since the last call; None if nothing is measured."""
         if self._sizes is not None:
             self._sizes |= self._backend.store.lane_sizes()
         return self._sizes

@@ -1,4 +1,4 @@
-"""The shares of its lanes that a run hands to further runs, when more is due than it can do in time."""
+"""Shares of a run's lanes, handed to further runs when more is due than one can do in time."""
 
 import math
 from datetime import datetime, timedelta
@@ -17,8 +17,8 @@ __all__ = ["Pace", "Shares", "dealt"]
 #: If what is due cannot be started in this time, more runs are needed.
 _IN_TIME = timedelta(seconds=30)
 
-#: Time until a run knows its speed.
-_TELLING = timedelta(seconds=5)
+#: The time that it takes to measure the speed of a run.
+_MEASURING = timedelta(seconds=5)
 
 #: How long a share waits for tasks under way in its lanes, before the run gives up on sharing.
 _PATIENCE = timedelta(seconds=30)
@@ -32,14 +32,14 @@ class Pace(NamedTuple):
 
     def can_be_told(self, now: datetime) -> bool:
         """Tell whether enough time has passed to know the speed."""
-        return now >= self.since + _TELLING
+        return now >= self.since + _MEASURING
 
     def runs_needed(self, backlog: int, now: datetime, ended: int) -> int:
         """Return how many runs like this one do `backlog` tasks in time; `ended` have ended by now."""
         return math.ceil(backlog / self._in_time(now, ended))
 
     def most_counted(self, now: datetime, ended: int, *, runs: int) -> int:
-        """Return a backlog that needs more than so many runs: counting further would tell nothing more."""
+        """Return a backlog that needs more than `runs` runs: counting can stop there."""
         return math.ceil(self._in_time(now, ended) * max(runs, 1)) + 1
 
     def _in_time(self, now: datetime, ended: int) -> float:
@@ -48,7 +48,7 @@ class Pace(NamedTuple):
 
 
 def dealt(lanes: tuple[int, ...], runs: int) -> list[tuple[int, ...]]:
-    """Deal the lanes out to so many runs, or to fewer if there are not so many lanes."""
+    """Deal the lanes out to this many runs, or to one for each lane if there are fewer."""
     return [lanes[first::runs] for first in range(min(runs, len(lanes)))]
 
 
@@ -86,13 +86,13 @@ class Shares:
     def _choose(self) -> bool:
         """Choose the lanes for further runs if what is due takes this run too long.
 
-        That takes some time to tell, a function to start further runs with, and lanes to hand over.
+        It needs a known speed, a function to start further runs with, and lanes to hand over.
         """
         now, ended = self._context.now(), self._attempts.tally.attempts
         if not self._most or self._shares or not self._pace.can_be_told(now):
             return False
         pace, self._pace = self._pace, Pace(now, ended)
-        runs = min(1 + self._room(now), len(self._lease.lanes))
+        runs = min(1 + self._runs_to_spare(now), len(self._lease.lanes))
         if runs == 1:
             return False
         most = pace.most_counted(now, ended, runs=runs)
@@ -104,7 +104,7 @@ class Shares:
         self._share_by = now + _PATIENCE
         return True
 
-    def _room(self, now: datetime) -> int:
+    def _runs_to_spare(self, now: datetime) -> int:
         """Return how many more runs may be started, beside those that hold lanes or are about to."""
         try:
             lanes = self._context.backend.armer.read().lanes
@@ -125,13 +125,13 @@ class Shares:
         now = self._context.now()
         busy = {key.lane for key in self._attempts.under_way()}
         ready = [share for share in self._shares if busy.isdisjoint(share)]
-        if not ready and now >= self._share_by:  # a task there takes long, and holds up the others
+        if not ready and now >= self._share_by:  # a task in these lanes takes long, and the others wait
             self._shares, self._most = [], 0
             return True
         if not ready:
             return False
         self._shares = [share for share in self._shares if share not in ready]
-        ready = ready[: self._room(now)]  # other runs may have come since
+        ready = ready[: self._runs_to_spare(now)]  # other runs may have come since
         if not ready:
             return True
         lanes = tuple(lane for share in ready for lane in share)

@@ -25,7 +25,7 @@ __all__ = ["Call", "Trouble"]
 #: How long a lane pauses after a failed call: not longer than a run stays for what is due soon.
 _PAUSE = timedelta(seconds=2)
 
-#: So many calls of a kind that fail in a row make a lane rest.
+#: A lane rests after this many failed calls of one kind in a row.
 _IN_A_ROW = 3
 
 #: How long a lane rests at least, and at most.
@@ -51,7 +51,7 @@ class _Lane:
     since      when that began, in this run or one before
     until      when it is looked at again
     failed     the calls of each kind that failed in a row
-    rests      whether these were so many that it rests, now or in the run before
+    rests      whether it rests, in this run or in the one before
     was_read   whether this run could read it
     """
 
@@ -160,12 +160,13 @@ class Trouble:
         with self._lock:
             return {key: at for key, at in self._passed_over.items() if key.lane == lane and at > now}
 
-    def of_all(self, lanes: int) -> AwsError | None:
-        """Return the error of a kind of call that failed, and was answered for none of so many lanes.
+    def error_of_all(self, lanes: int) -> AwsError | None:
+        """Return the error of a kind of call that AWS refuses for all of the lanes; None if none is.
 
-        A call that failed for one lane, and was not made for the others, may be that lane's trouble alone.
+        It failed for two of them, or for the only one, and was answered for none: a call that failed for one
+        lane and was not made for the others may be that lane's trouble alone.
         """
         with self._lock:
             failed = Counter(call for trouble in self._lanes.values() for call in trouble.failed)
-            of_all = (call for call in Call if failed[call] >= min(lanes, 2) and call not in self._answered)
-            return next((self._errors[call] for call in of_all if call in failed), None)
+            refused = (call for call in Call if failed[call] >= min(lanes, 2) and call not in self._answered)
+            return next((self._errors[call] for call in refused if call in failed), None)

@@ -48,7 +48,7 @@ class Waits:
         self._wait(lambda: len(self._attempts) < self._context.places)
 
     def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
-        """Wait until nothing is under way; False if that is not so by then.
+        """Wait until nothing is under way; False if something still is at `by`.
 
         A run that waits for due dates also returns False when a task was added that is due before.
         """
@@ -82,7 +82,7 @@ class Waits:
             if self._attempts and now >= leave_at:
                 self._attempts.leave()
                 return True
-            if now >= by or (watches and self._is_wanted_before(by, is_idle=is_idle)):
+            if now >= by or (watches and self._must_end(by, is_idle=is_idle)):
                 return False
             wake_at = min(self._renew_at, leave_at, by, self._watch_at if watches else NEVER)
             for task in self._attempts.wait(wake_at - now):
@@ -99,10 +99,10 @@ class Waits:
         else:
             self._renew_at = self._lease.renew_at
 
-    def _is_wanted_before(self, by: datetime, *, is_idle: bool) -> bool:
-        """Read the arming record, now and then: was a task added, or can the lanes be given away?
+    def _must_end(self, by: datetime, *, is_idle: bool) -> bool:
+        """Read the arming record from time to time; True if a task was added, or the lanes can be given away.
 
-        Only an idle run gives its lanes away. One that has room takes over those of others.
+        Only an idle run gives its lanes away. A run that has places takes over those of others.
         """
         if self._context.now() < self._watch_at:
             return False

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FailedOnPurpose", "LambdaContext", "Worker"]
 
-#: Seconds until a run that failed is tried again; the last failure is Lambda's to deal with.
+#: Seconds until a run that failed is tried again; the last failure is raised, and Lambda invokes again.
 _PAUSES = (1.0, 4.0, 16.0, 32.0, 0.0)
 
 #: The part of a run that is kept for giving the lanes back and re-arming; a fifth of the run if that is less.
@@ -40,7 +40,7 @@ _RESERVE = timedelta(seconds=20)
 
 
 class FailedOnPurpose(Exception):
-    """The error of an invocation that `duebell verify --dead-letter` told to fail."""
+    """The error of an invocation that `duebell verify --dead-letter` makes fail."""
 
 
 class LambdaContext(Protocol):
@@ -91,7 +91,7 @@ class Worker:
 
     @cached_property
     def backend(self) -> Backend:
-        """The queue and the rule; connected when they are first needed. Raises InvalidSettings."""
+        """The queue and the rule, connected at the first use. Raises InvalidSettings."""
         return self._given_backend or Backend.connect(self._settings or Settings.from_env(), self._session)
 
     @property
@@ -161,9 +161,9 @@ class Worker:
     def handler(self, event: object, context: LambdaContext) -> dict[str, Any]:
         """The Lambda handler: one run within the invocation's time, of the lanes that the event says, or all.
 
-        What fails for want of AWS is tried again: the ring that started this does not come twice, and Lambda
-        invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end, and FailedOnPurpose
-        when the event says so, before anything else.
+        If AWS is unavailable, the run is tried again: the ring that started it does not come twice, and
+        Lambda invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end, and
+        FailedOnPurpose when the event says so, before anything else.
         """
         if token := token_in(event):
             raise FailedOnPurpose(token)

@@ -12,14 +12,14 @@ __all__ = ["Bell"]
 
 
 class Bell:
-    """One rule, enabled, with one target; `expression` is where it stands."""
+    """One rule, enabled, with one target."""
 
     def __init__(self) -> None:
         self._rule: dict[str, Any] = {"ScheduleExpression": SENTINEL, "State": "ENABLED"}
 
     @property
     def expression(self) -> str:
-        """Where the rule stands."""
+        """The rule's expression."""
         return str(self._rule["ScheduleExpression"])
 
     @property

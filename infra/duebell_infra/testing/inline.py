@@ -1,4 +1,4 @@
-"""Actions that run one after the other, in the order they were started: nothing is left to chance."""
+"""A pool without threads: actions run one after the other, in the order they were started."""
 
 from collections.abc import Callable, Collection
 from concurrent.futures import Future

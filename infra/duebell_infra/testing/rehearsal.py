@@ -30,8 +30,8 @@ class Rehearsal:
     """An editor for the code under test, and a worker that runs what comes due while time passes.
 
     editor   what the code under test is given; the real one, over a queue in memory
-    now      what time it is here, in UTC; tasks that are due so long from now count from it
-    reports  what each run did
+    now      the time here, in UTC; due dates that are given as a timedelta count from it
+    reports  the report of each run
 
     The actions of the worker add their tasks here from then on, until `close` or the end of a `with`.
     """
@@ -65,10 +65,10 @@ class Rehearsal:
         self._set(self.now)
 
     def let_time_pass(self, by: timedelta) -> list[RunReport]:
-        """Let time pass, and the rule ring in between; returns what the runs did.
+        """Let time pass, and the rule ring in between; returns the reports of the runs.
 
-        Actions run one after the other, in this thread. What they raise is on the task, as always, and is
-        retried when its time has come.
+        Actions run one after the other, in this thread. An action that raises is a failed attempt, as always,
+        and is retried when its time has come.
         """
         until = self.now + by
         first = len(self.reports)
@@ -81,7 +81,7 @@ class Rehearsal:
 
     @contextmanager
     def _adding_here(self) -> Iterator[None]:
-        """Actions that run here add here, although another rehearsal of the same worker began later."""
+        """Have the actions add here, although another rehearsal of the same worker may have begun later."""
         other = self._users.set_editor(self.editor)
         try:
             yield

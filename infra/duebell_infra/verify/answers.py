@@ -60,7 +60,7 @@ class Call:
 
 
 class Answers:
-    """The calls that clients of this session make, if they are created after this."""
+    """The calls of the clients that this session creates from now on."""
 
     def __init__(self, session: boto3.Session) -> None:
         self.calls: list[Call] = []
@@ -69,7 +69,7 @@ class Answers:
         session.events.register("after-call-error", self._note_error)
 
     def clear(self) -> None:
-        """Drop the calls so far: those that come now are another check's."""
+        """Drop the calls so far, so that the next ones are those of one check."""
         self.calls.clear()
 
     def of(self, operation: str) -> list[Call]:
@@ -112,7 +112,7 @@ class Answers:
 
 
 def permission_in(message: str) -> str | None:
-    """The permission that AWS says is missing, if this is such a message."""
+    """The permission that AWS says is missing; None for any other message."""
     found = _DENIED.search(message)
     return found[1] if found else None
 

@@ -31,7 +31,7 @@ class When(StrEnum):
 
 
 class Found(NamedTuple):
-    """The outcome that a check returns; without words, it is the calls that were made."""
+    """The outcome that a check returns; without a text, the calls that were made are its text."""
 
     text: str = ""
     result: Result = Result.OK
@@ -69,7 +69,7 @@ def expect(is_so: object, otherwise: str) -> None:
 
 @dataclass(frozen=True)
 class Check:
-    """A check: the function that makes it, and what to do when it fails and does not say so itself.
+    """A check: the function that makes it, and what to do if it fails and does not say that itself.
 
     The function's docstring says what is checked. It returns nothing if all is well and the calls say enough.
     """
@@ -96,7 +96,7 @@ class Check:
         except (DuebellError, BotoCoreError, ClientError) as error:
             is_aws_error = True
             found = Found(str(error), Result.FAILED, self.way_out)
-        except Exception as error:  # noqa: BLE001 (a bug of ours; the other checks are made all the same)
+        except Exception as error:  # noqa: BLE001 (a bug of ours; the other checks are still made)
             found = Found(f"unexpected, {type(error).__name__}: {error}", Result.FAILED)
         lacks = scene.answers.lacks() or permission_in(found.text)
         if lacks and (is_aws_error or found.result is not Result.FAILED):

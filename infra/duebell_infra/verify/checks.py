@@ -71,10 +71,10 @@ def verify(
 ) -> Generator[Finding, None, None]:
     """Make the checks, and yield the finding of each. To end early, close the iterator: it tidies up.
 
-    `when` says which checks are made; the others are told as skipped. Raises NotDeployed, AwsUnavailable,
+    `when` says which checks are made; the others are reported as skipped. Raises NotDeployed, AwsUnavailable,
     InvalidSettings when there is nothing to check.
     """
-    answers = Answers(session)  # first: it hears of clients that are made after it
+    answers = Answers(session)  # first: it hears only of clients that are made after it
     backend = Backend.connect(settings, session, clock=clock, sleep=sleep)
     scene = Scene(
         session=session,

@@ -43,7 +43,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     result   how it ended
     found    what was found, or why the check was not made
     way_out  what to do, if it is not ok
-    lacks    the permission that whoever ran it does not have
+    lacks    the permission that its caller lacks
     figures  numbers that were measured, by name
     answers  AWS's answers, in order
     """

@@ -86,7 +86,7 @@ class OwnTasks:
         return replace(made, **fields)
 
     def stored(self, name: str, count: int = 1, **fields: Any) -> list[Task]:
-        """So many tasks in LANE, stored, each queued a second after the one before."""
+        """Store `count` tasks in LANE, each queued a second after the one before."""
         first = self.make(f"{name}-0", **fields)
         tasks = [first]
         for number in range(1, count):
@@ -97,7 +97,7 @@ class OwnTasks:
         return tasks
 
     def enter(self, name: str, *, lanes: int) -> str:
-        """The id for an ordinary task of this name in a queue of so many lanes, its entry stored."""
+        """Store the entry of an ordinary task of this name in a queue of `lanes`; the task's id."""
         entry = self.make(name)
         lane = lane_of(entry.id, lanes)
         self._insert(replace(entry, payload_json=msgspec.json.encode(_Entry(lane=lane)).decode()))
@@ -105,7 +105,7 @@ class OwnTasks:
         return entry.id
 
     def remove(self) -> bool:
-        """Remove all tasks of this verify; False if they are only marked as expired, for this may not delete.
+        """Remove all tasks of this verify; False if they are only marked as expired: deleting is not allowed.
 
         Raises DuebellError and what botocore raises.
         """
@@ -137,13 +137,13 @@ class OwnTasks:
     def _in_own_lane(self) -> dict[str, Task]:
         """The tasks in LANE, by id: those that wait or run, and those that have ended."""
         keys = list(self._store.queued(LANE))
-        with suppress(NotDeployed):  # there is no past-index: the check of history says so
+        with suppress(NotDeployed):  # no past-index; the check of history reports it
             ended = [key for kind in (Past.DONE, Past.CANCELLED) for key in self._store.past(LANE, kind)]
             keys += [QueueKey(queued=key.at or self.now, id=key.id, lane=LANE) for key in ended]
         return self._store.get_many(keys)
 
     def _remove_all(self, keys: Iterable[tuple[int, str]]) -> bool:
-        """An ordinary task before its entry: when this is broken off, the entry is still there."""
+        """Remove each ordinary task before its entry, which must be there if this is broken off."""
         may_delete = True
         for lane, id in sorted(keys, key=lambda key: key[0], reverse=True):
             may_delete = may_delete and self._delete(lane, id)
@@ -152,7 +152,7 @@ class OwnTasks:
         return may_delete
 
     def _delete(self, lane: int, id: str) -> bool:
-        """Delete the task if it is one of a verify's; False if this may not delete."""
+        """Delete the task if it is one of a verify's; False if deleting is not allowed."""
         try:
             self._client.delete_item(
                 TableName=self._backend.settings.table,

@@ -51,11 +51,11 @@ def index(scene: Scene) -> None:
         queued=first.queued + timedelta(milliseconds=500), id=own.make("index-gone").id, lane=LANE
     )
     scene.answers.clear()
-    _in_order(scene, [first, *others])
-    _in_order(scene, [first, *others[:-1]], before=last.queued - timedelta(seconds=1))
-    _in_order(scene, others, after=others[0].queued, before=last.queued)
-    _in_order(scene, others, after=first)
-    _in_order(scene, others, after=gone)  # a place where no item is
+    _expect_in_order(scene, [first, *others])
+    _expect_in_order(scene, [first, *others[:-1]], before=last.queued - timedelta(seconds=1))
+    _expect_in_order(scene, others, after=others[0].queued, before=last.queued)
+    _expect_in_order(scene, others, after=first)
+    _expect_in_order(scene, others, after=gone)  # a place where no item is
     count = store.count(LANE, after=first.queued, before=last.queued, most=4)
     expect(count == len([first, *others]), "the index counts other than it lists")
     is_head = store.head(LANE) <= first.queued
@@ -77,10 +77,10 @@ def history(scene: Scene) -> None:
     gone = ended[0]._replace(at=began + timedelta(milliseconds=500), id=own.make("history-gone").id)
     scene.answers.clear()
     try:
-        _in_the_past(scene, ended, **within)
-        _in_the_past(scene, ended[::-1], **within, latest_first=True)
-        _in_the_past(scene, ended[1:], **{**within, "after": gone})  # a place where no item is
-        is_counted = _comes(scene, lambda: store.count_past(LANE, Past.DONE, most=len(ended)) == len(ended))
+        _expect_in_past(scene, ended, **within)
+        _expect_in_past(scene, ended[::-1], **within, latest_first=True)
+        _expect_in_past(scene, ended[1:], **{**within, "after": gone})  # a place where no item is
+        is_counted = _becomes(scene, lambda: store.count_past(LANE, Past.DONE, most=len(ended)) == len(ended))
         expect(is_counted, "past-index counts other than it lists")
     except NotDeployed as error:
         raise Wrong(
@@ -107,7 +107,7 @@ def expiry(scene: Scene) -> Found:
     )
 
 
-def _in_order(scene: Scene, expected: list[QueueKey], **bounds: Any) -> None:
+def _expect_in_order(scene: Scene, expected: list[QueueKey], **bounds: Any) -> None:
     mine = f"{scene.own.run}-index"
     found = [key for key in scene.store.queued(LANE, **bounds) if key.id.startswith(mine)]
     missing = sorted({key.id for key in expected} - {key.id for key in found})
@@ -115,11 +115,11 @@ def _in_order(scene: Scene, expected: list[QueueKey], **bounds: Any) -> None:
     expect(found == expected, f"the index does not list what was stored: {what}")
 
 
-def _in_the_past(scene: Scene, expected: list[PastKey], **bounds: Any) -> None:
-    is_listed = _comes(scene, lambda: list(scene.store.past(LANE, Past.DONE, **bounds)) == expected)
+def _expect_in_past(scene: Scene, expected: list[PastKey], **bounds: Any) -> None:
+    is_listed = _becomes(scene, lambda: list(scene.store.past(LANE, Past.DONE, **bounds)) == expected)
     expect(is_listed, "past-index does not list the tasks that have ended, in the order in which they did")
 
 
-def _comes(scene: Scene, is_so: Callable[[], bool]) -> bool:
+def _becomes(scene: Scene, is_so: Callable[[], bool]) -> bool:
     """Wait until it is so, for a global index lags behind; False if it is not in time."""
     return scene.wait(is_so, until=scene.now() + _LAG)

@@ -11,13 +11,13 @@ from .scene import Scene
 
 __all__ = ["SOON", "rule", "status", "swaps_lost"]
 
-#: A rule that rings sooner than this is left alone: set anew, it could ring later than it does.
+#: A rule that rings sooner than this is left alone: set anew, it could ring later.
 SOON = 3 * LEAD
 
-#: Swaps are made again when somebody else's came first.
+#: Tries of a swap, when those of others come first.
 _TRIES = 5
 
-#: No record's `rev` gets there.
+#: More changes than any record sees.
 _FAR = 10**12
 
 
@@ -36,7 +36,7 @@ def status(scene: Scene) -> Found:
 @check()
 def swaps_lost(scene: Scene) -> None:
     """The record under a wrong `rev`, as if there were none, as if it were damaged: each must be refused."""
-    _only_if_conditions_hold(scene)
+    _conditions_must_hold(scene)
     record = scene.backend.armer.read()
     scene.answers.clear()
     for stale in (replace(record, rev=record.rev + _FAR), None, replace(record, rev=0)):
@@ -50,7 +50,7 @@ def swaps_lost(scene: Scene) -> None:
 @check()
 def rule(scene: Scene) -> Found:
     """The rule set anew to where it is, by the ordinary protocol: a swap that wins, PutRule, its echo."""
-    _only_if_conditions_hold(scene)
+    _conditions_must_hold(scene)
     before, targets = scene.backend.rule.read(), scene.backend.rule.count_targets()
     disputed = _disputed(scene)
     scene.answers.clear()
@@ -79,8 +79,8 @@ def echo(scene: Scene, record: ArmingRecord) -> RuleState:
     return after
 
 
-def _only_if_conditions_hold(scene: Scene) -> None:
-    """Leave the record alone where a swap that must lose could win. Raises NotMade."""
+def _conditions_must_hold(scene: Scene) -> None:
+    """Raise NotMade where a swap that must lose could win: conditions were not seen to hold."""
     if not scene.conditions_hold:
         raise NotMade("that conditions hold was not seen on tasks of its own, so the record is left alone")
 

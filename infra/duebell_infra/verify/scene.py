@@ -68,15 +68,14 @@ class Scene:
         rings = [record.target] + ([record.rings_at] if record.rings_at else [])
         return min(rings) != NEVER and min(rings) < self.now() + moment
 
-    def targets(self) -> list[dict[str, Any]]:
-        """The rule's targets, as EventBridge has them. Raises NotDeployed, AwsError."""
+    def target(self) -> dict[str, Any] | None:
+        """The rule's target that is the worker: the Lambda of the name that is set, else the first Lambda.
+
+        Raises NotDeployed, AwsError.
+        """
         self.backend.rule.count_targets()
         targets: list[dict[str, Any]] = self.answers.of("ListTargetsByRule")[-1].parsed["Targets"]
-        return targets
-
-    def target(self) -> dict[str, Any] | None:
-        """The rule's target that is the worker; the first Lambda, if which it is, is not set."""
-        functions = [one for one in self.targets() if ":lambda:" in one.get("Arn", "")]
+        functions = [one for one in targets if ":lambda:" in one.get("Arn", "")]
         named = [one for one in functions if _name_in(one["Arn"]) == self.function]
         return next(iter(named or functions), None)
 

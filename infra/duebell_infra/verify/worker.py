@@ -57,7 +57,7 @@ def call(scene: Scene) -> Found:
 @check(LOOK_INTO_THE_LOG, when=When.PROBING)
 def at_once(scene: Scene) -> Found:
     """A task that is due at once: by a direct call within seconds, else by the rule within two minutes."""
-    _is_enabled(scene)
+    _must_be_enabled(scene)
     id = scene.own.enter("at-once", lanes=len(scene.backend.armer.read().lanes))
     scene.answers.clear()
     added = scene.editor.add(VERIFY, due=timedelta(0), id=id)
@@ -76,7 +76,7 @@ def at_once(scene: Scene) -> Found:
 @check(LOOK_INTO_THE_LOG, when=When.PROBING)
 def probe(scene: Scene) -> Found:
     """A task that the rule must ring for: how late it starts, and how soon the rule's change took effect."""
-    _is_enabled(scene)
+    _must_be_enabled(scene)
     record = scene.backend.armer.read()
     id = scene.own.enter("probe", lanes=len(record.lanes))
     # Too far away to be called for directly, and on a minute, so that the rule is to ring in it.
@@ -146,19 +146,19 @@ def _ended(scene: Scene, added: Task, *, until: datetime) -> Task:
 
 
 def _let_the_run_end(scene: Scene) -> None:
-    """Wait until no run is at work, for it may set the rule; but not for long."""
+    """Wait a while until no run is at work, for a run may set the rule."""
     armer = scene.backend.armer
     until = scene.now() + _ENDING
     scene.wait(lambda: not any(lane.owner for lane in armer.read().lanes), until=until, every=0.5)
 
 
-def _is_enabled(scene: Scene) -> None:
+def _must_be_enabled(scene: Scene) -> None:
     if not scene.backend.rule.read().is_enabled:
         raise NotMade("the rule is disabled, so nothing runs", "enable the rule, then verify again")
 
 
 def _figures(task: Task) -> dict[str, float]:
-    """In seconds: after it was due, and after it was added."""
+    """The start of the task, in seconds after it was due and after it was added."""
     return {
         "lateness_seconds": _since(task.due, task),
         "started_after_seconds": _since(task.created_at, task),

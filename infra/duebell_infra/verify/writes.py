@@ -26,7 +26,7 @@ _FAILURE = Failure(type="Verify", message="a failure that the next change takes 
 
 
 class _Write(NamedTuple):
-    """A write, and what must come of it.
+    """A write, and its right result.
 
     id         the id of the task
     given      what the store is given
@@ -153,7 +153,7 @@ def delete_many(scene: Scene) -> Found:
 def _deletions(scene: Scene, name: str) -> list[_Write]:
     *read, third, fourth = scene.own.stored(name, 4)
     stale = replace(third, rev=third.rev + 1)
-    # It had the id before, and came to the same rev.
+    # An earlier task of the same id that came to the same rev.
     earlier = replace(fourth, created_at=fourth.created_at - timedelta(hours=1))
     made = "a task that was changed since was deleted"
     refused = "a task that is as it was read could not be deleted"
@@ -171,7 +171,7 @@ def _one_by_one(scene: Scene, writes: list[_Write], make: Callable[[Any], object
 
 
 def _together(scene: Scene, writes: list[_Write], make: Callable[[Any], Sequence[object]]) -> Found:
-    """Make them, and find out whether one call made the first two, and in which form."""
+    """Make the writes with one call; find out whether it made the first two, and in which form."""
     scene.answers.clear()
     came = make([write.given for write in writes])
     said, forms = str(scene.answers), [call.answer for call in scene.answers.of(_BATCH)]

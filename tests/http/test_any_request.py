@@ -57,12 +57,16 @@ def test_whatever_is_asked_the_answer_is_one_that_is_described(url: str) -> None
         answers[response.status_code] += 1
         case.validate_response(response, checks=CHECKS)
 
+    def ask_for_any_rev(case: Case[Any]) -> None:
+        case.headers.clear()  # the example of If-Match goes with a task that is there
+        ask(case)
+
     for found in described.get_all_operations():
         assert isinstance(found, Ok)
         operation = found.ok()
         # What the description gives as examples comes first: nothing that is made up is sure to be added
         for examples in operation.get_strategies_from_examples():
-            for_each(examples, ask, 1)
+            for_each(examples, ask_for_any_rev, 1)
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
             with contextlib.suppress(Unsatisfiable):  # nothing can be wrong where nothing is given
                 for_each(operation.as_strategy(generation_mode=mode), ask, EACH)

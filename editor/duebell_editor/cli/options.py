@@ -36,7 +36,7 @@ def flag(name: str, help: str, *more: str) -> Any:
 
 
 def _read(read: Callable[[str, typer.Context, str], object]) -> Any:
-    """Have an option's text replaced by the value that `read` finds in it, which raises ValueError."""
+    """Settings of an option whose text `read` converts to a value; `read` may raise ValueError."""
 
     def callback(call: typer.Context, parameter: typer.CallbackParam, text: str | None) -> object:
         option = parameter.opts[0]
@@ -64,7 +64,7 @@ def _duration(name: str, help: str) -> Any:
 
 
 def _account(name: str, metavar: str, what: str, **more: Any) -> Any:
-    """An option for a part of the context's account; behind the command it wins over one before it."""
+    """An option that sets a field of the context. Given after the command, it wins over one before it."""
 
     def keep(call: typer.Context, parameter: typer.CallbackParam, value: str | None) -> str | None:
         if value is not None:
@@ -86,7 +86,7 @@ def _set_verbose(call: typer.Context, *, is_asked: bool) -> bool:
 
 
 def json_option(help: str) -> Any:
-    """The option --json, which the context's output goes by."""
+    """The option --json, which sets the format of the context's output."""
     return typer.Option("--json", callback=_set_json, is_eager=True, help=help)
 
 

@@ -41,9 +41,8 @@ def read_line(number: int, line: bytes | str) -> Task | None:
     Raises InvalidTask, naming the line and the field.
     """
     try:
-        if isinstance(line, bytes | str) and not line.strip():
+        if (task := _decoded(line)) is None:
             return None
-        task = _decoded(line)
         _check_what(task)
         _check_when(task)
         if task.recurrence:
@@ -55,10 +54,12 @@ def read_line(number: int, line: bytes | str) -> Task | None:
         raise InvalidTask(f"line {number}", f"is no task that was exported: {why}") from None
 
 
-def _decoded(line: bytes | str) -> Task:
-    """The line as a task with all times in UTC. Raises InvalidTask for anything else."""
+def _decoded(line: bytes | str) -> Task | None:
+    """The line as a task with all times in UTC; None if it is empty. Raises InvalidTask for anything else."""
     if not isinstance(line, bytes | str):
         raise InvalidTask(_WHOLE, f"must be text or bytes, not {type(line).__name__}")
+    if not line.strip():
+        return None
     try:
         given = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
         if unknown := given.keys() - set(Task.__struct_fields__):

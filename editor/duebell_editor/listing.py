@@ -26,7 +26,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 #: `most_keys` for an answer within seconds, however much is stored.
 QUICKLY = 5_000
 
-#: Of `most_keys`, one in so many may be read as a full task.
+#: Keys per task: with `most_keys`, only a fifth as many tasks are read in full.
 _KEYS_PER_TASK = 5
 
 

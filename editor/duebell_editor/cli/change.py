@@ -159,7 +159,7 @@ def _add_command(verb: Verb) -> None:
         after: options.After = None,
         before: options.Before = None,
         timezone: options.Timezone = None,
-        limit: Annotated[int, option("--limit", "N", "Of those found, at most so many.", min=1)] = MAX_MANY,
+        limit: Annotated[int, option("--limit", "N", "Of those found, at most this many.", min=1)] = MAX_MANY,
         dry_run: Annotated[bool, flag("--dry-run", "Only count them; nothing is changed.")] = False,
         yes: Annotated[bool, flag("--yes", "Do not ask, when a filter chooses the tasks.", "-y")] = False,
     ) -> None:

@@ -110,7 +110,7 @@ class Context:
         return field
 
     def given_besides(self, *others: str) -> list[str]:
-        """Names of the options and arguments given to the command, except these and those all commands have."""
+        """Names of the options and arguments that were given, except these and those of every command."""
         values: Mapping[str, Any] = self.call.params if self.call else {}
         given = (name for name, value in values.items() if value is not None and value is not False)
         return [self.option_of(name) for name in given if name not in {*others, *EVERYWHERE}]

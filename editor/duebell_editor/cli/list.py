@@ -50,7 +50,7 @@ def list_(
     before: Before = None,
     timezone: Timezone = None,
     latest_first: Annotated[bool, flag("--latest-first", "The latest first, not the earliest.")] = False,
-    limit: Annotated[int | None, option("--limit", "N", "At most so many, 1 to 1000. [100]")] = None,
+    limit: Annotated[int | None, option("--limit", "N", "At most this many, 1 to 1000. [100]")] = None,
     cursor: Annotated[str | None, option("--cursor", "CURSOR", "The last listing's, to go on.")] = None,
     every: Annotated[bool, flag("--all", "All there are, page after page.")] = False,
 ) -> None:

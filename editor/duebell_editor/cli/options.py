@@ -130,7 +130,7 @@ MissedOption = Annotated[
         "--missed", help="Occurrences that were missed: made up for once, all of them, or skipped. [once]"
     ),
 ]
-MaxRuns = Annotated[int | None, option("--max-runs", "N", "End after so many, 1 or more.")]
+MaxRuns = Annotated[int | None, option("--max-runs", "N", "End after this many runs, 1 or more.")]
 Payload = Annotated[
     str | None,
     option("--payload", "JSON", "The payload, up to 350 KB and 100 levels; - reads it from stdin."),
@@ -138,9 +138,7 @@ Payload = Annotated[
 PayloadFile = Annotated[
     str | None, option("--payload-file", "FILE", "The payload, in a file of JSON; - is stdin.")
 ]
-Spread = Annotated[
-    timedelta | None, _duration("--spread", "Run it up to so long after it is due, at most a day.")
-]
+Spread = Annotated[timedelta | None, _duration("--spread", "Delay it by up to this long, at most a day.")]
 ExpiresAfter = Annotated[
     timedelta | None, _duration("--expires-after", "Do not run it when it is that late.")
 ]

@@ -91,8 +91,9 @@ def payload_from(text: str | None, file: str | None) -> Any:
     try:
         if file is not None and file != "-":
             return json.loads(Path(file).read_bytes().decode("utf-8-sig"))
-        is_stdin = text is None or text == "-"
-        return json.loads(sys.stdin.buffer.read().decode("utf-8-sig") if is_stdin else text)
+        if text is None or text == "-":
+            text = sys.stdin.buffer.read().decode("utf-8-sig")
+        return json.loads(text)
     except OSError as error:
         raise WrongUsage(f"cannot read {file}: {error.strerror}") from error
     except UnicodeDecodeError as error:

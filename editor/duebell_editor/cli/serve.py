@@ -61,9 +61,8 @@ def editor(
         print(f"duebell is at {url}{asking} (Ctrl-C ends it)", flush=True)
 
     serve(
-        context.editor(
-            by="http" if token is None else None
-        ),  # without a token, only this machine's users can reach it
+        # Without a token, only the users of this machine can reach it.
+        context.editor(by="http" if token is None else None),
         host=host,
         port=port,
         token=token,

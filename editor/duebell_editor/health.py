@@ -129,8 +129,8 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
     if record.is_held_too_long(now):
         yield Problem(
             kind=ProblemKind.HELD_TOO_LONG,
-            what="the arming record says that someone holds it for hours yet, as nobody does: it was edited, "
-            "or written by a machine whose clock is wrong",
+            what="the arming record is held for hours to come, which no process needs: it was edited, or written "
+            "by a machine whose clock is wrong",
             way_out=_DOCTOR,
             mendable=True,
         )
@@ -138,7 +138,7 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
     if expired:
         yield Problem(
             kind=ProblemKind.LEASE_EXPIRED,
-            what=f"a run died and left its lease, which ended at {render(min(expired))}, and none took over",
+            what=f"a run died: its lease ended at {render(min(expired))}, and no other run has taken over",
             way_out=_DOCTOR,
             mendable=True,
         )
@@ -159,13 +159,13 @@ def lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
         yield Problem(
             kind=ProblemKind.LANE_RESTS,
             what=f"AWS has refused or not answered the calls for lane {rest.lane} since "
-            f"{render(rest.since)}, so its tasks wait, and are tried ever more seldom",
+            f"{render(rest.since)}, so its tasks wait, and it is tried less and less often",
             way_out="the worker's log says why, in its lines `lane_trouble`",
         )
     if record.relaner and not record.is_relaned(now):
         yield Problem(
             kind=ProblemKind.RELANE,
-            what="giving the queue more lanes was broken off; all runs, but some ids take a second read",
+            what="giving the queue more lanes was interrupted; tasks run, but some ids cost a second read",
             way_out=f"repeat it: `duebell relane {len(record.lanes)}`",
         )
 

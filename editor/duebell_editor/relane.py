@@ -309,4 +309,4 @@ class _Relaner:
 
 
 def _lost() -> TaskConflict:
-    return TaskConflict("this took too long, and others went on meanwhile: repeat it, with the same number")
+    return TaskConflict("this took too long, and others went on meanwhile: repeat it with the same number")

@@ -61,7 +61,7 @@ Responses = dict[int | str, dict[str, Any]]
 
 _TAGS = [
     {"name": "tasks", "description": "Add tasks, look at them, change them"},
-    {"name": "scheduler", "description": "How the scheduler stands, what is to come, what has been"},
+    {"name": "scheduler", "description": "The scheduler's status, counts of future and past tasks"},
 ]
 
 _TEXT = {"type": "string"}

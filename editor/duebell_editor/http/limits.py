@@ -47,7 +47,9 @@ class RequestLimits:
         self._app = app
         self._requests = _Places(requests, f"{requests} requests are at work already: try again", 1)
         self._streams = _Places(
-            streams, f"{streams} pages or programs follow what changes already, and no more can", 30
+            streams,
+            f"{streams} pages or programs follow what changes already: try again when one has ended",
+            30,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -52,7 +52,7 @@ _DESCRIPTION: Responses = {
 
 @router.get(
     "/changes",
-    summary="A stream of changes",
+    summary="Follow changes",
     response_class=StreamingResponse,
     responses={**_DESCRIPTION, **problems_only(422, *AWS)},
 )

@@ -129,8 +129,8 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
     if record.is_held_too_long(now):
         yield Problem(
             kind=ProblemKind.HELD_TOO_LONG,
-            what="the arming record is held for hours to come, which no process needs: it was edited, or written "
-            "by a machine whose clock is wrong",
+            what="the arming record is held for hours to come, which no process needs: it was edited, or "
+            "written by a machine whose clock is wrong",
             way_out=_DOCTOR,
             mendable=True,
         )

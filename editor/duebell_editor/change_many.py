@@ -12,8 +12,8 @@ from duebell_shared.task import Status, Task
 from duebell_shared.verbs import Verb
 
 from . import listing
-from .filtering import QUEUED, Filter
-from .reading import Queue
+from .filters import QUEUED, Filter
+from .queue import Queue
 
 if TYPE_CHECKING:
     from .editor import Editor

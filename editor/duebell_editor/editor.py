@@ -18,15 +18,15 @@ from duebell_shared.settings import Settings
 from duebell_shared.task import Task
 from duebell_shared.verbs import Verb
 
-from .adding import Adder
+from .adder import Adder
+from .batches import check_all
 from .change_log import log_change
 from .change_many import ChangeReport, change_all, check_verb
-from .filtering import check_flag, check_ids
-from .many import check_all
+from .filters import check_flag, check_ids
 from .queue_reader import QueueReader
-from .rule_setting import RuleSetter
+from .rule_setter import RuleSetter
 from .status import Diagnosis, SchedulerStatus
-from .taken import TRIES, IfExists, check_if_exists, kept_changing
+from .taken_ids import TRIES, IfExists, check_if_exists, kept_changing
 from .transfer import ImportReport
 from .values import NewTask, TaskChange
 

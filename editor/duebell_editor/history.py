@@ -17,7 +17,7 @@ from duebell_shared.instants import MILLISECOND, NEVER, Instant
 from duebell_shared.past_index import Past, PastKey
 from duebell_shared.recurrence import Result
 
-from .reading import Queue
+from .queue import Queue
 from .timeline import Step, edges
 
 __all__ = ["Ended", "TaskHistory", "history"]

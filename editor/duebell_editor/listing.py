@@ -9,9 +9,9 @@ import msgspec
 
 from duebell_shared.task import Task
 
-from .filtering import Filter
+from .filters import Filter
 from .places import Key, Place, places
-from .reading import BATCH, Queue
+from .queue import BATCH, Queue
 
 __all__ = ["QUICKLY", "Page", "list_tasks"]
 

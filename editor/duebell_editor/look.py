@@ -10,7 +10,7 @@ from duebell_shared.errors import UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.task import QueueKey
 
-from .reading import Queue
+from .queue import Queue
 
 __all__ = ["Look", "Watched", "look"]
 

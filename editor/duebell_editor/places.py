@@ -19,8 +19,8 @@ from duebell_shared.past_index import Past, PastKey
 from duebell_shared.task import QueueKey, Status
 
 if TYPE_CHECKING:
-    from .filtering import Filter
-    from .reading import Queue
+    from .filters import Filter
+    from .queue import Queue
 
 __all__ = ["Key", "Place", "place_from", "places"]
 

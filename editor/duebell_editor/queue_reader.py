@@ -14,11 +14,11 @@ from duebell_shared.verbs import Verb
 from duebell_shared.zones import zone_of
 
 from .change_many import MAX_MANY, Selection, check_verb, select_found, select_named, statuses_for
-from .filtering import MAX_LIMIT, check_ids, check_instant, check_limit, make_filter
+from .filters import MAX_LIMIT, check_ids, check_instant, check_limit, make_filter
 from .history import TaskHistory, history
 from .listing import Page, list_tasks
 from .look import Look, Watched, look
-from .reading import Queue
+from .queue import Queue
 from .status import SchedulerStatus, read_status
 from .timeline import Bucket, Step, check_step, timeline
 from .transfer import export_tasks

@@ -19,8 +19,8 @@ from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
 from duebell_shared.quoting import quoted
 from duebell_shared.store import Store
 
-from .filtering import check_instant, check_limit
-from .reading import Queue
+from .filters import check_instant, check_limit
+from .queue import Queue
 
 __all__ = ["MAX_BUCKETS", "Bucket", "Step", "check_step", "edges", "timeline"]
 

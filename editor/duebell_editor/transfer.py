@@ -12,10 +12,10 @@ from duebell_shared.past_index import Past
 from duebell_shared.store import Failed, Inserted, Taken
 from duebell_shared.task import Task
 
-from .exported import read_line
-from .many import write_all
-from .reading import Queue
-from .taken import leave_all
+from .batches import write_all
+from .export_lines import read_line
+from .queue import Queue
+from .taken_ids import leave_all
 
 __all__ = ["ImportReport", "export_tasks", "read_chunks", "write_chunk"]
 

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from duebell_editor import IfExists, InvalidTask, Status, values
 from duebell_editor.change_many import MAX_MANY
-from duebell_editor.filtering import MAX_LIMIT
+from duebell_editor.filters import MAX_LIMIT
 from duebell_editor.timeline import MAX_BUCKETS, Step
 from duebell_shared.given import MAX_NAME
 from duebell_shared.payload import MAX_LEVELS

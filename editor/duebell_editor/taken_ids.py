@@ -11,7 +11,7 @@ from duebell_shared.store import Failed, Inserted, Taken
 from duebell_shared.task import Task
 
 from .change_log import log_change
-from .reading import Queue
+from .queue import Queue
 
 __all__ = [
     "TRIES",

@@ -10,11 +10,11 @@ from duebell_shared.errors import DuebellError, NotArmed, TaskConflict, TaskExis
 from duebell_shared.lanes import lane_of
 from duebell_shared.task import Task
 
+from .batches import write_all
 from .change_log import log_change, logged
-from .many import write_all
-from .reading import Queue
-from .rule_setting import RuleSetter
-from .taken import IfExists, insert_many, is_same_add, settle, settle_all
+from .queue import Queue
+from .rule_setter import RuleSetter
+from .taken_ids import IfExists, insert_many, is_same_add, settle, settle_all
 from .transfer import ImportReport, read_chunks, write_chunk
 
 __all__ = ["Adder"]

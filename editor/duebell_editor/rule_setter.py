@@ -13,7 +13,7 @@ from duebell_shared.quoting import quoted
 from duebell_shared.task import QueueKey, Task
 from duebell_shared.twins import drop_twin
 
-from .reading import Queue
+from .queue import Queue
 
 __all__ = ["RuleSetter"]
 

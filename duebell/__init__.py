@@ -143,8 +143,8 @@ __all__ = [
     "make_schedule",
 ]
 
-#: The names by where they are defined. Type checkers cannot read this, so the names are listed above, too; a
-#: test holds the lists in step.
+#: The names by the module that they are loaded from. Type checkers cannot read this, so the names are listed
+#: above, too; a test holds the lists in step.
 _NAMES = {
     "duebell_editor": (
         "Bucket ChangeFailure ChangeReport Diagnosis Editor Ended IfExists Look NewTask Page Problem "
@@ -171,10 +171,10 @@ _NAMES = {
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
-if not TYPE_CHECKING:  # to a type checker, this function would make any name right
+if not TYPE_CHECKING:  # a type checker would take any name for valid
 
     def __getattr__(name: str) -> Any:
-        """Load the name, the first time that it is used."""
+        """Load the name when it is first used."""
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = getattr(import_module(_MODULES[name]), name)

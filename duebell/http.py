@@ -1,4 +1,4 @@
-"""The HTTP editor, to be run or mounted in an application of yours. It needs `duebell[http]`."""
+"""The HTTP editor, to run or to mount in your own application. Needs `duebell[http]`."""
 
 from duebell_editor.http import create_app, serve
 

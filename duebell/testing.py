@@ -1,4 +1,4 @@
-"""For tests of code that schedules: a scheduler in memory whose time passes when the test says so.
+"""For tests of your code: a scheduler in memory, whose time passes when the test says so.
 
 from duebell.testing import Rehearsal
 rehearsal = Rehearsal(worker)

@@ -1,4 +1,4 @@
-"""Who is at this machine, for changes that are made from it. No call to AWS."""
+"""The user of this process, as the author of its changes. Makes no call to AWS."""
 
 import getpass
 import os
@@ -10,12 +10,12 @@ __all__ = ["caller"]
 
 
 def caller(by: str) -> str | None:
-    """The user of this process, the machine, and what is used: `anna@laptop via cli`."""
+    """The user of this process, the machine, and the tool `by` which: `anna@laptop via cli`."""
     return fit_changed_by(f"{_user()}@{socket.gethostname()} via {by}")
 
 
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # in a container that has no name for it
+    except (KeyError, OSError):  # a container's user may have no name
         return f"uid {os.getuid()}"

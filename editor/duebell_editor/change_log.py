@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 
 def log_change(what: str, before: Task | None, after: Task) -> None:
-    """Log what was done to a task, and by whom, once it is stored; `before` is None for one that is new."""
+    """Log a stored change, with its author; `what` is its verb, and `before` None for a new task."""
     log_event(
         _LOG,
         "changed",
@@ -31,7 +31,7 @@ def log_change(what: str, before: Task | None, after: Task) -> None:
 
 
 def logged(what: str, insert: Callable[[Sequence[Task]], list[_T]]) -> Callable[[Sequence[Task]], list[_T]]:
-    """`insert`, and a line for each task that it stored."""
+    """Wrap `insert`, so that each task it stores is logged."""
 
     def insert_and_log(tasks: Sequence[Task]) -> list[_T]:
         inserted = insert(tasks)

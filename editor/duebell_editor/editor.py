@@ -1,7 +1,6 @@
 """The library that services embed: add tasks to the queue, look at them, change them."""
 
 import copy
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Literal, Self
@@ -12,51 +11,36 @@ from msgspec import UNSET, UnsetType
 
 from duebell_shared.add_report import AddReport
 from duebell_shared.backend import Backend
-from duebell_shared.errors import (
-    InvalidTask,
-    TaskChanged,
-    TaskConflict,
-)
+from duebell_shared.errors import InvalidTask, TaskChanged, TaskConflict
 from duebell_shared.given import check_changed_by, check_progress, check_rev
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
 from duebell_shared.task import Task
 from duebell_shared.verbs import Verb
 
-from .adding import Adder
+from .adder import Adder
+from .batches import check_all
 from .change_log import log_change
-from .change_many import (
-    ChangeReport,
-    change_all,
-    check_verb,
-)
-from .filtering import check_flag, check_ids
-from .many import check_all
+from .change_many import ChangeReport, change_all, check_verb
+from .filters import check_flag, check_ids
 from .queue_reader import QueueReader
-from .rule_setting import RuleSetter
+from .rule_setter import RuleSetter
 from .status import Diagnosis, SchedulerStatus
-from .taken import (
-    TRIES,
-    IfExists,
-    check_if_exists,
-    kept_changing,
-)
+from .taken_ids import TRIES, IfExists, check_if_exists, kept_changing
 from .transfer import ImportReport
 from .values import NewTask, TaskChange
 
 __all__ = ["Editor", "IfExists"]
 
-_LOG = logging.getLogger("duebell.editor")
-
 
 class Editor(QueueReader):
     """Adds tasks and changes them. Thread-safe; make one and keep it.
 
-    Every method may raise AwsRefused, AwsUnavailable and NotDeployed. Those that set a time return only when
-    the rule is confirmed to ring for it; they raise NotArmed when the change is stored and that is not so.
+    Every method may raise AwsRefused, AwsUnavailable and NotDeployed. Methods that set a time return when the
+    rule is confirmed to ring for it. They raise NotArmed when the change is stored, but not confirmed.
 
-    Those that change one task take the `rev` that it had when it was read: if it was changed since, by
-    whomever, they change nothing and raise TaskChanged.
+    Methods that change one task take the `rev` that it had when it was read. If it was changed since then,
+    they change nothing and raise TaskChanged.
     """
 
     def __init__(
@@ -67,11 +51,11 @@ class Editor(QueueReader):
         backend: Backend | None = None,
         changed_by: str | None = None,
     ) -> None:
-        """Settings default to the environment's, the session to the AWS SDK's own. Makes no call yet.
+        """Settings default to the environment's, the session to the AWS SDK's own. Makes no call to AWS.
 
-        backend     stands in for both, for tests with a clock of their own
-        changed_by  who changes tasks by this editor, 1 to 128 printable characters, kept on each task that it
-                    adds or changes; the settings' if not given
+        backend     used instead of both, for tests with a clock of their own
+        changed_by  the author of this editor's changes, 1 to 128 printable characters, stored on each task
+                    that it adds or changes; the settings' if not given
 
         Raises InvalidTask.
         """
@@ -88,7 +72,7 @@ class Editor(QueueReader):
         return cls(Settings.from_env())
 
     def acting_as(self, changed_by: str | None) -> Self:
-        """The same editor for changes by someone else, for one request say: it shares all but that.
+        """A copy of this editor with another author of changes, such as the user of one request.
 
         1 to 128 printable characters, or None for unknown. Raises InvalidTask.
         """
@@ -117,23 +101,23 @@ class Editor(QueueReader):
         """Add a task: run `action` with `payload` at `due`, or by a `schedule`. Returns it as stored.
 
         action         name of an action of the worker, 1 to 256 printable characters
-        due            an aware datetime, or a timedelta from now; what is past, or a negative timedelta, runs
-                       at once (the first minute that a rule can safely ring in)
-        schedule       instead of due: `rate(2 hours)`, `cron(0 9 ? * MON-FRI *)` as AWS writes it, five cron
-                       fields as everyone else does, or `at(2026-12-31T09:00:00)`; 1 KB at most
+        due            an aware datetime, or a timedelta from now; a time in the past means at once (the first
+                       minute that a rule can safely ring in)
+        schedule       instead of due: `rate(2 hours)`, `cron(0 9 ? * MON-FRI *)` as AWS writes it, the usual
+                       five cron fields, or `at(2026-12-31T09:00:00)`; 1 KB at most
         timezone       the schedule's, an IANA name; UTC if not given
         start, end     the schedule's first and last possible moment, aware; a rate counts from its start
-        missed         what becomes of occurrences that passed while nothing could run: they are made up for
-                       once (the default), all, or not at all: see Missed
-        max_runs       the schedule ends after so many occurrences
-        spread         run it up to so long after it is due, always the same for the same id, so that many
+        missed         the policy for occurrences that passed while nothing could run: make up for them once
+                       (the default), for all, or skip them: see Missed
+        max_runs       the number of occurrences after which the schedule ends
+        spread         delay the task by up to this long, the same each time for the same id, so that many
                        tasks of one time do not all run at once; at most a day
-        expires_after  do not run it when that cannot be started within so much of its due date; a century at
-                       most
+        expires_after  do not run the task if it cannot start within this time after its due date; a century
+                       at most
         payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB and 100
                        levels. A set is refused, unless its field in such a type says that it is one
         id             1 to 256 printable characters; generated if not given
-        if_exists      with a task of this id there: fail (TaskExists), keep that one, or replace it
+        if_exists      if a task with this id exists: fail (TaskExists), keep that task, or replace it
         rev            replace it only if it is at this rev (TaskChanged if not)
 
         Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, TaskChanged, NotArmed.
@@ -166,10 +150,10 @@ class Editor(QueueReader):
     ) -> AddReport:
         """Add any number of tasks, and arm once. Each is a NewTask, or a mapping with the arguments of `add`.
 
-        All are checked before any is written, and InvalidTask names the one that cannot be right. What fails
-        while writing (an id that is taken, AWS not answering) is in the report, beside the ids of those that
-        are stored. `progress` is told how many are done. Raises NotArmed, with the report as its `report`,
-        when they are stored and the rule could not be confirmed.
+        All are checked before any is written, and InvalidTask names the first that is wrong. The report has
+        the ids of the stored tasks, and the failures while writing (an id that is taken, AWS not answering).
+        `progress` is called with the number of tasks done. Raises NotArmed, with the report as its `report`,
+        when tasks are stored and the rule could not be confirmed.
         """
         if_exists = check_if_exists(if_exists)
         check_progress(progress)
@@ -183,18 +167,18 @@ class Editor(QueueReader):
         return self._adder.add_many(check_all(tasks, check), chosen, if_exists, progress)
 
     def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
-        """Cancel, pause, resume, retry or run_now each of these tasks, side by side.
+        """Cancel, pause, resume, retry or run_now each of these tasks, in parallel.
 
-        What one does not allow is in the report. When AWS stops to answer, the rest is not tried. Raises
-        InvalidQuery; AwsError or NotDeployed when that is why not one of them was changed.
+        A task that cannot be changed is a failure in the report. When AWS stops answering, the rest is not
+        tried. Raises InvalidQuery; AwsError or NotDeployed when all tasks failed by these.
         """
         return change_all(self, check_verb(verb), check_ids(ids))
 
     def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
-        """Another due date for a task that is scheduled, paused or running, with all attempts to come.
+        """Give a scheduled, paused or running task another due date; its attempts count from 0 again.
 
-        A running attempt is not stopped, but its outcome no longer applies. Of a recurring task this moves
-        the one occurrence that it stands at, as long as that does not run, and leaves the others alone.
+        A running attempt is not stopped, but its outcome no longer applies. Of a recurring task, only the
+        current occurrence is moved, and only while it does not run.
         Raises TaskNotFound, TaskConflict, InvalidTask, NotArmed.
         """
         return self._change(Verb.MOVE, id, lambda task: task.moved(due, now=self._clock()), rev)
@@ -220,9 +204,9 @@ class Editor(QueueReader):
 
         What is not given stays as it is, and None means what it means for `add`: `end=None` is no end,
         `payload=None` an empty object. Another schedule comes with its own time zone, start and end. It
-        holds from now on: an occurrence of the old one that was not tried yet gives way to its first, unless
-        the new one has it too.
-        A failed task can be given another payload or action, to be retried then.
+        holds from now on: the current occurrence, if it was not tried yet and is not one of the new schedule,
+        is replaced by the new schedule's first.
+        A failed task can be given another payload or action, before it is retried.
         Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """
         change = TaskChange(
@@ -242,7 +226,7 @@ class Editor(QueueReader):
         return self._change(Verb.UPDATE, id, lambda task: change.applied_to(task, now=self._clock()), rev)
 
     def cancel(self, id: str, *, rev: int | None = None) -> Task:
-        """Never run this task; it is kept as history. A failed task too, which settles it.
+        """Cancel a task, which is kept as history. A failed task can be cancelled too, if not to be retried.
 
         A running attempt is not stopped, but its outcome no longer applies.
         Raises TaskNotFound, TaskConflict.
@@ -257,28 +241,28 @@ class Editor(QueueReader):
     def resume(self, id: str, *, rev: int | None = None) -> Task:
         """Put a paused task back; it runs at once if its due date has passed.
 
-        Of a recurring task's occurrences that passed meanwhile, its policy on missed ones disposes.
+        A recurring task's `missed` policy applies to the occurrences that passed meanwhile.
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
         return self._change(Verb.RESUME, id, lambda task: task.resumed(now=self._clock()), rev)
 
     def run_now(self, id: str, *, rev: int | None = None) -> Task:
-        """Run a recurring task once more, now, beside its schedule, which goes on undisturbed.
+        """Run a recurring task one more time now, without a change to its schedule.
 
-        A scheduled task that runs once is run now instead of when it is due.
+        A scheduled task that runs once is run now instead of at its due date.
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
         return self._change(Verb.RUN_NOW, id, lambda task: task.run_now(now=self._clock()), rev)
 
     def retry(self, id: str, *, rev: int | None = None) -> Task:
-        """Run a failed or expired task again, now, with all attempts to come.
+        """Run a failed or expired task again now; its attempts count from 0 again.
 
         Raises TaskNotFound, TaskConflict, NotArmed.
         """
         return self._change(Verb.RETRY, id, lambda task: task.retried(now=self._clock()), rev)
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
-        """The thorough status; with `fix`, after `ensure_armed`, and with the problems that are gone by that.
+        """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
 
         Raises AwsUnavailable, NotArmed.
         """
@@ -291,19 +275,19 @@ class Editor(QueueReader):
         return Diagnosis(status=status, mended=mended)
 
     def ensure_armed(self) -> SchedulerStatus:
-        """See to it that the rule rings for the earliest task, whatever happened to it. Raises NotArmed."""
+        """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""
         self._backend.armer.verify()
         return self.status()
 
     def import_tasks(
         self, lines: Iterable[bytes | str], *, progress: Callable[[int], None] = lambda _: None
     ) -> ImportReport:
-        """Add the tasks of an export as they were, but for ids that are there already.
+        """Add the tasks of an export as they were; a task whose id exists already is left out.
 
-        One that was running is scheduled, and the attempt that was being made does not count. Each line is
-        checked as `add` checks what it is given. `progress` is told now and then how many are done. An import
-        that was broken off is repeated from the beginning. Raises InvalidTask with the line that is none, and
-        the field; those before it are stored, and the rule rings for them. Raises NotArmed.
+        A task that was running becomes scheduled, and the interrupted attempt does not count. Each line is
+        checked as by `add`. `progress` is called now and then with the number of tasks done. An interrupted
+        import is repeated from the beginning. Raises InvalidTask with the line and the field that are wrong;
+        the tasks before this line are stored, and the rule rings for them. Raises NotArmed.
         """
         check_progress(progress)
         return self._adder.import_lines(lines, progress)
@@ -312,7 +296,7 @@ class Editor(QueueReader):
         return msgspec.structs.replace(given.task(self._clock()), changed_by=self.changed_by)
 
     def _change(self, verb: Verb, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
-        """Read, change and write on condition of the rev that was read: `rev`, if one is expected."""
+        """Read the task, change it, and write it on condition of the rev read; `rev` is the one expected."""
         rev = check_rev(rev)
         for _ in range(TRIES):
             task = self.get(id)
@@ -321,9 +305,8 @@ class Editor(QueueReader):
                     raise TaskChanged(id, expected=rev, rev=task.rev)
                 wanted = change(task)
             except TaskConflict as conflict:
-                self._rule.arm_after(
-                    conflict, [task]
-                )  # an earlier call may have made it, and not been answered
+                # An earlier call may have made this change without getting an answer.
+                self._rule.arm_after(conflict, [task])
                 raise
             if wanted is task:
                 self._rule.arm([task])
@@ -331,7 +314,7 @@ class Editor(QueueReader):
             changed = msgspec.structs.replace(wanted, changed_by=self.changed_by)
             if self._store.save(task, changed):
                 log_change(verb, task, changed)
-                # Whether or not this call changed the time: an earlier one may have, and not armed.
+                # Even if this call did not change the time: an earlier one may have, and failed to arm.
                 self._rule.arm([changed])
                 return changed
         raise kept_changing(id)

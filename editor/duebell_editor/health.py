@@ -1,4 +1,4 @@
-"""What can be wrong with a scheduler, each with the way out. Pure: looks at what was read and at the time."""
+"""Problems of a scheduler, each with the way out. Pure: they follow from what was read and from the time."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -29,14 +29,14 @@ __all__ = [
 #: A task may start about two minutes after it is due, and a minute more after a run that died.
 OVERDUE = timedelta(minutes=5)
 
-#: A lane that holds so many bytes is told of: four fifths of what it may hold.
+#: A lane with this many bytes is a problem: four fifths of what it can hold.
 FILLED = LANE_LIMIT * 4 // 5
 
 _DOCTOR = "`duebell doctor --fix` sets it right"
 
 
 class ProblemKind(StrEnum):
-    """What kind of thing is wrong, for programs that watch."""
+    """The kind of a problem, for programs that monitor."""
 
     TABLE = "table"
     RULE = "rule"
@@ -58,7 +58,7 @@ class ProblemKind(StrEnum):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong: what, and the way out; whether `duebell doctor --fix` mends it."""
+    """One problem: what is wrong, the way out, and whether `duebell doctor --fix` repairs it."""
 
     kind: ProblemKind
     what: str
@@ -72,7 +72,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 def rule_problems(
     name: str, rule: RuleState, targets: int, record: ArmingRecord, now: datetime
 ) -> Iterator[Problem]:
-    """What is wrong with the rule as EventBridge has it, held against the arming record."""
+    """Problems of the rule in EventBridge, compared with the arming record."""
     if not rule.is_enabled:
         yield Problem(
             kind=ProblemKind.DISABLED,
@@ -95,11 +95,11 @@ def rule_problems(
                 mendable=True,
             )
     elif record.target != NEVER and not record.is_being_applied(now):
-        is_missed = record.armed == record.target and record.rings_at
+        is_armed = record.armed == record.target
         yield Problem(
             kind=ProblemKind.NOT_ARMED,
             what=f"the rule should have rung at {render(record.rings_at)}, and no run came of it"
-            if is_missed and record.rings_at
+            if is_armed and record.rings_at
             else "the rule is not confirmed to be where the queue needs it",
             way_out=_DOCTOR + _echo(rule, now),
             mendable=True,
@@ -116,7 +116,7 @@ def _ring_at(minute: datetime | None) -> str:
 
 
 def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetime) -> Iterator[Problem]:
-    """What is wrong with the queue: `heads` is when the first task of each lane is to be looked at."""
+    """Problems of the queue; `heads` are the times of the first task of each lane."""
     lanes = list(zip(record.lanes, heads, strict=True))
     late = [head for lane, head in lanes if head < now - OVERDUE and lane.is_free(now)]
     if late:
@@ -129,8 +129,8 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
     if record.is_held_too_long(now):
         yield Problem(
             kind=ProblemKind.HELD_TOO_LONG,
-            what="the arming record says that someone holds it for hours yet, as nobody does: it was edited, "
-            "or written by a machine whose clock is wrong",
+            what="the arming record is held for hours to come, which no process needs: it was edited, or "
+            "written by a machine whose clock is wrong",
             way_out=_DOCTOR,
             mendable=True,
         )
@@ -138,14 +138,14 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
     if expired:
         yield Problem(
             kind=ProblemKind.LEASE_EXPIRED,
-            what=f"a run died and left its lease, which ended at {render(min(expired))}, and none took over",
+            what=f"a run died: its lease ended at {render(min(expired))}, and no other run has taken over",
             way_out=_DOCTOR,
             mendable=True,
         )
 
 
 def lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
-    """Problems of single lanes, and a relane that was broken off."""
+    """Problems of single lanes, and a relane that was interrupted."""
     fullest = record.fullest
     if fullest and fullest.bytes >= FILLED:
         yield Problem(
@@ -159,19 +159,19 @@ def lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
         yield Problem(
             kind=ProblemKind.LANE_RESTS,
             what=f"AWS has refused or not answered the calls for lane {rest.lane} since "
-            f"{render(rest.since)}, so its tasks wait, and are tried ever more seldom",
+            f"{render(rest.since)}, so its tasks wait, and it is tried less and less often",
             way_out="the worker's log says why, in its lines `lane_trouble`",
         )
     if record.relaner and not record.is_relaned(now):
         yield Problem(
             kind=ProblemKind.RELANE,
-            what="giving the queue more lanes was broken off; all runs, but some ids take a second read",
+            what="giving the queue more lanes was interrupted; tasks run, but some ids cost a second read",
             way_out=f"repeat it: `duebell relane {len(record.lanes)}`",
         )
 
 
 def lanes_problem(beyond: int, lanes: int) -> Problem:
-    """That tasks wait in a lane that the arming record does not have."""
+    """Tasks wait in lane `beyond`, which the arming record does not have."""
     return Problem(
         kind=ProblemKind.LANES,
         what=f"tasks wait in lane {beyond}, and the arming record has only {lanes} lanes: someone edited it",
@@ -180,7 +180,7 @@ def lanes_problem(beyond: int, lanes: int) -> Problem:
 
 
 def failed_problem(count: int) -> Problem:
-    """That there are failed tasks."""
+    """Some tasks have failed."""
     return Problem(
         kind=ProblemKind.FAILED_TASKS,
         what="1 task failed" if count == 1 else f"{count:,} tasks failed",
@@ -189,7 +189,7 @@ def failed_problem(count: int) -> Problem:
 
 
 def failing_problem(ids: Sequence[str]) -> Problem:
-    """That recurring tasks failed at their last occurrences."""
+    """The last occurrences of some recurring tasks failed."""
     which = f"{len(ids):,} recurring tasks: {quoted(ids[0])} and {len(ids) - 1:,} more"
     return Problem(
         kind=ProblemKind.FAILING_TASKS,
@@ -199,7 +199,7 @@ def failing_problem(ids: Sequence[str]) -> Problem:
 
 
 def tzdata_problem(here: str, there: str) -> Problem:
-    """That the editor and the worker have different releases of the time zones."""
+    """The editor and the worker have different releases of the time zones."""
     return Problem(
         kind=ProblemKind.TZDATA,
         what=f"this editor has the time zones of tzdata {here}, the worker's last run had those of {there}: "

@@ -1,7 +1,7 @@
-"""What has been, by time: done, failed, and how late; found in the index of the past.
+"""Counts of ended tasks by time: done, failed, skipped, and how late they started.
 
-What ended is counted by its keys, up to a bound; how late it was is told by the tasks that are read in full,
-up to another. Recurring tasks are all read, for their occurrences stand on them.
+Ended tasks are counted by their keys in the index of the past, up to a limit. Lateness is known only of the
+tasks that are read in full, up to another limit; so are past occurrences, which are stored in their task.
 """
 
 import bisect
@@ -17,23 +17,23 @@ from duebell_shared.instants import MILLISECOND, NEVER, Instant
 from duebell_shared.past_index import Past, PastKey
 from duebell_shared.recurrence import Result
 
-from .reading import Queue
+from .queue import Queue
 from .timeline import Step, edges
 
 __all__ = ["Ended", "TaskHistory", "history"]
 
-#: Keys of one kind in one lane that are looked at, and tasks that are read in full.
+#: Keys read of each kind in each lane, and tasks read in full.
 _KEYS, _READ = 2_000, 1_000
 
 #: The result of each kind of ended task.
 _RESULTS = {Past.DONE: Result.DONE, Past.FAILED: Result.FAILED, Past.EXPIRED: Result.SKIPPED}
 
-#: The kinds of tasks that may have occurrences behind them though they have not ended.
+#: The kinds of tasks that have not ended but may have past occurrences.
 _RECUR = (Past.RECURRING, Past.FAILING, Past.PAUSED)
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """What ended from `start` on and before `end`, and how late it was started, in milliseconds."""
+    """The tasks that ended from `start` on and before `end`, and how late they started, in milliseconds."""
 
     start: Instant
     end: Instant
@@ -45,9 +45,9 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """What has been; `is_all` is false when there is more than was looked at.
+    """The tasks that ended, by time; `is_all` is false when there are more than were counted.
 
-    Lateness is that of the first thousand tasks, and of the occurrences of another thousand that recur.
+    Lateness is that of the first thousand tasks, and of the occurrences of the recurring ones among them.
     """
 
     buckets: tuple[Ended, ...]
@@ -61,7 +61,7 @@ class _End(msgspec.Struct, frozen=True):
 
 
 def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> TaskHistory:
-    """So many buckets from the step that `start` is in. Cancelled tasks did not run and are left out.
+    """`count` buckets; the first is the step that `start` is in. Cancelled tasks are left out.
 
     Raises InvalidQuery.
     """
@@ -93,7 +93,7 @@ def _keys(
 
 
 def _ends(queue: Queue, keys: list[list[PastKey]]) -> Iterator[_End]:
-    """Ended tasks and occurrences: from the tasks that are read in full, from the keys of the others."""
+    """Ended tasks and occurrences: in full for the first tasks, without lateness for the others."""
     in_order = sorted(itertools.chain(*keys), key=lambda key: (key.kind is Past.PAUSED, key.at or NEVER))
     for key, task in queue.tasks_at(in_order[:_READ]):
         for occurrence in task.occurrences:

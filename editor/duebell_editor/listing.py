@@ -1,20 +1,19 @@
-"""Listing tasks by time, page by page: when they are looked at next, or when they ended.
+"""Listing tasks by time, page by page: those in the queue by when they run next, others by when they ended.
 
-Each stands in an index, so a page costs what it shows, however much is stored.
+Both are read from an index, so a page costs what it shows, however much is stored.
 """
 
 import itertools
-from collections.abc import Iterator
 
 import msgspec
 
 from duebell_shared.task import Task
 
-from .filtering import Filter
+from .filters import Filter
 from .places import Key, Place, places
-from .reading import BATCH, Queue
+from .queue import BATCH, Queue
 
-__all__ = ["QUICKLY", "Page", "list_tasks", "search"]
+__all__ = ["QUICKLY", "Page", "list_tasks"]
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,20 +23,20 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
-#: Entries of the indexes that are looked at for someone who waits for the answer.
+#: `most_keys` for an answer within seconds, however much is stored.
 QUICKLY = 5_000
 
-#: For so many entries that may be looked at, one task may be read in full.
+#: Keys per task: with `most_keys`, only a fifth as many tasks are read in full.
 _KEYS_PER_TASK = 5
 
 
 def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> Page:
-    """The page of tasks that the filter asks for: full, unless these are the last.
+    """The page of tasks that the filter asks for: full, unless it is the last.
 
-    With `most_keys`, what is rare among many is not looked for to the end: a page may then hold fewer tasks
-    than were asked for, or none, and its cursor goes on where it stopped.
+    `most_keys` limits the search for rare tasks in a long index: the page may then hold fewer tasks than were
+    asked for, or none, and its cursor goes on where the search stopped.
 
-    Tasks of the same moment stand by id, those that are on the same page.
+    Within a page, tasks of the same moment are ordered by id.
     """
     keys = places(queue, which)
     found: list[tuple[Key, Task]] = []
@@ -45,7 +44,7 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
     cursor: Key | None = None
     while batch := list(itertools.islice(keys, min(which.limit + 1, BATCH))):
         named = [key for key in batch if key.id.startswith(which.prefix)]
-        found += _wanted(queue, which, named)
+        found += ((key, task) for key, task in queue.tasks_at(named) if which.wants(task))
         if len(found) > which.limit:
             cursor = found[which.limit - 1][0]
             break
@@ -59,12 +58,3 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
     return Page(
         tasks=tuple(task for _, task in shown), cursor=None if cursor is None else str(Place.of(cursor))
     )
-
-
-def search(queue: Queue, which: Filter) -> Page:
-    """The same for someone who waits for the answer: within seconds, however much is stored."""
-    return list_tasks(queue, which, most_keys=QUICKLY)
-
-
-def _wanted(queue: Queue, which: Filter, keys: list[Key]) -> Iterator[tuple[Key, Task]]:
-    return ((key, task) for key, task in queue.tasks_at(keys) if which.wants(task))

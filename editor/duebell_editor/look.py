@@ -1,4 +1,4 @@
-"""Noticing what changes, for whoever shows it, at the price of a few small reads per look."""
+"""Polling the queue for changes, for a few small reads each time."""
 
 import itertools
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ from duebell_shared.errors import UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.task import QueueKey
 
-from .reading import Queue
+from .queue import Queue
 
 __all__ = ["Look", "Watched", "look"]
 
-#: Keys of one lane that a look reads; a store's page.
+#: Keys read of each lane: one page of the store.
 _KEYS = 200
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True):
-    """What is being looked at: a stretch of the queue, and some tasks."""
+    """The part of the queue between two times, and the tasks, to look at."""
 
     after: datetime | None = None
     before: datetime = NEVER
@@ -27,12 +27,12 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """What was seen; two looks that differ mean that something has changed.
+    """The state at one moment; two looks that differ mean that something has changed.
 
     arming  the arming record's rev: every run and every new head changes it
     busy    whether a run is at work
-    keys    the first tasks of each lane in the stretch, and when they are looked at
-    revs    the tasks themselves
+    keys    the first keys of each lane in this part of the queue
+    revs    the revs of the tasks; None for one that does not exist
     """
 
     arming: int
@@ -42,7 +42,7 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def look(queue: Queue, watched: Watched) -> Look:
-    """One read for the arming record, one for each lane, one for each task."""
+    """Read the arming record, a page of each lane, and each task: one read each."""
     record, now = queue.record(), queue.clock()
     stretches = (
         queue.store.queued(lane, after=watched.after, before=watched.before)
@@ -57,7 +57,7 @@ def look(queue: Queue, watched: Watched) -> Look:
 
 
 def _rev(queue: Queue, id: str, now: datetime) -> int | None:
-    """The rev of the task, None if there is none; nor of an item that is none: who looks at it is told so."""
+    """The rev of the task; None if it does not exist, or its item cannot be read as a task."""
     try:
         task = queue.get(id, now=now)
     except UnreadableTask:

@@ -1,7 +1,7 @@
-"""Places of tasks in the two indexes, and the merging of lanes of both in order of time.
+"""Places of tasks in a listing, and merging the lanes of both indexes by time.
 
-Within one moment those in the queue come first, then those of each kind that has left it; within these lane
-by lane, and within a lane in the order of its index. So a page goes on exactly where the one before ended.
+Tasks of the same moment are ordered by source (the queue, then each kind of the past), then by lane, then as
+in the lane's index. So a page goes on exactly where the one before ended.
 """
 
 import base64
@@ -9,7 +9,7 @@ import heapq
 import itertools
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import msgspec
 
@@ -19,8 +19,8 @@ from duebell_shared.past_index import Past, PastKey
 from duebell_shared.task import QueueKey, Status
 
 if TYPE_CHECKING:
-    from .filtering import Filter
-    from .reading import Queue
+    from .filters import Filter
+    from .queue import Queue
 
 __all__ = ["Key", "Place", "place_from", "places"]
 
@@ -30,15 +30,15 @@ Key = QueueKey | PastKey
 #: Bytes of the longest key that DynamoDB takes.
 _LONGEST_KEY = 1024
 
-#: In the queue; all else is a kind of the past.
+#: The source of tasks in the queue; the other sources are kinds of the past.
 _QUEUE = ""
 
-#: The indexes, and kinds of the past, in their order within one moment.
+#: All sources, in their order within one moment.
 _SOURCES = (_QUEUE, *(kind.value for kind in Past if kind.has_time))
 
 
 class Place(NamedTuple):
-    """A task's place in a listing: its time, the index or kind of the past, the lane, the id."""
+    """A task's place in a listing: its time, source, lane and id."""
 
     at: Annotated[datetime, msgspec.Meta(tz=True)]
     source: str
@@ -60,11 +60,11 @@ class Place(NamedTuple):
 
     @property
     def stream(self) -> tuple[int, int]:
-        """The stream of the task, a lane of an index or kind. They sort in their order within one moment."""
+        """The task's stream, a lane of one source. Streams sort in their order within one moment."""
         return _SOURCES.index(self.source), self.lane
 
     def __str__(self) -> str:
-        """As a cursor."""
+        """The cursor of this place."""
         return base64.urlsafe_b64encode(to_json(self).encode()).decode()
 
 
@@ -74,7 +74,7 @@ def place_from(cursor: str) -> Place:
     try:
         place = msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=Place)
         place = place._replace(at=to_utc(place.at))
-    except (ValueError, OverflowError):  # of base64, msgspec and the calendar
+    except (ValueError, OverflowError):  # from base64, msgspec and the calendar
         raise wrong from None
     if not FIRST < place.at < NEVER or len(place.id.encode()) > _LONGEST_KEY or place.source not in _SOURCES:
         raise wrong
@@ -82,11 +82,12 @@ def place_from(cursor: str) -> Place:
 
 
 def places(queue: "Queue", which: "Filter") -> Iterator[Key]:
-    """The keys of the tasks that the filter may want, in its order, from where the page before ended."""
+    """The keys of tasks that may match the filter, in its order, after its cursor."""
     lanes = range(queue.lanes_now())
     sources = sorted({_source(status) for status in which.statuses}, key=_SOURCES.index)
     streams = [_stream(queue, which, source, lane) for source in sources for lane in lanes]
-    return heapq.merge(*queue.parallel.all(_begun, streams), key=_when, reverse=which.latest_first)
+    begun = queue.parallel.all(_with_first_page, streams)
+    return heapq.merge(*begun, key=_order, reverse=which.latest_first)
 
 
 def _stream(queue: "Queue", which: "Filter", source: str, lane: int) -> Iterator[Key]:
@@ -99,20 +100,19 @@ def _stream(queue: "Queue", which: "Filter", source: str, lane: int) -> Iterator
             end = bound
         elif not which.latest_first and at >= which.after:
             begin = bound
-    store = queue.store
-    first = which.latest_first
+    bounds: Any = {"after": begin, "before": end, "latest_first": which.latest_first}
     if source == _QUEUE:
-        return store.queued(lane, after=begin, before=end, latest_first=first)  # type: ignore[arg-type]
-    return store.past(lane, Past(source), after=begin, before=end, latest_first=first)  # type: ignore[arg-type]
+        return queue.store.queued(lane, **bounds)
+    return queue.store.past(lane, Past(source), **bounds)
 
 
-def _begun(stream: Iterator[Key]) -> Iterator[Key]:
-    """The same stream, with its first page read."""
+def _with_first_page(stream: Iterator[Key]) -> Iterator[Key]:
+    """Read the first page of the stream, so that this can be done for all streams in parallel."""
     return itertools.chain(list(itertools.islice(stream, 1)), stream)
 
 
 def _bound(start: Place, stream: tuple[int, int], *, latest_first: bool) -> datetime | Key:
-    """The bound at which a stream goes on behind this place: within one moment stream follows stream."""
+    """The bound from which a stream goes on after this place, with the order of streams in one moment."""
     if stream == start.stream:
         return start.key
     is_over = stream > start.stream if latest_first else stream < start.stream
@@ -120,7 +120,7 @@ def _bound(start: Place, stream: tuple[int, int], *, latest_first: bool) -> date
     return start.at + step if is_over else start.at
 
 
-def _when(key: Key) -> tuple[datetime, tuple[int, int]]:
+def _order(key: Key) -> tuple[datetime, tuple[int, int]]:
     place = Place.of(key)
     return place.at, place.stream
 

@@ -1,4 +1,4 @@
-"""The part of the editor that only reads the queue: tasks by id and by time, counts, and how all stands."""
+"""The part of the editor that only reads: tasks by id and by time, counts, and the scheduler's status."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -14,11 +14,11 @@ from duebell_shared.verbs import Verb
 from duebell_shared.zones import zone_of
 
 from .change_many import MAX_MANY, Selection, check_verb, select_found, select_named, statuses_for
-from .filtering import MAX_LIMIT, check_ids, check_instant, check_limit, make_filter
+from .filters import MAX_LIMIT, check_ids, check_instant, check_limit, make_filter
 from .history import TaskHistory, history
 from .listing import Page, list_tasks
 from .look import Look, Watched, look
-from .reading import Queue
+from .queue import Queue
 from .status import SchedulerStatus, read_status
 from .timeline import Bucket, Step, check_step, timeline
 from .transfer import export_tasks
@@ -53,20 +53,19 @@ class QueueReader:
         cursor: str | None = None,
         most_keys: int | None = None,
     ) -> Page:
-        """Tasks by time: when they are next looked at, or when they ended; the paused by their due date.
+        """List tasks by time: queued ones by when they run next, ended by their end, paused by due date.
 
-        status         one or several; what is in the queue (scheduled and running) if not given
-        action         of this action only
-        prefix         whose ids start with this only
-        after, before  within these, both included
+        status         one or several; scheduled and running, which is the queue, if not given
+        action         only tasks with this action
+        prefix         only tasks whose ids start with this
+        after, before  only within these times, both included
         latest_first   the latest first, not the earliest
         limit          at most this many, 1 to 1,000
         cursor         the last page's, for the next
-        most_keys      look at so many entries of the indexes at most, and read a fifth as many tasks: what is
-                       rare among many is not looked for to the end. The page may be short then, or empty,
-                       and its cursor goes on from there
+        most_keys      read at most this many index entries, and a fifth as many tasks: where matches are rare
+                       the page may be short or empty, and its cursor goes on from there
 
-        What ended within the last second may be missing: the index of the past follows the tasks.
+        Tasks that ended within the last second may be missing: their index is eventually consistent.
         Raises InvalidQuery.
         """
         which = make_filter(
@@ -95,10 +94,10 @@ class QueueReader:
         before: datetime | None = None,
         limit: int = MAX_MANY,
     ) -> Selection:
-        """The tasks that `change_many` can do something to, by its verb; the filter is that of `list`.
+        """The tasks that `change_many` can apply this verb to; the filter is that of `list`.
 
-        ids    of these tasks only, and no filter
-        limit  at most so many of those found
+        ids    only these tasks, instead of a filter
+        limit  at most this many
 
         Raises InvalidQuery.
         """
@@ -118,23 +117,23 @@ class QueueReader:
         return select_found(self.queue, found)
 
     def status(self, *, thorough: bool = False) -> SchedulerStatus:
-        """How the scheduler stands, and what is wrong with it, if anything.
+        """The state of the scheduler, with its problems.
 
-        thorough  also look for recurring tasks that fail, and for lanes that nobody looks into
+        thorough  also report failed tasks, recurring tasks that fail, and tasks in lanes that no run reads
 
-        What AWS refuses, or has not got, is among the problems. Raises AwsUnavailable.
+        A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable.
         """
         return read_status(self._backend, thorough=thorough)
 
     def timeline(
         self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"
     ) -> tuple[Bucket, ...]:
-        """How many tasks are to come, in so many buckets from the step that `start` is in.
+        """Count the tasks to come, in `count` buckets; the first is the step that `start` is in.
 
         step      minute, hour, day or month; days and months are those of the time zone, an IANA name
-        count     of the buckets, 1 to 100
+        count     the number of buckets, 1 to 100
 
-        What is overdue counts where it was due. Where there are very many, one lane stands for all, and the
+        Overdue tasks count at the time that they were due. In a long queue, only one lane is counted, and the
         counts are estimates. Raises InvalidQuery, InvalidSchedule for an unknown time zone.
         """
         return timeline(self.queue, start, check_step(step), count, zone=zone_of(timezone))
@@ -142,18 +141,18 @@ class QueueReader:
     def history(
         self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"
     ) -> TaskHistory:
-        """How many tasks ended, how, and how late they were started; the arguments are those of `timeline`.
+        """Count the tasks that ended, by result, and how late they started; arguments as for `timeline`.
 
-        Cancelled tasks did not run and are left out. Raises InvalidQuery, InvalidSchedule.
+        Cancelled tasks are left out. Raises InvalidQuery, InvalidSchedule.
         """
         return history(self.queue, start, check_step(step), count, zone=zone_of(timezone))
 
     def look(
         self, *, after: datetime | None = None, before: datetime = NEVER, ids: Iterable[str] = ()
     ) -> Look:
-        """A cheap look at the queue between two times, and at these tasks: whatever has changed, it differs.
+        """Look for changes in the queue between two times, and of these tasks: a change makes looks differ.
 
-        One read for the scheduler's record, one for each lane and task.
+        Costs one read for the arming record, one for each lane, and one for each task.
         """
         begin = None if after is None else check_instant("after", after)
         watched = Watched(after=begin, before=check_instant("before", before), ids=check_ids(ids))

@@ -1,18 +1,17 @@
 """More lanes for a queue in use: no process is stopped, and no task is lost, moved twice or hidden.
 
-The steps, each of which may be the last before a crash:
+The steps; a crash is safe after each:
 
 1. Mark the arming record. From then on runs claim no lanes, and those that hold some leave.
 2. When no run holds a lane: one swap of the record gives the queue its new lanes, all held by the relaner.
    Its lease is their watchdog, so the rule is armed for its end. From then on tasks are placed by the new
    number of lanes.
-3. Move what waits, runs or is paused to the lane that its id has now, each task in one transaction, until a
-   pass finds nothing. What has ended stays: the record keeps the earlier numbers of lanes to find it by.
+3. Move tasks that wait, run or are paused to the lane that their id has now, each in one transaction, until
+   a pass finds none. Ended tasks stay: the record keeps the earlier numbers of lanes to find them by.
 4. Clear the lanes, read their heads, give them back and take the mark away, in one swap; arm the rule.
 
-After a crash the lease ends, the rule rings, and runs go on: they look into all lanes, wherever a task is.
-The mark is left, which says that this is to be repeated. Until it is, some ids take a second read, and
-nothing else is wrong.
+After a crash the lease ends, the rule rings, and runs go on: they read all lanes, wherever a task is. The
+mark stays, and says that the relane is to be repeated. Until then some ids cost a second read, no more.
 """
 
 import heapq
@@ -51,16 +50,16 @@ _LOG = logging.getLogger("duebell.relane")
 #: How long the relaner holds the lanes, and the mark; both are renewed at half. As long as a run's lease.
 _LEASE = timedelta(minutes=2)
 
-#: How long runs may take to leave: an invocation of a Lambda lasts 15 minutes at most, and a lease two.
+#: How long to wait for runs to leave: an invocation of a Lambda lasts 15 minutes at most, and a lease two.
 _PATIENCE = timedelta(minutes=18)
 
-#: Seconds between two looks at whether they have.
+#: Seconds between two checks whether runs have left.
 _LOOK_AGAIN = 1.0
 
-#: Tasks moved one after the other, and how many such groups are under way before the lease is looked at.
+#: Tasks in a group, moved one after the other; and groups moved in parallel before the lease is checked.
 _GROUP, _GROUPS = 10, 32
 
-#: So many passes may end in errors, with nothing moved, before that is given up; seconds between two.
+#: Passes in a row with errors and nothing moved, before giving up; and seconds between two.
 _PASSES, _PAUSE = 5, 2.0
 
 
@@ -73,11 +72,11 @@ class Relaned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def relane(backend: Backend, lanes: int, *, progress: Callable[[str], None] = lambda _: None) -> Relaned:
-    """Give the queue so many lanes, and move the tasks that wait there; `progress` is told what is under way.
+    """Give the queue this many lanes, and move the waiting tasks; `progress` is called with lines to show.
 
-    Tasks wait for as long as that takes: until the actions under way have ended, and all are moved. One that
-    was broken off is repeated with the same number. Raises InvalidSettings for fewer lanes or too many,
-    TaskConflict while another process is at it or a run does not leave, AwsError, NotArmed, NotDeployed.
+    No task is started meanwhile: until the running actions have ended and all tasks are moved. Repeat an
+    interrupted relane with the same number. Raises InvalidSettings for fewer lanes or too many, TaskConflict
+    while another process does this or a run does not leave, AwsError, NotArmed, NotDeployed.
     """
     record = backend.armer.read()
     before = len(record.lanes)
@@ -97,7 +96,7 @@ def relane(backend: Backend, lanes: int, *, progress: Callable[[str], None] = la
 
 
 class _Relaner:
-    """One relane, with what it has done so far."""
+    """One relane and its state."""
 
     def __init__(
         self, backend: Backend, lanes: int, progress: Callable[[str], None], *, is_repeated: bool
@@ -116,7 +115,7 @@ class _Relaner:
         self._left: set[tuple[int, str]] = set()
 
     def mark(self) -> None:
-        """Have runs leave. Raises TaskConflict when another process is at it."""
+        """Mark the record, so that runs leave. Raises TaskConflict when another process has marked it."""
 
         def mark(record: ArmingRecord) -> ArmingRecord:
             if record.is_relaned(self._clock()):
@@ -155,7 +154,7 @@ class _Relaner:
         self._armer.ensure(record)
 
     def move(self) -> None:
-        """Move what is not in the lane of its id, pass by pass, until one finds nothing."""
+        """Move tasks that are not in the lane of their id, pass by pass, until one moves none."""
         passes_left = _PASSES
         while passes_left:
             self._may_move_later = True
@@ -180,10 +179,10 @@ class _Relaner:
         return Relaned(lanes=self._lanes, moved=self._moved, left=tuple(sorted(id for _, id in self._left)))
 
     def leave(self) -> None:
-        """Let runs go on with the lanes as they are, as far as that can be written.
+        """Let runs go on with the lanes as they are, if the record can be written.
 
-        A move that was not answered may be made yet, after a run has read the lane's head. So the lanes are
-        held for another lease then.
+        A move without an answer may still take effect, after a run has read the lane's head. In that case the
+        lanes are held for another lease.
         """
 
         def leave(record: ArmingRecord) -> ArmingRecord:
@@ -200,10 +199,10 @@ class _Relaner:
             _LOG.warning("the lanes could not be given back, so runs go on when the lease ends: %s", error)
 
     def _pass(self) -> list[DuebellError]:
-        """Move what is misplaced now, some at a time; the errors."""
+        """Move the tasks that are misplaced now, in groups. Returns the errors."""
         errors: list[DuebellError] = []
         keys = self._misplaced()
-        while some := self._some(keys, errors):
+        while some := self._next_keys(keys, errors):
             groups = [some[first : first + _GROUP] for first in range(0, len(some), _GROUP)]
             for group, outcomes in zip(groups, self._backend.parallel(self._relocate, groups), strict=True):
                 if isinstance(outcomes, DuebellError):
@@ -214,11 +213,11 @@ class _Relaner:
                 for key, outcome in zip(group, outcomes, strict=True):
                     if isinstance(outcome, NotEligible) and not self._is_settled(key):
                         errors.append(AwsUnavailable(f"task {quoted(key.id)} kept changing meanwhile"))
-            self._keep(some)
+            self._renew(some)
             self._progress(f"{self._moved:,} tasks moved")
         return errors
 
-    def _some(self, keys: Iterator[QueueKey], errors: list[DuebellError]) -> list[QueueKey]:
+    def _next_keys(self, keys: Iterator[QueueKey], errors: list[DuebellError]) -> list[QueueKey]:
         try:
             return list(itertools.islice(keys, _GROUP * _GROUPS))
         except AwsError as error:
@@ -229,7 +228,7 @@ class _Relaner:
         return self._store.relocate(keys, lanes=self._lanes, now=self._clock())
 
     def _misplaced(self) -> Iterator[QueueKey]:
-        """The tasks that wait, run or are paused in another lane than their ids have, the earliest first."""
+        """The keys of tasks that wait, run or are paused in another lane than that of their id."""
         lanes = range(max(self._armer.read().earlier, default=0))
         keys = itertools.chain(
             heapq.merge(*map(self._store.queued, lanes)),
@@ -245,13 +244,13 @@ class _Relaner:
         try:
             for key in self._store.past(lane, Past.PAUSED):
                 yield QueueKey(queued=NEVER, id=key.id, lane=lane)
-        except NotDeployed as error:  # paused tasks are found where they are
+        except NotDeployed as error:  # no harm: paused tasks are also found in their earlier lanes
             _LOG.warning("paused tasks stay in their lanes: %s", error)
 
     def _is_settled(self, key: QueueKey) -> bool:
-        """Tell whether a task that was not moved needs no other try: it is gone, or was the twin of another.
+        """Tell whether a task that was not moved needs no other try: it is gone, was a twin, or must stay.
 
-        One whose place is taken by another task, or that cannot be read, stays where it is.
+        A task stays if another task has its id in the new lane, or if it cannot be read.
         """
         try:
             if drop_twin(self._store, key, self._lanes, self._clock()):
@@ -271,20 +270,20 @@ class _Relaner:
             return True
         return there is None
 
-    def _keep(self, moved: Sequence[QueueKey]) -> None:
-        """Hold the lanes for longer if half of the lease is over. Raises TaskConflict when it was lost.
+    def _renew(self, moved: Sequence[QueueKey]) -> None:
+        """Renew the lease if half of it is over. Raises TaskConflict when it was lost.
 
-        Then a run may have read the heads of the new lanes before these tasks came there, so they are armed
-        for, as an editor does.
+        In that case a run may have read the heads of the new lanes before these tasks were moved there. So
+        the rule is armed for them first, as an editor does.
         """
 
-        def keep(record: ArmingRecord) -> ArmingRecord:
+        def renew(record: ArmingRecord) -> ArmingRecord:
             if not self._holds(record):
                 return record
             return record.relaning(self._me, until=until) if self._is_half_over() else record
 
         until = self._clock() + _LEASE
-        record = self._armer.change(keep)
+        record = self._armer.change(renew)
         if self._holds(record):
             self._until = record.relaner_until
             self._armer.ensure(record)
@@ -310,4 +309,4 @@ class _Relaner:
 
 
 def _lost() -> TaskConflict:
-    return TaskConflict("this took too long, and others went on meanwhile: repeat it, with the same number")
+    return TaskConflict("this took too long, and others went on meanwhile: repeat it with the same number")

@@ -1,4 +1,4 @@
-"""How the scheduler stands: the rule, the arming record and the queue's heads, held against each other."""
+"""The scheduler's status: the rule, the arming record and the heads of the lanes, and their problems."""
 
 import itertools
 from collections.abc import Iterable
@@ -32,31 +32,31 @@ from .health import (
 
 __all__ = ["MOST_COUNTED", "Diagnosis", "SchedulerStatus", "read_status"]
 
-#: Failed and overdue tasks are counted up to so many.
+#: The limit of counting failed and overdue tasks.
 MOST_COUNTED = 1_000
 
 _MINUTE = timedelta(minutes=1)
 
 
 class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """How the scheduler stands at one moment. Times are UTC.
+    """The state of the scheduler at one moment. Times are UTC.
 
-    table, rule  where it lives
+    table, rule  the names of the table and the rule
     expression   the rule's cron expression, as EventBridge has it; empty if it could not be read
     enabled      whether the rule rings at all
     rings_at     the minute it rings at, or at the latest if it may ring before; None when it is parked
-    next_due     when the earliest task in the queue shall be looked at; None when none waits
+    next_due     when the earliest task in the queue is to run; None when none waits
     armed        whether the rule is confirmed to be where the queue needs it
     precision    how near to their due date tasks start, as the worker was set up when it last ran
-    last_run     what came of the run that ended last; None before the first
-    late_ring    the last ring that brought no run in time, so that its echo did: its minute, and when a run
-                 came; None if there was none
+    last_run     the result of the run that ended last; None before the first
+    late_ring    the last ring that started no run, until its echo did: its minute, and when the run came;
+                 None if there was none
     lanes        partitions of the queue
-    running      how many of these a run holds at this moment
-    overdue      tasks that were to start five minutes ago or before, and have not ended; 1,000 if more are
-    failed       tasks that have failed and are kept; 1,000 if more are, None if the table cannot tell
-    tzdata       the release of the time zones that this editor has; the worker's is `last_run.tzdata`
-    problems     what is wrong, each with the way out; empty when all is well
+    running      the number of lanes that runs hold at this moment
+    overdue      tasks that are five minutes late or more, and have not ended; at most 1,000
+    failed       tasks that have failed and are kept; at most 1,000, None if the table cannot tell
+    tzdata       this editor's release of the time zones; the worker's is `last_run.tzdata`
+    problems     each with what is wrong and the way out; empty when all is well
     """
 
     table: str
@@ -78,41 +78,43 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing is wrong."""
+        """True if there are no problems."""
         return not self.problems
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """The thorough status, and the problems that were mended just before."""
+    """The thorough status, and the problems that were repaired just before."""
 
     status: SchedulerStatus
     mended: tuple[Problem, ...] = ()
 
 
 def read_status(backend: Backend, *, thorough: bool) -> SchedulerStatus:
-    """Look at the record, the rule, each lane's head and what has failed; thoroughly, at all there could be.
+    """Read the record, the rule, the heads of the lanes and the number of failed tasks.
 
-    Raises AwsUnavailable. That AWS refuses, or that something is not there, is a problem like others.
+    thorough  also the problems that take more reads
+
+    Raises AwsUnavailable. A call that AWS refuses, or a missing resource, is a problem.
     """
-    status, record = _look(backend, thorough=thorough)
+    status, record = _read_once(backend, thorough=thorough)
     of_the_rule = {ProblemKind.RULE_ELSEWHERE, ProblemKind.NOT_ARMED}
-    is_accused = any(problem.kind in of_the_rule for problem in status.problems)
-    if is_accused and record and backend.armer.read().rev != record.rev:
-        status, _ = _look(backend, thorough=thorough)  # it was set between the look at the one and the other
+    is_rule_wrong = any(problem.kind in of_the_rule for problem in status.problems)
+    if is_rule_wrong and record and backend.armer.read().rev != record.rev:
+        status, _ = _read_once(backend, thorough=thorough)  # the rule was set between the two reads
     return status
 
 
-def _look(backend: Backend, *, thorough: bool) -> tuple[SchedulerStatus, ArmingRecord | None]:
-    """How it stands, and the record that this was told by."""
+def _read_once(backend: Backend, *, thorough: bool) -> tuple[SchedulerStatus, ArmingRecord | None]:
+    """The status, and the record that it was found with."""
     status = SchedulerStatus(table=backend.settings.table, rule=backend.rule.name, tzdata=TZDATA_VERSION)
     try:
         status, record = _with_queue(status, backend, thorough=thorough)
     except (NotDeployed, AwsRefused) as error:
-        return _and(status, _from_aws(ProblemKind.TABLE, error)), None
+        return _with_problems(status, _aws_problem(ProblemKind.TABLE, error)), None
     try:
         return _with_rule(status, backend, record), record
     except (NotDeployed, AwsRefused) as error:
-        return _and(status, _from_aws(ProblemKind.RULE, error)), record
+        return _with_problems(status, _aws_problem(ProblemKind.RULE, error)), record
 
 
 def _with_queue(
@@ -132,16 +134,16 @@ def _with_queue(
         late_ring=record.late_ring,
         lanes=len(record.lanes),
         running=sum(not lane.is_free(now) for lane in record.lanes),
-        overdue=_most(each(lambda lane: store.count(lane, before=now - OVERDUE, most=MOST_COUNTED), late)),
+        overdue=_sum(each(lambda lane: store.count(lane, before=now - OVERDUE, most=MOST_COUNTED), late)),
     )
-    status = _and(status, *queue_problems(record, heads, now), *lane_problems(record, now))
+    status = _with_problems(status, *queue_problems(record, heads, now), *lane_problems(record, now))
     try:
         failed = each(lambda lane: store.count_past(lane, Past.FAILED, most=MOST_COUNTED), lanes)
-        status = msgspec.structs.replace(status, failed=_most(failed))
-        problems = _thoroughly(backend, record, status.failed or 0) if thorough else ()
-        return _and(status, *problems), record
+        status = msgspec.structs.replace(status, failed=_sum(failed))
+        problems = _thorough_problems(backend, record, status.failed or 0) if thorough else ()
+        return _with_problems(status, *problems), record
     except NotDeployed as error:
-        return _and(status, _from_aws(ProblemKind.PAST_INDEX, error)), record
+        return _with_problems(status, _aws_problem(ProblemKind.PAST_INDEX, error)), record
 
 
 def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) -> SchedulerStatus:
@@ -153,24 +155,24 @@ def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) 
         enabled=rule.is_enabled,
         rings_at=_next_ring(rule, backend.clock()),
     )
-    return _and(status, *rule_problems(backend.rule.name, rule, targets, record, backend.clock()))
+    return _with_problems(status, *rule_problems(backend.rule.name, rule, targets, record, backend.clock()))
 
 
 def _next_ring(rule: RuleState, now: datetime) -> datetime | None:
-    """The minute that it rings in next: the one that it is set to, or an echo if that is over."""
+    """The minute of the next ring: the one that the rule is set to, or the next echo after it."""
     if rule.minute is None or rule.minute > now - _MINUTE:
         return rule.minute
     return next_ring(rule.expression, now)
 
 
-def _most(counts: Iterable[int]) -> int:
+def _sum(counts: Iterable[int]) -> int:
     return min(sum(counts), MOST_COUNTED)
 
 
-def _thoroughly(backend: Backend, record: ArmingRecord, failed: int) -> tuple[Problem, ...]:
-    """What only shows when all lanes that could be are looked into, and what has failed is named.
+def _thorough_problems(backend: Backend, record: ArmingRecord, failed: int) -> tuple[Problem, ...]:
+    """Tasks in lanes beyond the record's, failed tasks, recurring tasks that fail, and different time zones.
 
-    And what needs no alarm: that the time zones differ, which matters to few schedules.
+    The last is here because it needs no alarm: it matters to few schedules.
     """
     store, each, lanes = backend.store, backend.parallel.all, len(record.lanes)
     problems = []
@@ -191,12 +193,12 @@ def _thoroughly(backend: Backend, record: ArmingRecord, failed: int) -> tuple[Pr
     return tuple(problems)
 
 
-def _from_aws(kind: ProblemKind, error: NotDeployed | AwsRefused) -> Problem:
+def _aws_problem(kind: ProblemKind, error: NotDeployed | AwsRefused) -> Problem:
     if isinstance(error, NotDeployed):
         what, _, way_out = str(error).partition(": ")
         return Problem(kind=kind, what=what, way_out=way_out)
     return Problem(kind=kind, what=str(error), way_out="give whoever runs this the permissions of an editor")
 
 
-def _and(status: SchedulerStatus, *problems: Problem) -> SchedulerStatus:
+def _with_problems(status: SchedulerStatus, *problems: Problem) -> SchedulerStatus:
     return msgspec.structs.replace(status, problems=(*status.problems, *problems))

@@ -1,8 +1,8 @@
-"""How many tasks are to come, by minute, hour, day or month, without walking the queue.
+"""Counts of tasks to come, by minute, hour, day or month, without reading the whole queue.
 
-The index knows order, not numbers, so counting means reading keys. Where there are few, those of all lanes
-are read, and the counts are exact. Where there are many, one lane stands for all: ids are spread over the
-lanes by a hash, so each holds about the same. A timeline costs some ten calls, however long the queue is.
+An index has no counts, so counting means reading keys. In a short queue the keys of all lanes are read, and
+the counts are exact. In a long queue one lane is counted and multiplied: a hash spreads ids evenly over the
+lanes. A timeline costs some ten calls, however long the queue is.
 """
 
 import bisect
@@ -19,19 +19,19 @@ from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
 from duebell_shared.quoting import quoted
 from duebell_shared.store import Store
 
-from .filtering import check_instant, check_limit
-from .reading import Queue
+from .filters import check_instant, check_limit
+from .queue import Queue
 
 __all__ = ["MAX_BUCKETS", "Bucket", "Step", "check_step", "edges", "timeline"]
 
 MAX_BUCKETS = 100
 
-#: Keys of each lane that are read at first; and of the one that stands for all.
+#: Keys that are read of each lane at first; and then of the one lane that is counted for all.
 _FEW, _MANY = 200, 10_000
 
 
 class Step(StrEnum):
-    """How much time a bucket of a timeline spans; days and months are those of a time zone."""
+    """The length of a bucket; days and months are those of a time zone."""
 
     MINUTE = "minute"
     HOUR = "hour"
@@ -40,7 +40,7 @@ class Step(StrEnum):
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
-    """The tasks that are looked at from `start` on and before `end`: so many, or about as many."""
+    """The number of tasks that are to run from `start` on and before `end`, exact or estimated."""
 
     start: Instant
     end: Instant
@@ -49,7 +49,7 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> tuple[Bucket, ...]:
-    """So many buckets from the step that `start` is in. What is overdue counts where it was due.
+    """`count` buckets; the first is the step that `start` is in. Overdue tasks count when they were due.
 
     Raises InvalidQuery.
     """
@@ -74,7 +74,7 @@ def check_step(given: object) -> Step:
 
 
 def edges(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[datetime]:
-    """Where the buckets of a timeline begin, and where the last one ends, in UTC. Raises InvalidQuery."""
+    """The borders of the buckets in UTC: each start, and the last end. Raises InvalidQuery."""
     check_limit(count, field="count", most=MAX_BUCKETS)
     start = check_instant("start", start)
     try:
@@ -88,7 +88,7 @@ def edges(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[datet
 
 def _borders(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[datetime]:
     match step:
-        case Step.MINUTE | Step.HOUR:  # as time passes, whatever clocks are set to
+        case Step.MINUTE | Step.HOUR:  # elapsed time, whatever clocks are set to
             length = timedelta(minutes=1) if step is Step.MINUTE else timedelta(hours=1)
             begin = start.replace(second=0, microsecond=0)
             begin = begin.replace(minute=0) if step is Step.HOUR else begin
@@ -105,7 +105,7 @@ def _borders(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[da
 
 
 def _dues(store: Store, lane: int, borders: Sequence[datetime], *, most: int) -> list[datetime]:
-    """When the first tasks of a lane are looked at, so many at most, within the borders."""
+    """The times of a lane's first tasks within the borders, at most `most`."""
     keys = store.queued(lane, after=borders[0], before=borders[-1] - MILLISECOND)
     return [key.queued for key in itertools.islice(keys, most)]
 
@@ -118,7 +118,7 @@ def _counted(dues: Iterable[datetime], borders: Sequence[datetime]) -> list[int]
 
 
 def _count_lane(store: Store, lane: int, borders: Sequence[datetime]) -> list[int]:
-    """Tasks of a lane in each bucket; what its first keys do not reach is counted bucket by bucket."""
+    """The number of a lane's tasks in each bucket; buckets beyond its first keys are counted one by one."""
     dues = _dues(store, lane, borders, most=_MANY)
     counts = _counted(dues, borders)
     if len(dues) == _MANY:

@@ -1,4 +1,4 @@
-"""Taking a whole queue elsewhere: out as JSON lines, one task each, and in again, as often as it takes."""
+"""Export of a whole queue as JSON lines, one task each, and import, which can be repeated."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,22 +12,22 @@ from duebell_shared.past_index import Past
 from duebell_shared.store import Failed, Inserted, Taken
 from duebell_shared.task import Task
 
-from .exported import read_line
-from .many import write_all
-from .reading import Queue
-from .taken import leave_all
+from .batches import write_all
+from .export_lines import read_line
+from .queue import Queue
+from .taken_ids import leave_all
 
 __all__ = ["ImportReport", "export_tasks", "read_chunks", "write_chunk"]
 
-#: The kinds of tasks outside the queue.
-_OTHERS = tuple(kind for kind in Past if kind.has_time)
+#: The kinds of tasks outside the queue that are exported.
+_PAST = tuple(kind for kind in Past if kind.has_time)
 
-#: Tasks written side by side before the next lines are read.
+#: Tasks that are read and written at a time.
 _CHUNK = 1_000
 
 
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What an import did: how many tasks it wrote, how many ids were there already, and what failed."""
+    """The result of an import: the numbers of tasks written and of ids that existed, and the failures."""
 
     written: int
     there: int
@@ -41,25 +41,25 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def corrected(self, failures: Iterable[AddFailure]) -> "ImportReport":
-        """The report, with these tasks among those that failed, not those that were written."""
+        """The report, with these tasks counted as failed instead of written."""
         more = tuple(failures)
         return msgspec.structs.replace(self, written=self.written - len(more), failures=self.failures + more)
 
 
 def export_tasks(queue: Queue) -> Iterator[bytes]:
-    """Each task as one line of JSON, read as it is consumed; of history what is listed and has not expired.
+    """Each task as one line of JSON, read as it is consumed; history that has expired is left out.
 
-    What changes meanwhile may be in it as it was or as it is, or both, or not at all if it ended just now:
-    stop editors and the rule for an exact copy.
+    A task that changes meanwhile may be exported as it was, as it is, or both; one that ends may be missed.
+    For an exact copy, stop editors and the rule.
     """
     for lane in range(queue.lanes_now()):
-        queued, past = queue.store.queued(lane), (queue.store.past(lane, kind) for kind in _OTHERS)
+        queued, past = queue.store.queued(lane), (queue.store.past(lane, kind) for kind in _PAST)
         for _, task in queue.tasks_at(itertools.chain(queued, *past)):
             yield to_json(task).encode()
 
 
 def read_chunks(lines: Iterable[bytes | str]) -> Iterator[list[Task]]:
-    """The tasks of these lines, some at a time. Raises InvalidTask at a line that is none."""
+    """The tasks of these lines, in chunks. Raises InvalidTask at a wrong line, after the tasks before it."""
     if isinstance(lines, str | bytes) or not isinstance(lines, Iterable):
         raise InvalidTask("lines", f"must be lines, such as an open file, not {type(lines).__name__}")
     chunk: list[Task] = []
@@ -79,9 +79,9 @@ def read_chunks(lines: Iterable[bytes | str]) -> Iterator[list[Task]]:
 def write_chunk(
     tasks: list[Task], insert: Callable[[Sequence[Task]], list[Inserted | Taken | Failed]]
 ) -> tuple[ImportReport, list[Task], list[Task]]:
-    """Write the tasks, but for ids that are there already. Also returned: those written, and those there."""
+    """Write the tasks whose ids are free. Returns a report, the tasks written, and those whose ids exist."""
     stored, done = write_all(tasks, insert, leave_all)
-    count = len(done.there_already)  # an id that is in it twice is there the second time
+    count = len(done.there_already)  # of two tasks with one id, the second counts as there
     report = ImportReport(written=len(stored) - count, there=count, failures=done.failures)
     there = frozenset(done.there_already)
     written = [task for task in stored if task.id not in there]

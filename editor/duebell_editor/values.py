@@ -1,6 +1,6 @@
-"""What users say of a task: a new one, or a change to one that is there; checked, and made into a Task.
+"""New tasks and changes to tasks as users give them; checked, and made into a Task.
 
-Each field is described once here: what it is in Python, how it is read from JSON, and its JSON schema.
+Each field is described once here: its Python type, how it is read from JSON, and its JSON schema.
 """
 
 import uuid
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 #: The fields that say when and how a task recurs.
 _RECURRING = ("schedule", "timezone", "start", "end", "missed", "max_runs")
 
-#: Those of them that make the schedule itself.
+#: The fields of the schedule itself.
 _SCHEDULE = ("schedule", "timezone", "start", "end")
 
 
@@ -51,15 +51,15 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_mapping(cls, given: object) -> Self:
-        """A new task from a mapping with its fields. Raises InvalidTask, naming one that is unknown."""
+        """A new task from a mapping with its fields. Raises InvalidTask for an unknown field."""
         return cls(**_known(cls, given))
 
     @classmethod
     def from_json(cls, given: object, *, instant: Callable[[str, object], datetime] | None = None) -> Self:
-        """A new task from what JSON can say: times are ISO-8601 text, lengths of time numbers of seconds.
+        """A new task from JSON values: times are ISO-8601 text, lengths of time are numbers of seconds.
 
-        `in`, seconds from now, stands for `due`. `instant` reads a field's time where `read_instant` is too
-        strict. Raises InvalidTask, naming the field.
+        `in`, seconds from now, can be given instead of `due`. `instant` replaces `read_instant` where that is
+        too strict. Raises InvalidTask, naming the field.
         """
         if isinstance(given, Mapping) and given.get("in") is not None:
             if given.get("due") is not None:
@@ -86,7 +86,7 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
 class TaskChange(msgspec.Struct, frozen=True, kw_only=True):
     """A change to a task; the fields are the arguments of `Editor.update`.
 
-    UNSET: it stays as it is; None: as for a task added without it.
+    UNSET leaves a field as it is; None makes it as for a task that was added without it.
     """
 
     payload: object = UNSET
@@ -103,14 +103,14 @@ class TaskChange(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, given: object, *, instant: Callable[[str, object], datetime] | None = None) -> Self:
-        """A change from what JSON can say, as `NewTask.from_json`. Raises InvalidTask, naming the field."""
+        """A change from JSON values, as in `NewTask.from_json`. Raises InvalidTask, naming the field."""
         return cls(**_read(cls, given, instant))
 
     def check(self) -> None:
-        """Raise InvalidTask for what no task could be asked for."""
+        """Raise InvalidTask for a change that no task allows."""
         if all(value is UNSET for value in msgspec.structs.astuple(self)):
             raise InvalidTask("change", "is empty: give a payload, an action, a due date or a schedule")
-        if self.due is not UNSET and _says(self, _RECURRING):
+        if self.due is not UNSET and _has_any(self, _RECURRING):
             raise InvalidTask("due", "goes without a schedule: move the occurrence, then update the schedule")
         if self.schedule is None:
             raise InvalidTask("schedule", "cannot be taken away: cancel the task, or give it an end")
@@ -122,7 +122,7 @@ class TaskChange(msgspec.Struct, frozen=True, kw_only=True):
             changed = changed.spread_over(self.spread, now=now)
         if self.due is not UNSET:
             changed = changed.moved(self.due, now=now)
-        if _says(self, _RECURRING):
+        if _has_any(self, _RECURRING):
             changed = changed.rescheduled(_changed_recurrence(changed, self, now), now=now)
         return check_size(changed)
 
@@ -133,26 +133,26 @@ class TaskChange(msgspec.Struct, frozen=True, kw_only=True):
 def _new_recurrence(given: NewTask | TaskChange, now: datetime) -> Recurrence | None:
     """The recurrence of a task that has none yet; None if it runs once."""
     values = ((name, getattr(given, name)) for name in _RECURRING)
-    said = {name: value for name, value in values if value is not None and value is not UNSET}
-    if "schedule" not in said:
-        for field in said:
+    present = {name: value for name, value in values if value is not None and value is not UNSET}
+    if "schedule" not in present:
+        for field in present:
             raise InvalidTask(field, "goes with a schedule, and none is given")
         return None
-    timezone = said.get("timezone")
+    timezone = present.get("timezone")
     schedule = make_schedule(
-        said["schedule"],
+        present["schedule"],
         timezone=None if timezone == "" else timezone,
-        start=said.get("start"),
-        end=said.get("end"),
+        start=present.get("start"),
+        end=present.get("end"),
         now=now,
     )
     return Recurrence(schedule=schedule, next_due=schedule.first(now), **_rules(given))
 
 
 def _changed_recurrence(task: Task, given: TaskChange, now: datetime) -> Recurrence:
-    """The task's recurrence with what is given changed.
+    """The task's recurrence with the changes.
 
-    Another expression comes with its own time zone, start and end; without one, what is not given stays.
+    Another expression comes with its own time zone, start and end. Otherwise they stay if they are not given.
     """
     there = task.recurrence
     if there is None:
@@ -161,23 +161,23 @@ def _changed_recurrence(task: Task, given: TaskChange, now: datetime) -> Recurre
             raise InvalidTask("schedule", f"is missing: task {quoted(task.id)} runs once")
         return made
     schedule = there.schedule
-    if _says(given, _SCHEDULE):
+    if _has_any(given, _SCHEDULE):
         is_new = given.schedule is not UNSET
         schedule = make_schedule(
             schedule.expression if given.schedule in (None, UNSET) else given.schedule,
-            timezone=_said(given.timezone, None if is_new else schedule.timezone),
-            start=_said(given.start, None if is_new else schedule.start),
-            end=_said(given.end, None if is_new else schedule.end),
+            timezone=_given_or(given.timezone, None if is_new else schedule.timezone),
+            start=_given_or(given.start, None if is_new else schedule.start),
+            end=_given_or(given.end, None if is_new else schedule.end),
             now=now,
         )
     return replace(there, schedule=schedule, **_rules(given))
 
 
-def _says(given: TaskChange, fields: tuple[str, ...]) -> bool:
+def _has_any(given: TaskChange, fields: tuple[str, ...]) -> bool:
     return any(getattr(given, name) is not UNSET for name in fields)
 
 
-def _said(given: _T | UnsetType, otherwise: _T) -> _T:
+def _given_or(given: _T | UnsetType, otherwise: _T) -> _T:
     return otherwise if given is UNSET else given
 
 
@@ -203,9 +203,9 @@ class Field(NamedTuple):
     """A field as JSON has it.
 
     schema   its JSON schema, without null
-    means    what it is, in a line
-    changes  what it is in a change, where that needs other words
-    read     makes the value of it; None if it is taken as it is
+    means    its description, in a line
+    changes  its description in a change, if that is another
+    read     converts the JSON value; None if it is kept as it is
     """
 
     schema: Mapping[str, Any]
@@ -258,27 +258,29 @@ FIELDS: Mapping[str, Field] = {
     "action": Field(
         _NAME,
         "Name of an action of the worker, 1 to 256 printable characters",
-        "A failed task's too, to be retried then",
+        "A failed task's too, before it is retried",
     ),
     "due": Field(
         _DUE,
         "When: ISO-8601 with an offset, or with Z; this or a schedule is needed",
-        "Of a recurring task this one occurrence's, and alone: as in /move",
+        "Of a recurring task the current occurrence's, as in /move; not together with a schedule",
         read_instant,
     ),
     "schedule": Field(
-        _TEXT, "Or: rate(…), cron(…), five cron fields, at(…)", "With its own time zone, start and end"
+        _TEXT,
+        "Instead of due: rate(…), cron(…), five cron fields, at(…)",
+        "With its time zone, start and end",
     ),
     "timezone": Field(_TEXT, "The schedule's, an IANA name; UTC if not given", "null: UTC"),
     "start": Field(_TIME, "No occurrence is before this", "null: from now on", read_instant),
     "end": Field(_TIME, "No occurrence is after this", "null: no end", read_instant),
-    "missed": Field(_MISSED, "What becomes of missed ones; once if not given", "null: once"),
-    "max_runs": Field(_COUNT, "It ends after so many", "null: no limit"),
+    "missed": Field(_MISSED, "The policy for missed occurrences; once if not given", "null: once"),
+    "max_runs": Field(_COUNT, "The number of occurrences after which it ends", "null: no limit"),
     "spread": Field(
-        _SPREAD, "Run up to so many seconds after it is due, a day at most", "null: none", read_seconds
+        _SPREAD, "Delay it by up to this many seconds, a day at most", "null: none", read_seconds
     ),
     "expires_after": Field(
-        _EXPIRY, "Not to be run when that many seconds late, a century at most", "null: never", read_seconds
+        _EXPIRY, "Not run when this many seconds late, a century at most", "null: never", read_seconds
     ),
     "payload": Field(
         {},
@@ -304,7 +306,7 @@ def _read(
 
 
 def _known(kind: type[NewTask] | type[TaskChange], given: object) -> dict[str, Any]:
-    """The fields that are given, as far as they are known."""
+    """The fields of the mapping. Raises InvalidTask for an unknown one, and for a new task without action."""
     fields = kind.__struct_fields__
     if not isinstance(given, Mapping):
         raise InvalidTask("task", f"must be a NewTask or a mapping, not {type(given).__name__}")

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell_editor import Editor, Status, TaskNotFound, many
+from duebell_editor import Editor, Status, TaskNotFound, batches
 from duebell_shared.expression import SENTINEL
 from duebell_shared.recurrence import Result
 from duebell_worker import Worker
@@ -163,7 +163,7 @@ MANY = tuple(f"new-{number}" for number in range(5))
 def test_an_editor_that_dies_while_it_adds_many(
     world: Callable[[], World], there: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(many, "AT_ONCE", 2)
+    monkeypatch.setattr(batches, "AT_ONCE", 2)
     for number, moment in deaths():
         now = world()
         now.add(*there)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duebell_editor import Editor, InvalidQuery, Status
-from duebell_editor.filtering import make_filter
+from duebell_editor.filters import make_filter
 from duebell_editor.listing import list_tasks
 from duebell_infra.testing import MemoryStore
 from duebell_shared.instants import NEVER

@@ -7,7 +7,7 @@ __all__ = ["OF_THE_LIMITS"]
 _PAYLOAD = "shared/duebell_shared/payload.py"
 _SIZE = "shared/duebell_shared/item_size.py"
 _TASK = "shared/duebell_shared/task.py"
-_EXPORTED = "editor/duebell_editor/exported.py"
+_EXPORT_LINES = "editor/duebell_editor/export_lines.py"
 
 OF_THE_LIMITS = (
     Mutant(
@@ -76,7 +76,7 @@ OF_THE_LIMITS = (
     ),
     Mutant(
         name="an imported status goes with any time",
-        file=_EXPORTED,
+        file=_EXPORT_LINES,
         line="        _check_when(task)\n",
         broken="",
         why="a scheduled task that is not queued is stored, and never runs",
@@ -84,7 +84,7 @@ OF_THE_LIMITS = (
     ),
     Mutant(
         name="an imported payload is not read",
-        file=_EXPORTED,
+        file=_EXPORT_LINES,
         line="    payloads.check_text(task.payload_json)\n",
         broken="",
         why="what no add would take is stored",
@@ -92,7 +92,7 @@ OF_THE_LIMITS = (
     ),
     Mutant(
         name="an attempt that was exported while it ran counts",
-        file=_EXPORTED,
+        file=_EXPORT_LINES,
         line="attempt=max(task.attempt - 1, 0)",
         broken="attempt=task.attempt",
         why="a task of one attempt is failed where it is imported, and never runs there",

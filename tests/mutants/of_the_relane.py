@@ -6,8 +6,8 @@ __all__ = ["OF_THE_RELANE"]
 
 _RELANE = "editor/duebell_editor/relane.py"
 _EDITOR = "editor/duebell_editor/editor.py"
-_READING = "editor/duebell_editor/reading.py"
-_TAKEN = "editor/duebell_editor/taken.py"
+_QUEUE = "editor/duebell_editor/queue.py"
+_TAKEN_IDS = "editor/duebell_editor/taken_ids.py"
 _RECORD = "shared/duebell_shared/arming.py"
 _ARMER = "shared/duebell_shared/armer.py"
 _MOVE = "shared/duebell_shared/relocation.py"
@@ -55,7 +55,7 @@ OF_THE_RELANE = (
     ),
     Mutant(
         name="no second look where a task belongs",
-        file=_READING,
+        file=_QUEUE,
         line="return [*places, places[0]] if places[1:] else places",
         broken="return places",
         why="a task that is moved while it is looked for is not found",
@@ -71,7 +71,7 @@ OF_THE_RELANE = (
     ),
     Mutant(
         name="the same, of many",
-        file=_TAKEN,
+        file=_TAKEN_IDS,
         line="free = [task for task in tasks if task.id not in elsewhere]",
         broken="elsewhere, free = {}, list(tasks)",
         why="two tasks of one id wait at the same time",

@@ -27,14 +27,11 @@ Examples:
   duebell add report --schedule '0 9 * * 1-5' --timezone Europe/Berlin
   duebell add --from tasks.jsonl --id-prefix import-3- --if-exists keep
 
---from: a file is read twice, and if a line of it cannot be right, nothing is added. Standard input is added
-as it comes, and lines that cannot be right are told at the end (exit status 7). What was broken off can be
-repeated with --if-exists keep, when each line has an id, or --id-prefix makes one of its number. In a line,
-times are text, and in, spread and expires_after are seconds.
+--from: a file is read twice, and if one of its lines is wrong, nothing is added. Standard input is added as
+it comes, and wrong lines are reported at the end (exit status 7). An interrupted add can be repeated with
+--if-exists keep, when each line has an id, or --id-prefix makes one of its number. In a line, times are text,
+and in, spread and expires_after are seconds.
 """
-
-
-_ID_PREFIX = "With --from: lines without an id get this and their number."
 
 
 @app.command(epilog=_EPILOG)

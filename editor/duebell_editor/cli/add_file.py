@@ -31,10 +31,10 @@ __all__ = ["add_file"]
 #: Lines that are written before the next are read.
 _CHUNK = 500
 
-#: Bytes that are read at a time, if so many are there.
+#: Bytes that are read at a time at most.
 _READ = 1_000_000
 
-#: Lines in a row that AWS does not take, after which it is broken off.
+#: Lines in a row that AWS does not accept, before the command gives up.
 _PATIENCE = 25
 
 
@@ -44,8 +44,8 @@ class _Tally:
 
     added: int = 0
     there_already: int = 0
-    done_to: int = 0  # the last line of what was written
-    unanswered: int = 0  # lines, since AWS took one last
+    done_to: int = 0  # number of the last line that was written
+    unanswered: int = 0  # number of lines since AWS accepted one
     failures: list[tuple[Line, str]] = field(default_factory=list)
 
     def fail(self, line: Line, error: DuebellError) -> None:
@@ -68,7 +68,7 @@ class _Tally:
         return tasks
 
     def tell(self, out: Output) -> None:
-        """Tell how many were added, and which were not and why."""
+        """Print how many were added, and which failed and why."""
         if out.as_json:
             failures = [{"line": line.number, "id": line.id, "detail": why} for line, why in self.failures]
             counts = {"added": self.added, "there_already": self.there_already}
@@ -84,14 +84,9 @@ def add_file(
 ) -> None:
     """Add the tasks in the lines of a file, or of `-`, standard input. Exits with 7 when some failed.
 
-    A file is checked before anything of it is written. A pipe can be read only once.
+    A file is checked before any of its tasks is written. A pipe is not, because it can be read only once.
     """
-    if others := context.given_besides(
-        "from_",
-        "timezone",
-        "id_prefix",
-        "if_exists",
-    ):
+    if others := context.given_besides("from_", "timezone", "id_prefix", "if_exists"):
         raise WrongUsage(f"--from goes without {', '.join(others)}: that stands in its lines")
     out, tally = context.out, _Tally()
     is_pipe = file == "-" or (Path(file).exists() and not Path(file).is_file())
@@ -108,7 +103,7 @@ def add_file(
                 progress(done)
     except (KeyboardInterrupt, DuebellError):
         with contextlib.suppress(DuebellError):
-            editor.ensure_armed()  # for what is stored, and was not rung for yet
+            editor.ensure_armed()  # for tasks that are stored, but not armed for yet
         out.warn(
             f"broken off after line {tally.done_to:,}, and some of the {_CHUNK} after it may be stored too; "
             f"{_how_to_repeat(reader)}"
@@ -123,7 +118,7 @@ def add_file(
 
 
 def _check(file: str, reader: Reader, tally: _Tally, out: Output) -> int:
-    """Count the lines. Raises WrongUsage when one cannot be right, and tells which and why."""
+    """Check all lines and count them. Prints the wrong ones, and raises WrongUsage if there are any."""
     total = 0
     with opened(file) as lines, out.progress("checking", None) as progress:
         for chunk in _chunks(lines, reader):
@@ -143,7 +138,7 @@ def _write(
 ) -> None:
     try:
         report, trouble = _insert(editor, lines, if_exists)
-    except InvalidTask:  # they were right when they were read: of one, the time has passed since
+    except InvalidTask:  # a line was right when it was read, but its schedule has ended since
         still = tally.tasks_of(line.checked(context.now()) for line in lines)
         if len(still) == len(lines):
             raise
@@ -163,7 +158,7 @@ def _write(
 
 
 def _insert(editor: Editor, lines: Sequence[Line], if_exists: IfExists) -> tuple[AddReport, NotArmed | None]:
-    """Store the tasks; the report, and the error when the rule does not ring for them."""
+    """Store the tasks. Returns the report, and the error when the rule does not ring for them."""
     tasks = [line.task for line in lines if not isinstance(line.task, InvalidTask)]
     try:
         return editor.add_many(tasks, if_exists=if_exists), None
@@ -188,9 +183,9 @@ def _how_to_repeat(reader: Reader) -> str:
 
 
 def _chunks(file: BinaryIO, reader: Reader) -> Iterator[list[Line]]:
-    """Read lines as they come: what is there is not kept waiting for more. Only a line feed ends a line."""
+    """Read lines as they come, without waiting for full chunks. Only a line feed ends a line."""
     rest = b""
-    while data := file.read1(_READ):  # type: ignore[attr-defined] # what reads bytes in Python has it
+    while data := file.read1(_READ):  # type: ignore[attr-defined] # binary files and stdin.buffer have it
         *lines, rest = (rest + data).split(b"\n")
         for start in range(0, len(lines), _CHUNK):
             yield list(reader.read(lines[start : start + _CHUNK]))

@@ -34,7 +34,7 @@ __all__ = ["app"]
 
 app = typer.Typer()
 
-#: Tasks that are changed before the next are begun with.
+#: Tasks that are changed at a time.
 _CHUNK = 200
 
 
@@ -53,7 +53,7 @@ def move(
 ) -> None:
     """Give a task another due date. It must be scheduled, paused or running.
 
-    Of a recurring task, this moves the one occurrence that it stands at. A running attempt is not stopped.
+    Of a recurring task, this moves only the current occurrence. A running attempt is not stopped.
     """
     when = options.due_from(due, in_, timezone)
     print_change(context, context.editor().move(id, due=when), timezone)
@@ -86,9 +86,9 @@ def update(
 ) -> None:
     """Change a task that is scheduled or paused; what is not given stays as it is.
 
-    Another schedule comes with its own time zone, start and end, and runs first when it comes next: a rate
-    at its --start, or one interval from now. A failed task can be given another payload or action, to be
-    retried then. `move` gives another due date.
+    Another schedule comes with its own time zone, start and end, and runs first at its next time: a rate at
+    its --start, or one interval from now. A failed task can be given another payload or action, before it is
+    retried. `move` gives another due date.
     """
 
     def value(option: str, given: Any, *, is_cleared: bool) -> Any:
@@ -121,8 +121,8 @@ _EXAMPLES = {
 
 _HELP = """{means} It must be {statuses}.
 
-Name one or several, or give a filter: then it asks first, or --yes must be given. Of what a filter finds,
-those are taken whose status allows it."""
+Name one or several, or give a filter: then it asks first, or --yes must be given. A filter takes only tasks
+whose status allows it."""
 
 _EPILOG = """\b
 Examples:
@@ -130,7 +130,7 @@ Examples:
   duebell {name} {example}
   duebell list --action put_on_sale --all | duebell {name} -
 
-If some of several could not be changed, they are told and the exit status is 7.
+If some of several could not be changed, they are listed and the exit status is 7.
 """
 
 _Ids = Annotated[
@@ -159,7 +159,7 @@ def _add_command(verb: Verb) -> None:
         after: options.After = None,
         before: options.Before = None,
         timezone: options.Timezone = None,
-        limit: Annotated[int, option("--limit", "N", "Of those found, at most so many.", min=1)] = MAX_MANY,
+        limit: Annotated[int, option("--limit", "N", "Of those found, at most this many.", min=1)] = MAX_MANY,
         dry_run: Annotated[bool, flag("--dry-run", "Only count them; nothing is changed.")] = False,
         yes: Annotated[bool, flag("--yes", "Do not ask, when a filter chooses the tasks.", "-y")] = False,
     ) -> None:
@@ -174,7 +174,7 @@ def _add_command(verb: Verb) -> None:
             print_change(context, _change_one(editor, verb, ids[0]))
             return
         if ids:
-            named = tuple(dict.fromkeys(_read(ids)))
+            named = tuple(dict.fromkeys(_with_stdin(ids)))
             chosen = editor.select(verb, ids=named) if dry_run else Selection(ids=named)
         else:
             chosen = editor.select(
@@ -200,8 +200,8 @@ def _change_one(editor: Editor, verb: Verb, id: str) -> Task:
     return report.changed[0]
 
 
-def _read(ids: Sequence[str]) -> Iterator[str]:
-    """The ids; those on standard input for a `-`. In a line of `duebell list` the id comes first."""
+def _with_stdin(ids: Sequence[str]) -> Iterator[str]:
+    """The ids, with those on standard input for a `-`: one to a line, or lines of `duebell list`."""
     for id in ids:
         if id != "-":
             yield id
@@ -219,12 +219,12 @@ def _ask(out: Output, question: str) -> None:
 
 
 def _change(editor: Editor, out: Output, verb: Verb, chosen: Selection) -> None:
-    """Change these tasks some at a time, and tell the result. Exits with 7 when some failed."""
+    """Change these tasks in chunks, and print the result. Exits with 7 when some failed."""
     changed: list[Task] = []
     failures: list[ChangeFailure] = []
     try:
         with out.progress(verb.rule.words, len(chosen.ids)) as progress:
-            for start in range(0, len(chosen.ids) or 1, _CHUNK):  # once for none, which arms the rule
+            for start in range(0, len(chosen.ids) or 1, _CHUNK):  # also without ids, to arm the rule
                 report = editor.change_many(verb, chosen.ids[start : start + _CHUNK])
                 changed += report.changed
                 failures += report.failures
@@ -241,7 +241,7 @@ def _change(editor: Editor, out: Output, verb: Verb, chosen: Selection) -> None:
 def _tell(
     out: Output, verb: Verb, chosen: Selection, report: ChangeReport, *, is_dry_run: bool = False
 ) -> None:
-    """Tell what was done; as JSON, what the HTTP editor's bulk answers."""
+    """Print the result; as JSON, in the form of the HTTP editor's answer to /api/bulk."""
     found, done = len(chosen.ids), verb.rule.done
     failures = [(one.id, plain(words_of(one.error))) for one in report.failures]
     if out.as_json:

@@ -1,4 +1,4 @@
-"""Completions that the shell offers on Tab: bounded in time, and silent about errors, as nobody asked."""
+"""Completions that the shell offers on Tab: bounded in time, and silent about errors."""
 
 import contextlib
 import threading
@@ -10,7 +10,7 @@ import typer
 from duebell_editor import Editor, Status, Task, Verb
 from duebell_shared.zones import zone_names
 
-from ..filtering import QUEUED
+from ..change_many import statuses_for
 from .context import Context
 
 __all__ = ["actions", "ids", "profiles", "zones"]
@@ -18,24 +18,21 @@ __all__ = ["actions", "ids", "profiles", "zones"]
 #: Seconds that someone who pressed Tab may wait.
 _PATIENCE = 1.5
 
-#: Tasks that are looked at; one page.
+#: Tasks that are read: one page.
 _TASKS = 100
 
 
 def ids(call: typer.Context, incomplete: str) -> list[str]:
-    """Ids that begin so, of tasks that the command can be for."""
-    names = {verb.replace("_", "-"): verb.rule.statuses for verb in Verb}
-    statuses = names.get(call.info_name or "", frozenset())
-
-    def find(editor: Editor) -> Iterable[str]:
-        return [task.id for task in _page(editor, incomplete, statuses & QUEUED or statuses)]
-
-    return _of_the_queue(call, incomplete, find)
+    """Ids with this beginning, of tasks that the command applies to."""
+    statuses = {verb.replace("_", "-"): statuses_for(verb, None) for verb in Verb}.get(call.info_name or "")
+    return _from_the_queue(
+        call, incomplete, lambda editor: [task.id for task in _page(editor, incomplete, statuses)]
+    )
 
 
 def actions(call: typer.Context, incomplete: str) -> list[str]:
     """Actions of the tasks that come next."""
-    return _of_the_queue(call, incomplete, lambda editor: [task.action for task in _page(editor, "")])
+    return _from_the_queue(call, incomplete, lambda editor: [task.action for task in _page(editor, "")])
 
 
 def zones(incomplete: str) -> list[str]:
@@ -51,11 +48,13 @@ def profiles(incomplete: str) -> list[str]:
 
 
 def _page(editor: Editor, prefix: str, statuses: frozenset[Status] | None = None) -> tuple[Task, ...]:
-    return editor.list(status=statuses or None, prefix=prefix, limit=_TASKS, most_keys=_TASKS * 10).tasks
+    return editor.list(status=statuses, prefix=prefix, limit=_TASKS, most_keys=_TASKS * 10).tasks
 
 
-def _of_the_queue(call: typer.Context, incomplete: str, find: Callable[[Editor], Iterable[str]]) -> list[str]:
-    """What is found in time. A slow thread is left behind: the process ends and takes it along."""
+def _from_the_queue(
+    call: typer.Context, incomplete: str, find: Callable[[Editor], Iterable[str]]
+) -> list[str]:
+    """The completions that are found in time. A slow thread is abandoned: it ends with the process."""
     found: list[str] = []
 
     def look() -> None:

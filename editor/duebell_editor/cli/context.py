@@ -1,4 +1,4 @@
-"""The context of a command: where AWS is, the editor, the clock and the output."""
+"""The context of a command: the AWS account, the editor, the clock and the output."""
 
 import logging
 import os
@@ -23,10 +23,10 @@ from .output import Output
 
 __all__ = ["EVERYWHERE", "Context"]
 
-#: The options that are about the call itself rather than about what it does.
+#: Names of the options that every command has.
 EVERYWHERE = ("profile", "region", "endpoint_url", "verbose", "as_json")
 
-#: The AWS SDK takes these before the profile that AWS_PROFILE names.
+#: To the AWS SDK these come before the profile that AWS_PROFILE names.
 _BEFORE_A_PROFILE = (
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
@@ -41,7 +41,7 @@ _BEFORE_A_PROFILE = (
 
 @dataclass
 class Context:
-    """What a command works with. Made when the program is called; its options fill it in."""
+    """The account, editor, clock and output of a command. Made at the start; the options fill it in."""
 
     profile: str | None = None
     region: str | None = None
@@ -57,7 +57,7 @@ class Context:
 
     @cached_property
     def session(self) -> boto3.Session:
-        """The AWS session that the options choose; what they do not say, the environment does."""
+        """The AWS session of the options; the environment decides the rest."""
         inner = _EndpointSession()
         inner.endpoint_url = self.endpoint_url
         return default_session(botocore_session=inner, profile_name=self.profile, region_name=self.region)
@@ -70,8 +70,8 @@ class Context:
     def editor(self, *, by: str | None = "cli") -> Editor:
         """The editor of the queue.
 
-        Its changes are by whom the environment says, else by this process's user with what is used; or by
-        nobody known if that is None.
+        The author of its changes is DUEBELL_CHANGED_BY, or else this process's user with the tool `by` which;
+        unknown if `by` is None.
         """
         return Editor(
             backend=self.backend,
@@ -83,7 +83,7 @@ class Context:
         return utc_now()
 
     def be_verbose(self) -> None:
-        """Tell on standard error what is behind an error, and each call to AWS that is tried again."""
+        """Print tracebacks, log lines, and each call to AWS that is tried again, on standard error."""
         self.is_verbose = True
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(_WithFields("%(name)s: %(message)s"))
@@ -92,7 +92,7 @@ class Context:
         logging.getLogger("botocore.retries").setLevel(logging.DEBUG)
 
     def print_error(self, error: BaseException) -> None:
-        """Tell on standard error what went wrong."""
+        """Print the error on standard error, in one line or as JSON."""
         line = describe(error, self.option_of, is_verbose=self.is_verbose)
         self.out.note(f"error: {line}", describe_as_json(error, line))
 
@@ -110,16 +110,13 @@ class Context:
         return field
 
     def given_besides(self, *others: str) -> list[str]:
-        """The options and arguments of the command that were given, but for these, as it names them."""
+        """Names of the options and arguments that were given, except these and those of every command."""
         values: Mapping[str, Any] = self.call.params if self.call else {}
         given = (name for name, value in values.items() if value is not None and value is not False)
         return [self.option_of(name) for name in given if name not in {*others, *EVERYWHERE}]
 
     def export_account(self) -> None:
-        """Put the chosen account into the environment, for a user's program in this process.
-
-        Its clients are made by its own code, which nothing else reaches.
-        """
+        """Put the chosen account into the environment, for a user's program that makes its own clients."""
         if self.profile is not None:
             _forget(*_BEFORE_A_PROFILE)
             os.environ["AWS_PROFILE"] = self.profile
@@ -128,7 +125,7 @@ class Context:
         if self.endpoint_url is not None:
             _forget(*(name for name in os.environ if name.startswith("AWS_ENDPOINT_URL")))
             os.environ["AWS_ENDPOINT_URL"] = self.endpoint_url
-            # Said, not only left out: a profile's settings can ask for it too.
+            # Set, not only removed: a profile can also ask to ignore endpoint URLs.
             os.environ["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
 
 
@@ -138,7 +135,7 @@ def _forget(*names: str) -> None:
 
 
 class _EndpointSession(botocore.session.Session):
-    """Gives its endpoint, if it has one, to every client."""
+    """Makes every client with its endpoint URL, if it has one."""
 
     endpoint_url: str | None = None
 
@@ -147,7 +144,7 @@ class _EndpointSession(botocore.session.Session):
 
 
 class _WithFields(logging.Formatter):
-    """Appends the fields of a structured line to its message."""
+    """Appends the fields of a structured log line to its message."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = getattr(record, "fields", {})

@@ -1,4 +1,4 @@
-"""Errors as the command line tells them: the exit status, and one line in terms of its options."""
+"""Errors as the command line prints them: the exit status, and one line in terms of its options."""
 
 from collections.abc import Callable
 from enum import IntEnum
@@ -25,16 +25,16 @@ from .output import plain
 
 __all__ = ["HELP", "Exit", "WrongUsage", "describe", "describe_as_json", "exit_of", "words_of"]
 
-#: The base of typer's errors for wrong usage. It has a copy of click of its own or not, by its version.
+#: The base of typer's errors for wrong usage: click's, or that of typer's own copy of click, by its version.
 _TYPERS_USAGE: Any = typer.BadParameter.__mro__[1]
 
 
 class WrongUsage(DuebellError):
-    """The command line is wrong; the message names its options, and says what would be right."""
+    """The command line is wrong; the message names its options and what to give instead."""
 
 
 class Exit(IntEnum):
-    """How a command ended."""
+    """The exit status of a command."""
 
     DONE = 0
     FAILURE = 1
@@ -68,11 +68,11 @@ HELP = """\b
 Exit status:
   0    all went well
   1    another failure
-  2    wrong usage, or input that cannot be right; nothing was changed
+  2    wrong usage or input; nothing was changed
   3    there is no such task
   4    the task exists, its status does not allow it, or it changed meanwhile
   5    AWS does not answer or refuses, nothing is deployed there, or a lane is full
-  6    status, doctor, verify: looked, and something is wrong
+  6    status, doctor, verify: something is wrong
   7    some of many failed; the others are done
   130  ended by Ctrl-C
 
@@ -81,7 +81,7 @@ Errors are one line on standard error; with --json, one JSON object there.
 
 
 def exit_of(error: BaseException) -> Exit:
-    """The exit status that tells a script the kind of this error."""
+    """The exit status for this error, or for the cause of a DuebellError."""
     for one in (error, error.__cause__ if isinstance(error, DuebellError) else None):
         for kind, status in _EXITS.items():
             if isinstance(one, kind):
@@ -104,7 +104,7 @@ def kind_of(error: BaseException) -> str:
 
 
 def describe(error: BaseException, option_of: Callable[[str], str] = str, *, is_verbose: bool = False) -> str:
-    """What went wrong and the way out, in one line that no terminal obeys.
+    """The error and the way out, in one line without control characters.
 
     `option_of` names a field of the library as the command line does.
     """
@@ -126,7 +126,7 @@ def describe(error: BaseException, option_of: Callable[[str], str] = str, *, is_
 
 
 def describe_as_json(error: BaseException, detail: str) -> dict[str, Any]:
-    """The same for programs, with the field and the task that it is about, if it is about one."""
+    """The error for programs, with the field or the task that it is about, if any."""
     about = {
         name: getattr(error, name)
         for name in ("field", "id")
@@ -135,7 +135,7 @@ def describe_as_json(error: BaseException, detail: str) -> dict[str, Any]:
     return {"error": {"type": kind_of(error), "detail": detail, **about}}
 
 
-#: The ways out that the library words for Python, by the error's code.
+#: Ways out by the error's code, in place of the library's, which are in terms of Python.
 _WAYS_OUT = {
     "due-missing": "give a date and time, or a time from now",
     "schedule-expires": "there, --missed skip passes over what is late",
@@ -143,7 +143,7 @@ _WAYS_OUT = {
 
 
 def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
-    """What an error of the library says, with the way out in terms of the command line."""
+    """The message of an error of the library, with the way out in terms of the command line."""
     match error:
         case TaskExists():
             return (
@@ -161,12 +161,12 @@ def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
     return str(error)
 
 
-#: pydantic begins its reasons so, for typer, and duebell otherwise.
+#: Beginnings of pydantic's reasons, which typer passes on, and those that replace them.
 _BEGINNINGS = {"Input should be": "it must be", "Value error, ": ""}
 
 
 def _usage(error: Any) -> str:
-    """typer's words in our form; those of a BadParameter without a parameter say the way out themselves."""
+    """typer's message in our form. A BadParameter without a parameter already says the way out."""
     if isinstance(error, typer.BadParameter) and error.param is None and error.param_hint is None:
         return str(error.message)
     for beginning, ours in _BEGINNINGS.items():

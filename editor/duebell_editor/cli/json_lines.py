@@ -17,18 +17,18 @@ __all__ = ["Line", "Reader"]
 
 
 class Line(NamedTuple):
-    """One line: its number, and the task that it is, or why it is none."""
+    """One line: its number, and its task, or the error in it."""
 
     number: int
     task: NewTask | InvalidTask
 
     @property
     def id(self) -> str | None:
-        """The id it gives, as far as it gives one."""
+        """The id that the line gives, if any."""
         return self.task.id if isinstance(self.task, NewTask) else None
 
     def checked(self, now: datetime) -> "Line":
-        """The same, or why the library would not add the task at this time."""
+        """This line, or with the error that the library would raise at this time."""
         try:
             if isinstance(self.task, NewTask):
                 self.task.task(now)
@@ -38,10 +38,10 @@ class Line(NamedTuple):
 
 
 class Reader:
-    """Reads lines, some at a time: only ids are remembered, to notice one that comes twice.
+    """Reads lines in chunks, with the checks of the library. Remembers only ids, to find duplicates.
 
-    Times without an offset are in `zone`; a task without an id gets one of `id_prefix` and its line, if there
-    is such a prefix. Each is checked as the library would, so that what is read can be written.
+    Times without an offset are in `zone`. If there is an `id_prefix`, a task without an id gets it and its
+    line number.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class Reader:
         self._id_prefix = id_prefix
         self._clock = clock
         self._warn = warn
-        self._lines: dict[int, int] = {}  # of each id's hash; equal ones of other ids are one in 10 billions
+        self._lines: dict[int, int] = {}  # by the id's hash, which is shorter; a false match is unlikely
         self._number = 0
         self.without_id = 0
 
     def read(self, lines: Iterable[bytes]) -> Iterator[Line]:
-        """Read the next lines, but for empty ones."""
+        """Read the next lines; empty ones are left out."""
         for line in lines:
             self._number += 1
             text = line.removeprefix(b"\xef\xbb\xbf") if self._number == 1 else line

@@ -33,8 +33,8 @@ Examples:
 On a terminal it is a table; ↻ marks what recurs. In a pipe it is a line for each task, with a tab between
 id, status, action, due date, next look, attempt, end, schedule and error; --json gives all of a task.
 
-A page ends early when a rare task is looked for in a long queue. When there is more, the last line on
-standard error says how to go on: with --json as {"cursor": "…"}. --all goes on to the end by itself.
+A page ends early when matches are rare in a long queue. When there is more, the last line on standard error
+says how to go on: with --json as {"cursor": "…"}. --all goes on to the end by itself.
 """
 
 
@@ -50,13 +50,13 @@ def list_(
     before: Before = None,
     timezone: Timezone = None,
     latest_first: Annotated[bool, flag("--latest-first", "The latest first, not the earliest.")] = False,
-    limit: Annotated[int | None, option("--limit", "N", "At most so many, 1 to 1000. [100]")] = None,
+    limit: Annotated[int | None, option("--limit", "N", "At most this many, 1 to 1000. [100]")] = None,
     cursor: Annotated[str | None, option("--cursor", "CURSOR", "The last listing's, to go on.")] = None,
     every: Annotated[bool, flag("--all", "All there are, page after page.")] = False,
 ) -> None:
     """List tasks by time: those in the queue by when they are due, others by when they ended.
 
-    What is in the queue, scheduled and running, unless a status is asked for.
+    Lists scheduled and running tasks, unless a status is given.
     """
     if every and limit is not None:
         raise WrongUsage("give --all or --limit, not both")
@@ -80,7 +80,7 @@ def list_(
 
 
 def _page(out: Output, find: Callable[..., Page], limit: int, cursor: str | None) -> Page:
-    """A page of as many as are asked for. Rare ones are looked for as long as somebody sees the progress."""
+    """A page of up to `limit` tasks. On a terminal, search until the page is full, and print the progress."""
     page = find(limit=limit, cursor=cursor, most_keys=QUICKLY)
     tasks = page.tasks
     while page.cursor and len(tasks) < limit and out.is_watched:

@@ -36,7 +36,7 @@ def flag(name: str, help: str, *more: str) -> Any:
 
 
 def _read(read: Callable[[str, typer.Context, str], object]) -> Any:
-    """Have an option's text replaced by the value that `read` finds in it, which raises ValueError."""
+    """Settings of an option whose text `read` converts to a value; `read` may raise ValueError."""
 
     def callback(call: typer.Context, parameter: typer.CallbackParam, text: str | None) -> object:
         option = parameter.opts[0]
@@ -64,7 +64,7 @@ def _duration(name: str, help: str) -> Any:
 
 
 def _account(name: str, metavar: str, what: str, **more: Any) -> Any:
-    """An option for a part of the context's account; behind the command it wins over one before it."""
+    """An option that sets a field of the context. Given after the command, it wins over one before it."""
 
     def keep(call: typer.Context, parameter: typer.CallbackParam, value: str | None) -> str | None:
         if value is not None:
@@ -86,7 +86,7 @@ def _set_verbose(call: typer.Context, *, is_asked: bool) -> bool:
 
 
 def json_option(help: str) -> Any:
-    """The option --json, which the context's output goes by."""
+    """The option --json, which sets the format of the context's output."""
     return typer.Option("--json", callback=_set_json, is_eager=True, help=help)
 
 
@@ -130,7 +130,7 @@ MissedOption = Annotated[
         "--missed", help="Occurrences that were missed: made up for once, all of them, or skipped. [once]"
     ),
 ]
-MaxRuns = Annotated[int | None, option("--max-runs", "N", "End after so many, 1 or more.")]
+MaxRuns = Annotated[int | None, option("--max-runs", "N", "End after this many runs, 1 or more.")]
 Payload = Annotated[
     str | None,
     option("--payload", "JSON", "The payload, up to 350 KB and 100 levels; - reads it from stdin."),
@@ -138,9 +138,7 @@ Payload = Annotated[
 PayloadFile = Annotated[
     str | None, option("--payload-file", "FILE", "The payload, in a file of JSON; - is stdin.")
 ]
-Spread = Annotated[
-    timedelta | None, _duration("--spread", "Run it up to so long after it is due, at most a day.")
-]
+Spread = Annotated[timedelta | None, _duration("--spread", "Delay it by up to this long, at most a day.")]
 ExpiresAfter = Annotated[
     timedelta | None, _duration("--expires-after", "Do not run it when it is that late.")
 ]

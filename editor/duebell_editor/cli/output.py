@@ -1,4 +1,4 @@
-"""The terminal, or what stands in its place: answers go to standard output, all else to standard error."""
+"""Printing to a terminal, a pipe or a file: answers to standard output, all else to standard error."""
 
 import itertools
 import json
@@ -16,10 +16,10 @@ from duebell_shared.instants import render
 
 __all__ = ["Output", "console", "in_one_line", "local", "plain", "relative", "short", "when"]
 
-#: When nobody looks, a line is as long as it is: what is cut or wrapped cannot be searched or copied.
+#: The width of a pipe or a file: lines that are cut or wrapped cannot be searched or copied.
 _UNLIMITED = 100_000
 
-#: Of many lines for people, more than these are only counted.
+#: Lines of a long list that are printed; the rest is only counted.
 _SHOWN = 20
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
@@ -27,18 +27,18 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 @dataclass
 class Output:
-    """Prints what a command has to say: to people, or with `as_json` to programs."""
+    """Prints the output of a command: for people, or with `as_json` for programs."""
 
     as_json: bool = False
 
     @property
     def is_watched(self) -> bool:
-        """Whether a person looks at standard error, and may like to know the progress."""
+        """True if a person can see standard error."""
         return sys.stderr.isatty()
 
     @property
     def can_ask(self) -> bool:
-        """Whether a person can answer a question."""
+        """True if a person can answer a question."""
         return sys.stdin.isatty() and sys.stderr.isatty()
 
     def print_json(self, document: Mapping[str, Any]) -> None:
@@ -46,11 +46,11 @@ class Output:
         print(json.dumps(document, default=render))
 
     def warn(self, text: str) -> None:
-        """Warn of what may not be meant, in one line; as a JSON object for programs."""
+        """Print a warning on standard error, in one line; as a JSON object for programs."""
         self.note(f"warning: {plain(text)}", {"warning": text})
 
     def note(self, text: str, document: Mapping[str, Any] | None = None) -> None:
-        """Print a line on standard error, or `document` if a program reads it."""
+        """Print a line on standard error; with --json `document`, if given."""
         print(json.dumps(document) if self.as_json and document else text, file=sys.stderr)
 
     def note_some(self, lines: Sequence[str]) -> None:
@@ -63,7 +63,7 @@ class Output:
 
     @contextmanager
     def progress(self, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """Show a progress bar on a terminal, nothing elsewhere; call the result with how many are done."""
+        """Show a progress bar, only on a terminal. Yields a function to call with the number done."""
         errors = Console(stderr=True)
         columns = (TextColumn(what), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
@@ -72,7 +72,7 @@ class Output:
 
 
 def console() -> Console:
-    """A console that takes no text for markup, and has colour on a terminal only."""
+    """A console without markup, with colour on a terminal only."""
     made = Console(markup=False, highlight=False, emoji=False)
     if not made.is_terminal:
         made.width = _UNLIMITED
@@ -110,7 +110,7 @@ def local(instant: datetime) -> str:
 
 
 def short(instant: datetime) -> str:
-    """The same without seconds and zone, where there is no room for them: `2026-12-31 01:00`."""
+    """A time in the local zone, without seconds and zone: `2026-12-31 01:00`."""
     return local(instant)[:16]
 
 
@@ -120,7 +120,7 @@ def relative(instant: datetime, now: datetime) -> str:
     sizes = [size for _, size in _UNITS]
     first = next((index for index, size in enumerate(sizes) if seconds >= size), len(sizes) - 1)
     least = sizes[min(first + 1, len(sizes) - 1)]
-    seconds = (seconds + least // 2) // least * least  # what was typed as 2d10h a moment ago is still that
+    seconds = (seconds + least // 2) // least * least  # so that 2d10h stay that for a moment
     counts = []
     for unit, size in _UNITS:
         count, seconds = divmod(seconds, size)

@@ -1,4 +1,4 @@
-"""Text of the command line as values: times, lengths of time, payloads."""
+"""Parsing text of the command line: times, lengths of time, payloads."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from .errors import WrongUsage
 
 __all__ = ["duration", "instant", "opened", "payload_from"]
 
-#: Units in the order they are written in, each at most once.
+#: Units and their names, in the order in which a duration must have them, each at most once.
 _UNITS = (
     ("weeks", "w|weeks?"),
     ("days", "d|days?"),
@@ -36,8 +36,8 @@ _DURATION = re.compile(
 
 
 def duration(text: str) -> timedelta:
-    """Read `90s`, `1h30m`, `2d 10h`, `1.5h`, `90min`, `1 hour`. Raises ValueError, saying what would do."""
-    match = _DURATION.fullmatch(" ".join(text.split()))  # long spaces would take it very long
+    """Read `90s`, `1h30m`, `2d 10h`, `1.5h`, `90min`, `1 hour`. Raises ValueError with the allowed forms."""
+    match = _DURATION.fullmatch(" ".join(text.split()))  # matching is very slow with many spaces
     if match is None or not any(match.groups()):
         raise ValueError(
             f"{quoted(text)} is not a length of time: give weeks, days, hours, minutes, seconds, such as "
@@ -50,10 +50,10 @@ def duration(text: str) -> timedelta:
 
 
 def instant(text: str, zone: ZoneInfo | None, warn: Callable[[str], None]) -> datetime:
-    """Read an ISO-8601 time; without an offset it is in `zone`, and wrong if there is none.
+    """Read an ISO-8601 time; without an offset it is in `zone`, which must then be given.
 
-    A time that clocks there never show, or show twice, is told to `warn`, and which one was taken.
-    Raises ValueError with what would be right.
+    `warn` is called for a local time that does not exist or exists twice, with the one that was taken.
+    Raises ValueError with the way out.
     """
     try:
         shown = datetime.fromisoformat(text)
@@ -77,13 +77,9 @@ def instant(text: str, zone: ZoneInfo | None, warn: Callable[[str], None]) -> da
     elif is_twice:
         warn(
             f"clocks in {zone.key} show {text} twice: the first, {there:%H:%M %Z}, is taken; "
-            f"{text}{_offset(there.replace(fold=1))} is the other"
+            f"{text}{there.replace(fold=1).isoformat()[-6:]} is the other"
         )
     return taken
-
-
-def _offset(there: datetime) -> str:
-    return there.isoformat()[-6:]
 
 
 def payload_from(text: str | None, file: str | None) -> Any:
@@ -95,7 +91,9 @@ def payload_from(text: str | None, file: str | None) -> Any:
     try:
         if file is not None and file != "-":
             return json.loads(Path(file).read_bytes().decode("utf-8-sig"))
-        return json.loads(_stdin() if text is None or text == "-" else text)
+        if text is None or text == "-":
+            text = sys.stdin.buffer.read().decode("utf-8-sig")
+        return json.loads(text)
     except OSError as error:
         raise WrongUsage(f"cannot read {file}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -106,10 +104,6 @@ def payload_from(text: str | None, file: str | None) -> Any:
         ) from error
     except ValueError as error:
         raise WrongUsage(f"the payload is not JSON: {error}") from error
-
-
-def _stdin() -> str:
-    return sys.stdin.buffer.read().decode("utf-8-sig")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The program itself: its options, its commands' context, and its end with an exit status of `Exit`."""
+"""The program: its options, the context of its commands, and its exit status."""
 
 import contextlib
 import inspect
@@ -25,7 +25,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Command(TyperCommand):
-    """A command of which wrong usage is told as JSON if --json stands behind it, wherever that is."""
+    """A command that reports wrong usage as JSON if --json is anywhere among its arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         with _asking_for_json(ctx, args):
@@ -33,7 +33,7 @@ class _Command(TyperCommand):
 
 
 class _Group(TyperGroup):
-    """The same for a command that there is not."""
+    """A group that reports an unknown command as JSON if --json is anywhere among its arguments."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         with _asking_for_json(ctx, args):
@@ -42,7 +42,7 @@ class _Group(TyperGroup):
 
 @contextlib.contextmanager
 def _asking_for_json(ctx: Any, arguments: list[str]) -> Any:
-    """Find the --json among arguments that cannot be understood; typer stops at the first that is wrong."""
+    """On an error, look for --json among the arguments: typer stops at the first wrong one."""
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments[:]
     try:
         yield
@@ -93,7 +93,7 @@ def options(
 
 
 def with_json(help: str = "JSON for programs.") -> Callable[[_Function], _Function]:
-    """Give a command the option --json; its context's output goes by it."""
+    """Give a command the option --json, which sets the format of its context's output."""
 
     def mark(command: _Function) -> _Function:
         vars(command)["json_help"] = help
@@ -103,7 +103,7 @@ def with_json(help: str = "JSON for programs.") -> Callable[[_Function], _Functi
 
 
 def everywhere(app: typer.Typer) -> typer.Typer:
-    """Give each command of this app its Context, and the options that stand before commands as well."""
+    """Give each command of this app its Context, and the options that every command has."""
     for command in app.registered_commands:
         if command.callback is not None:
             command.callback = _with_context(command.callback)
@@ -111,7 +111,7 @@ def everywhere(app: typer.Typer) -> typer.Typer:
     return app
 
 
-#: The options that every command has, before it or behind it.
+#: The options that every command has; they can be given before it or after it.
 _OPTIONS: dict[str, Any] = {
     "profile": Profile,
     "region": Region,
@@ -152,12 +152,12 @@ def _with_context(command: Callable[..., Any]) -> Callable[..., Any]:
 def run(app: typer.Typer) -> NoReturn:
     """Run the command that the process was called with, and exit with one of the statuses of `Exit`.
 
-    No error leaves as a traceback. When the reader of the output goes away (`duebell list | head`), it ends
-    quietly.
+    Errors are printed in one line, without a traceback. When the reader of the output goes away, as in
+    `duebell list | head`, the command ends quietly.
     """
-    _open_what_is_closed()
+    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show an id shows it as escapes: what was done must not fail when it is told.
+        # Characters that the terminal cannot show are escaped: printing must not fail after a change.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     context = Context()
@@ -172,25 +172,25 @@ def run(app: typer.Typer) -> NoReturn:
         print("nothing was done", file=sys.stderr)
     except KeyboardInterrupt:
         status = Exit.INTERRUPTED
-    except Exception as error:  # noqa: BLE001 (whatever it is, it is told in one line)
+    except Exception as error:  # noqa: BLE001 (every error is printed in one line)
         with contextlib.suppress(OSError):
             if context.is_verbose:
                 traceback.print_exc()
             context.print_error(error)
         status = exit_of(error)
-    _give_up_what_cannot_be_written()
+    _drop_unwritable_output()
     sys.exit(int(status) if isinstance(status, int) else Exit.DONE)
 
 
-def _open_what_is_closed() -> None:
-    """Give a command that is started without them (`>&-`) streams that lead nowhere."""
+def _open_missing_streams() -> None:
+    """Open the null device for standard streams that are closed, as by `>&-`."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 (as long as the process is)
 
 
-def _give_up_what_cannot_be_written() -> None:
-    """Drop what is still buffered and has nowhere to go; the interpreter would complain of it at exit."""
+def _drop_unwritable_output() -> None:
+    """Drop buffered output that cannot be written, or the interpreter would report an error at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -34,7 +34,7 @@ def import_queue(
         str, typer.Argument(metavar="FILE", help="What was exported; - is standard input.")
     ] = "-",
 ) -> None:
-    """Add the tasks of an export, but for ids that are there already; so it can be repeated.
+    """Add the tasks of an export, except for ids that exist already; so it can be repeated.
 
     The exit status is 7 if some could not be written.
     """
@@ -50,7 +50,7 @@ def import_queue(
 
 
 def _without_mark(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines, without the mark that some programs put before UTF-8."""
+    """The lines, without the byte order mark that some programs put before UTF-8."""
     for number, line in enumerate(lines):
         yield line if number else line.removeprefix(b"\xef\xbb\xbf")
 
@@ -64,8 +64,8 @@ def relane(
 ) -> None:
     """Give the queue more lanes, while it is in use, and move the tasks that wait to where they belong.
 
-    Runs leave first, so tasks wait until it is done: seconds to minutes. Editors and workers go on. One that
-    was broken off is repeated with the same number.
+    Runs leave first, so tasks wait until it is done: seconds to minutes. Editors and workers are not stopped.
+    Repeat it with the same number if it was interrupted.
     """
     done = relane_queue(context.backend, lanes, progress=context.out.note)
     print(f"{done.lanes} lanes, {done.moved:,} tasks moved")

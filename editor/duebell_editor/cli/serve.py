@@ -17,13 +17,13 @@ app = typer.Typer()
 
 _HOST = "Address of this machine; one that others reach needs a token."
 _PROOF = (
-    "What requests must carry, 16 characters or more. Others on this machine see what stands on a command "
-    "line: better set the variable."
+    "What requests must carry, 16 characters or more. Others on this machine can see a command line: better "
+    "set the variable."
 )
 _ALLOWED_HOST = "Another name it answers to, such as a proxy's; may be repeated."
 _IDENTITY_HEADER = (
-    "Header in which the proxy before it names the visitor, such as X-Forwarded-User: kept on what they "
-    "change. Only where nobody gets past the proxy."
+    "Header in which the proxy before it names the visitor, such as X-Forwarded-User: kept on the tasks that "
+    "they change. Only where nobody can reach it without the proxy."
 )
 
 
@@ -36,7 +36,7 @@ def editor(
     token: Annotated[str | None, option("--token", "TOKEN", _PROOF, envvar="DUEBELL_EDITOR_TOKEN")] = None,
     allowed_host: Annotated[list[str] | None, option("--allowed-host", "NAME", _ALLOWED_HOST)] = None,
     read_only: Annotated[
-        bool, flag("--read-only", "Show the queue only: whoever comes can change nothing.")
+        bool, flag("--read-only", "Show the queue only: nobody can change anything.")
     ] = False,
     identity_header: Annotated[str | None, option("--identity-header", "NAME", _IDENTITY_HEADER)] = None,
     access_log: Annotated[
@@ -61,7 +61,8 @@ def editor(
         print(f"duebell is at {url}{asking} (Ctrl-C ends it)", flush=True)
 
     serve(
-        context.editor(by="http" if token is None else None),  # without one only this machine's users come
+        # Without a token, only the users of this machine can reach it.
+        context.editor(by="http" if token is None else None),
         host=host,
         port=port,
         token=token,

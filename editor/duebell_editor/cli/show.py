@@ -1,4 +1,4 @@
-"""The commands that look: `show` and `preview`, `status` and `doctor`."""
+"""The commands `show`, `preview`, `status` and `doctor`."""
 
 import json
 from collections.abc import Mapping
@@ -38,14 +38,14 @@ _MISSED = {
     Missed.SKIP: "are skipped",
 }
 
-#: A ring that was lost is shown for so long.
+#: How long a ring that was lost is shown.
 _RECENT = timedelta(days=7)
 
 
 @app.command()
 @with_json()
 def show(context: Context, id: Id) -> None:
-    """Show all there is to know of a task."""
+    """Show all of a task."""
     task, out = context.editor().get(id), console()
     if context.out.as_json:
         context.out.print_json(task_json(task))
@@ -88,7 +88,7 @@ def preview(
 @app.command()
 @with_json()
 def status(context: Context) -> None:
-    """Say how the scheduler stands.
+    """Show the state of the scheduler.
 
     The exit status is 6 if something is wrong.
     """
@@ -108,10 +108,10 @@ def doctor(
     *,
     fix: Annotated[bool, flag("--fix", "Mend what can be mended, and say what it was.")] = False,
 ) -> None:
-    """Say what is wrong with the scheduler, and mend it.
+    """Say what is wrong with the scheduler, and repair it with --fix.
 
-    Looks for failed tasks too, and for recurring ones that fail. The exit status is 6 if something is wrong
-    (still).
+    Looks for failed tasks too, and for recurring ones that fail. The exit status is 6 if something is (still)
+    wrong.
     """
     diagnosis, out = context.editor().doctor(fix=fix), console()
     found, mended = diagnosis.status, diagnosis.mended
@@ -176,7 +176,7 @@ def _recurrence_facts(recurrence: Recurrence, now: datetime) -> Mapping[str, str
 
 
 def status_facts(status: SchedulerStatus, now: datetime) -> Table:
-    """How the scheduler stands, as facts one below the other."""
+    """The state of the scheduler as a table of two columns."""
     health = Text("healthy", style="green") if status.healthy else Text("needs attention", style="red")
     facts: dict[str, str | Text] = {
         "status": health,
@@ -207,7 +207,7 @@ def _tzdata(status: SchedulerStatus) -> str:
 
 
 def _count(tasks: int | None) -> Text:
-    """So many tasks; the most that are counted mean at least so many."""
+    """A number of tasks in words; MOST_COUNTED means that there may be more."""
     if not tasks:
         return Text("unknown" if tasks is None else "none")
     return Text(
@@ -216,7 +216,7 @@ def _count(tasks: int | None) -> Text:
 
 
 def _late_ring(ring: LateRing | None, now: datetime) -> Mapping[str, str]:
-    """A ring that was lost, as long as someone may want to know why."""
+    """The last ring that was lost, if it is recent."""
     if ring is None or ring.came_at < now - _RECENT:
         return {}
     came = f"rung for at {when(ring.minute, now)}; a run came at {when(ring.came_at, now)}, by an echo"

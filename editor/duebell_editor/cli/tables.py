@@ -24,10 +24,10 @@ Cell = str | Text
 
 _One = TypeVar("_One")
 
-#: Between two columns.
+#: Characters between two columns.
 _GAP = 2
 
-#: What must be left of a last column that may be cut.
+#: The least width of a last column that may be cut.
 _LEAST = 16
 
 
@@ -67,7 +67,7 @@ class Grid:
 def first_that_fits(
     layouts: Iterable[Grid], width: int, otherwise: Callable[[], Iterable[RenderableType]]
 ) -> RenderableType:
-    """The first of these that is not wider than this, or `otherwise` on terminals narrower than any."""
+    """The first layout that is not wider than `width`, or `otherwise` if all are."""
     fitting = next((grid for grid in layouts if grid.width <= width), None)
     return Group(*otherwise()) if fitting is None else fitting.table(width)
 
@@ -143,7 +143,7 @@ def _latest_first(
     narrow: Callable[[_One], Iterable[RenderableType]],
     width: int,
 ) -> RenderableType:
-    """A table with a row for each of these, with times in full or brief; or a block for each."""
+    """A table with a row for each item, with times in full or short; on narrow terminals a block for each."""
     latest_first = items[::-1]
     layouts = (Grid(headings, [row(one, time) for one in latest_first]) for time in (local, short))
     return first_that_fits(layouts, width, lambda: (part for one in latest_first for part in narrow(one)))

@@ -1,4 +1,4 @@
-"""Tasks as commands print them: as a table that fits for people, as lines or JSON for programs.
+"""Printing tasks: as a table for people, as lines or JSON for programs.
 
 The JSON has the names and values of the HTTP editor's.
 """
@@ -25,7 +25,7 @@ __all__ = [
     "FIELDS", "print_change", "print_tasks", "status_json", "status_text", "task_json", "tasks_table",
 ]  # fmt: skip
 
-#: The fields of a line for programs, with a tab between each; what there is none of is empty.
+#: The fields of a line for programs, with a tab between each; a missing value is empty.
 FIELDS = ("id", "status", "action", "due", "queued", "attempt", "finished_at", "schedule", "failure")
 
 _STYLES = {
@@ -37,12 +37,18 @@ _STYLES = {
     Status.EXPIRED: "yellow",
 }
 
-#: A due date that passed longer ago than this was most likely not meant.
+#: A due date that passed longer ago than this is likely a mistake.
 _LONG_AGO = timedelta(minutes=5)
 
 
 class _Detail(NamedTuple):
-    """How much is told of each task: how far away its time is, its time how exactly, and what else."""
+    """The detail of a table of tasks.
+
+    far   with the time until each task runs
+    time  the format of times
+    more  with due dates of ended tasks, and the column "next look"
+    why   with the last failure of tasks that go on
+    """
 
     far: bool
     time: Callable[[datetime], str]
@@ -50,7 +56,7 @@ class _Detail(NamedTuple):
     why: bool = True
 
 
-#: What is left out first says the least.
+#: From most to least detail: the least important is left out first.
 _DETAILS = (
     _Detail(far=True, time=local),
     _Detail(far=False, time=local),
@@ -63,7 +69,7 @@ _DETAILS = (
 def task_json(task: Task) -> dict[str, Any]:
     """A task as JSON's own types, but for its times; durations are in seconds."""
     fields: dict[str, Any] = msgspec.to_builtins(task, builtin_types=(datetime,))
-    del fields["payload_json"], fields["begun"]  # the one is shown as a value, the other is the worker's own
+    del fields["payload_json"], fields["begun"]  # shown as `payload`; internal to the worker
     durations = {
         "spread": task.spread.total_seconds(),
         "expires_after": task.expires_after.total_seconds() if task.expires_after else None,
@@ -94,7 +100,7 @@ def print_change(context: Context, task: Task, zone: ZoneInfo | None = None) -> 
 
 
 def _elsewhere(instant: datetime, zone: ZoneInfo | None) -> str:
-    """The time that clocks in this zone show, if it is not the one here."""
+    """The time in this zone, if its offset is not that of the local zone."""
     if zone is None:
         return ""
     try:
@@ -130,7 +136,7 @@ def _line(task: Task) -> str:
 def tasks_table(
     tasks: Sequence[Task], now: datetime, width: int, *, encoding: str = "utf-8"
 ) -> RenderableType:
-    """Tasks in as much detail as fits. Ids are never cut or folded: on narrow terminals they stand alone."""
+    """Tasks in as much detail as fits. Ids are never cut: on narrow terminals they have their own lines."""
     mark = "↻" if encoding.lower().startswith("utf") else "(recurring)"
     layouts = (_grid(tasks, now, mark, detail) for detail in _DETAILS)
     return first_that_fits(
@@ -156,7 +162,7 @@ def _grid(tasks: Sequence[Task], now: datetime, mark: str, detail: _Detail) -> G
         columns[""] = [_far(task, now) for task in tasks]
     if any(task.finished_at for task in tasks):
         columns["ended"] = times(task.finished_at for task in tasks)
-    # Of a task that goes on, why it failed last can be left out; of one that has failed, it is what matters.
+    # The failure of a task that goes on can be left out; for one that has failed, it is what matters.
     has_failures = any(task.failure and (detail.why or task.finished_at) for task in tasks)
     if has_failures:
         columns["error"] = [Text(_why(task), style="red") for task in tasks]
@@ -185,15 +191,15 @@ def _state(task: Task, mark: str) -> Text:
 
 
 def _far(task: Task, now: datetime) -> str:
-    """The time until something happens to it."""
+    """The time until the task runs; empty if it has ended."""
     return "" if task.finished_at else relative(task.queued or task.due, now)
 
 
 def _is_looked_at_later(task: Task) -> bool:
-    """Whether it is retried or spread, or was added late: not looked at when it is due."""
+    """Tell whether the task does not run when it is due: it is retried or spread, or was added late."""
     return task.queued is not None and abs(task.queued - task.due).total_seconds() >= 1
 
 
 def _why(task: Task) -> str:
-    """Why it failed, in one line without tabs."""
+    """The failure of the task, in one line without tabs."""
     return in_one_line(str(task.failure)) if task.failure else ""

@@ -1,4 +1,4 @@
-"""`duebell watch`: how the scheduler stands and what comes next, on the terminal, kept up to date."""
+"""`duebell watch`: the scheduler's status and the next tasks, kept up to date on the terminal."""
 
 import contextlib
 import signal
@@ -30,7 +30,7 @@ __all__ = ["app"]
 
 app = typer.Typer()
 
-#: Tasks that are read; what does not fit on the terminal is counted.
+#: Tasks that are read; those that do not fit on the terminal are counted.
 _TASKS = 100
 
 
@@ -43,7 +43,7 @@ def watch(
     action: Action = None,
     prefix: Prefix = "",
 ) -> None:
-    """Show how the scheduler stands and what comes next, kept up to date, until Ctrl-C.
+    """Show the scheduler's status and the next tasks, kept up to date, until Ctrl-C.
 
     A look costs a dozen reads. In a pipe it is a line for every change, with a tab between the time, when
     the rule rings, the next task's id and when it is looked at, and whether all is well.
@@ -54,7 +54,7 @@ def watch(
     out = console()
     with contextlib.suppress(KeyboardInterrupt), _ended_in_order():
         if out.is_terminal:
-            # Drawn anew four times a second, so that it follows the terminal's size.
+            # Drawn four times a second, so that it follows the terminal's size.
             with Live(Text("looking…"), console=out, screen=True, refresh_per_second=4) as live:
                 for look in looks:
                     live.update(look, refresh=True)
@@ -70,7 +70,7 @@ def watch(
 def _looks(
     context: Context, editor: Editor, find: Callable[[], Page], every: float
 ) -> Iterator["_View | Text"]:
-    """Look again and again. When AWS does not answer, the last look stays, with the error below."""
+    """Poll for ever. When AWS does not answer, the last view stays, with the error below."""
     view: _View | None = None
     while True:
         try:
@@ -87,7 +87,7 @@ def _looks(
 
 @dataclass(frozen=True)
 class _View:
-    """The latest look, laid out anew for the terminal's size each time it is drawn."""
+    """The state at one moment, laid out for the terminal's size each time it is drawn."""
 
     at: datetime
     status: SchedulerStatus
@@ -118,7 +118,7 @@ class _View:
         yield from below
 
     def _tasks(self, out: Console, options: ConsoleOptions, room: int) -> Iterator[RenderableType]:
-        """As many tasks as there is room for, and how many there are besides."""
+        """The tasks that there is room for, and the number of others."""
         tasks = self.page.tasks
         if not tasks:
             yield Text("no tasks")
@@ -138,7 +138,7 @@ class _View:
 
 @contextlib.contextmanager
 def _ended_in_order() -> Iterator[None]:
-    """Have SIGTERM end it as any exception does, so that the terminal is put back as it was."""
+    """Make SIGTERM raise SystemExit, so that the terminal is restored."""
 
     def end(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)

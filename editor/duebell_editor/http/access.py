@@ -1,13 +1,13 @@
-"""Access: which requests are let in, and who sends them.
+"""Access control: the requests that are allowed, and the visitors who send them.
 
-A page elsewhere can make the visitor's browser send requests to 127.0.0.1. It must not be able to change
-anything (checked by Origin, and by allowing JSON bodies only, which browsers do not send across sites
-unasked), nor to read anything by having its own name resolve to 127.0.0.1 (checked by Host). On another
-address than this machine's own there are people behind the requests, and they need the token.
+Another web site can make the visitor's browser send requests to 127.0.0.1. It must not be able to change
+anything (checked by Origin, and by allowing JSON bodies only, which browsers send to other sites only after
+asking them), nor to read anything by making its own name resolve to 127.0.0.1 (checked by Host). A server on
+an address that other machines can reach needs a token.
 
-A proxy with a login may put the visitor's name into a header. Whoever reaches this server past the proxy can
-put any name there. So no header counts unless it is named, and the proxy must replace what a visitor sends
-under that name.
+A proxy with a login may put the visitor's name into a header. A client that reaches this server without the
+proxy can put any name there. So a header counts only if it is configured, and the proxy must replace the
+header that a visitor sends.
 """
 
 import hmac
@@ -29,12 +29,12 @@ from .problems import problem
 
 __all__ = ["ANY_HOST", "Access", "VisitorsEditor", "check_access", "visitor_of"]
 
-#: As an allowed host: whatever name we are called by. For servers with a token, which no other site has.
+#: As an allowed host: any name. Only for servers with a token, which another site does not have.
 ANY_HOST = "*"
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
-#: JSON; and what a PATCH may call it whose `null` takes away (RFC 7396).
+#: Media types of bodies; the second is that of a PATCH whose `null` removes values (RFC 7396).
 _JSON = frozenset({"application/json", "application/merge-patch+json"})
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\s:/@\[\]]+)(:[0-9]+)?", re.ASCII)
@@ -44,18 +44,18 @@ _TOKEN_LENGTH = 16
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
-#: Headers that hold a secret: no name to keep on a task, or to log.
+#: Headers that hold a secret, which must not be stored on a task or logged.
 _SECRET = re.compile(r".*(authorization|cookie|token|oidc-data)", re.IGNORECASE)
 
-#: What changes are said to be by when neither a header nor the editor says it.
+#: The author of changes when neither a header nor the editor names one.
 _UNNAMED = "http"
 
 
 def check_access(*, allowed_hosts: Collection[str], token: str | None, identity_header: str | None) -> None:
     """Check the settings of a server. Raises InvalidSettings.
 
-    Refused are any host without a token, a token that can be guessed, and an identity header that no header
-    can be called or that holds a secret.
+    It refuses any host without a token, a token that can be guessed, and an identity header that is no valid
+    name or that holds a secret.
     """
     if token is None and ANY_HOST in allowed_hosts:
         raise InvalidSettings(
@@ -80,7 +80,7 @@ def check_access(*, allowed_hosts: Collection[str], token: str | None, identity_
 
 
 class Access:
-    """Refuses, as ASGI middleware, requests that may not be made; notes who sends the others."""
+    """Refuses requests that are not allowed, as ASGI middleware; stores the visitor of the others."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Access:
             headers = Headers(scope=scope)
             refusal = (
                 self._refusal(scope, headers)
-                or self._note_visitor(scope, headers)
+                or self._store_visitor(scope, headers)
                 or self._refusal_to_change(scope)
             )
         await (refusal or self._app)(scope, receive, send)
@@ -140,12 +140,12 @@ class Access:
         if self._token is None:
             return True
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        # Compared in constant time: how long it takes tells nothing of the token.
+        # Compared in constant time, so that the time it takes tells nothing of the token.
         is_it = hmac.compare_digest(given.strip().encode(), self._token.encode())
         return scheme.lower() == "bearer" and is_it
 
-    def _note_visitor(self, scope: Scope, headers: Headers) -> Response | None:
-        """Note who sends the request. A request that says it twice is refused."""
+    def _store_visitor(self, scope: Scope, headers: Headers) -> Response | None:
+        """Store the visitor's name in the scope. Refuses a request that names the visitor twice."""
         header = (self._identity_header or "").lower()
         names = headers.getlist(header) if header else []
         if len(names) > 1:
@@ -157,7 +157,7 @@ class Access:
 
 
 def visitor_of(scope: Scope) -> str | None:
-    """The name of who sends this request; None if unknown."""
+    """The name of the visitor who sends this request; None if unknown."""
     visitor: str | None = scope.get("state", {}).get("duebell_visitor")
     return visitor
 
@@ -167,14 +167,14 @@ def _visitors_editor(request: Request) -> Editor:
     return editor.acting_as(visitor_of(request.scope) or editor.changed_by or _UNNAMED)
 
 
-#: The editor for what a request changes: it says who sent the request.
+#: The editor of a request, with its visitor as the author of changes.
 VisitorsEditor = Annotated[Editor, Depends(_visitors_editor)]
 
 
 def _is_from_elsewhere(scope: Scope, headers: Headers, host: str) -> bool:
-    """Tell by what browsers say. Another site may link to the page, but not even read from the API.
+    """Tell whether a page of another site sends this request. It may link to the page, but not read the API.
 
-    It would not see the answer, but what is read of the queue is paid for.
+    It could not see the answer, but each read costs money.
     """
     is_link = scope["method"] in {"GET", "HEAD"} and is_open(scope)
     is_cross_site = headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}
@@ -188,7 +188,7 @@ def _is_same_site(origin: str, host: str) -> bool:
 
 
 def _has_body(headers: Headers) -> bool:
-    """Tell whether a body is announced, or of which kind it would be: an empty form is a form too."""
+    """Tell whether a body or its type is announced: an empty form is a form too."""
     is_announced = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
     return is_announced or "content-type" in headers
 

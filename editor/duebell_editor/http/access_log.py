@@ -1,6 +1,6 @@
 """The access log: a line for each request, event `request`, logger `duebell.http`, level INFO.
 
-A line has no query and no header but the one that names the visitor: no token, and nothing of a payload.
+A line has no query, and of the headers only the visitor's name: so no token, and no part of a payload.
 """
 
 import logging
@@ -29,24 +29,24 @@ class AccessLog:
         self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and log it when it is over; a stream too, at its end."""
+        """Pass the request on, and log it at its end; a stream too."""
         if scope["type"] != "http" or not _LOG.isEnabledFor(logging.INFO):
             await self._app(scope, receive, send)
             return
-        scope.setdefault("state", {})  # where it is noted who sends it
+        scope.setdefault("state", {})  # Access stores the visitor there
         started = time.monotonic()
         status: int | None = None
 
-        async def send_and_note(message: Message) -> None:
+        async def send_and_keep_status(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, send_and_note)
+            await self._app(scope, receive, send_and_keep_status)
         except Exception:
-            status = status or 500  # the framework answers so, outside of all middleware
+            status = status or 500  # the framework's answer, made outside of all middleware
             raise
         finally:
             client = scope.get("client")
@@ -62,7 +62,7 @@ class AccessLog:
             )
 
     def _path(self, scope: Scope) -> str:
-        """The path as it was sent, percent-encoded: without the query, or a name and password before it."""
+        """The path as it was sent, percent-encoded, without the query, user name and password of a URL."""
         path = scope.get("raw_path", b"").partition(b"?")[0].decode("ascii", "backslashreplace")
         if not path.startswith("/"):
             path = "(none)"

@@ -1,7 +1,7 @@
-"""Answers: the library's values as JSON, and the JSON schemas of these.
+"""Answers: the library's values as JSON, and their JSON schemas.
 
-Times are ISO-8601 in UTC, and lengths of time are seconds. A schema is that of the library's struct, with the
-fields that an answer has beside them; the struct's docstring says what each field is.
+Times are ISO-8601 in UTC, and lengths of time are seconds. A schema comes from the library's struct, with the
+fields that an answer has in addition; the struct's docstring describes each field.
 """
 
 import inspect
@@ -39,14 +39,14 @@ __all__ = [
     "to_json",
 ]
 
-#: A recurring task's next times that are shown.
+#: The number of a recurring task's next times in an answer.
 _UPCOMING = 5
 
 _plain = partial(msgspec.to_builtins, builtin_types=(datetime, timedelta))
 
 
 class Json(Response):
-    """An answer: values of the library's as JSON."""
+    """An answer: values of the library as JSON."""
 
     media_type = "application/json"
 
@@ -64,7 +64,7 @@ def _text(value: datetime | timedelta) -> str | float:
     return render(value) if isinstance(value, datetime) else value.total_seconds()
 
 
-def _shown(
+def _struct(
     name: str,
     of: type[Struct],
     *,
@@ -72,7 +72,7 @@ def _shown(
     hidden: Collection[str] = (),
     **more: object,
 ) -> type[Struct]:
-    """A struct of this name with the fields of another, all but the hidden or `only` some, and with more."""
+    """A struct with the fields of another, all except `hidden` or `only` some, and with `more`."""
     fields = [
         (field.name, field.type)
         for field in msgspec.structs.fields(of)
@@ -81,53 +81,55 @@ def _shown(
     return msgspec.defstruct(name, [*fields, *more.items()], namespace={"__doc__": of.__doc__})
 
 
-def _said(type: object, description: str) -> object:
+def _described(type: object, description: str) -> object:
     return Annotated[type, Meta(description=description)]
 
 
-_RECURRENCE = _shown(
+_RECURRENCE = _struct(
     "Recurrence",
     Recurrence,
-    words=_said(str, "The schedule in words"),
-    upcoming=_said(list[Instant], "The schedule's times after the one it stands at"),
+    words=_described(str, "The schedule in words"),
+    upcoming=_described(list[Instant], "The schedule's times after the current occurrence"),
 )
 
-_CAN = _said(list[Verb], "What can be done to it now")
+_CAN = _described(list[Verb], "The verbs that apply to it now")
 
-_TASK = _shown(
+_TASK = _struct(
     "Task",
     Task,
     hidden=("payload_json", "begun"),
-    payload=_said(Any, "Any JSON value"),
-    spread=_said(float, "It is looked at up to so many seconds after it is due"),
-    expires_after=_said(float | None, "It is not run when it is that many seconds late"),
-    recurrence=_said(_RECURRENCE | None, "How it recurs; null if it runs once"),
+    payload=_described(Any, "Any JSON value"),
+    spread=_described(float, "It is delayed by up to this many seconds"),
+    expires_after=_described(float | None, "It is not run when it is this many seconds late"),
+    recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
     can=_CAN,
 )
 
 _WHEN = ("due", "queued", "started_at", "finished_at", "lateness_ms")
 _IN_BRIEF = ("id", "action", "status", "attempt", "rev", *_WHEN)
-_TASK_IN_BRIEF = _shown(
+_TASK_IN_BRIEF = _struct(
     "TaskInBrief",
     Task,
     only=_IN_BRIEF,
-    recurs=_said(str | None, "The schedule in words; null if it runs once"),
-    failed_with=_said(str | None, "Why the last attempt failed, in a line"),
+    recurs=_described(str | None, "The schedule in words; null if it runs once"),
+    failed_with=_described(str | None, "Why the last attempt failed, in a line"),
     can=_CAN,
 )
 
-_STATUS = _shown("SchedulerStatus", SchedulerStatus, healthy=_said(bool, "Whether nothing is wrong"))
+_STATUS = _struct(
+    "SchedulerStatus", SchedulerStatus, healthy=_described(bool, "True if there are no problems")
+)
 
 
 def reference(name: str) -> dict[str, str]:
-    """The schema of this name, as others refer to it."""
+    """A reference to the schema of this name."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 class TaskPage(Struct, kw_only=True):
     """A page of tasks; `cursor` gives the next one, and is null when this is the last.
 
-    A filter that finds little in a long queue gives short pages, or empty ones: go on with the cursor.
+    Where matches are rare in a long queue, pages can be short or empty: go on with the cursor.
     """
 
     tasks: Annotated[
@@ -138,9 +140,9 @@ class TaskPage(Struct, kw_only=True):
 
 
 class TimeZones(Struct, kw_only=True):
-    """The time zones that schedules can be in.
+    """The time zones that schedules can have.
 
-    tzdata  their release, as IANA numbers it
+    tzdata  their release, by IANA's numbering
     """
 
     tzdata: str
@@ -161,9 +163,9 @@ class Timeline(Struct, kw_only=True):
 
 
 class BulkFailure(Struct, kw_only=True):
-    """One task that was not changed, and why.
+    """A task that was not changed, and why.
 
-    type  what kind of problem, as in a problem document
+    type  the kind of problem, as in a problem document
     """
 
     id: str
@@ -174,10 +176,10 @@ class BulkFailure(Struct, kw_only=True):
 class BulkAnswer(Struct, kw_only=True):
     """The outcome of a change to many tasks.
 
-    found     how many it is about, at most the limit
-    is_all    false: there are more than the limit
-    changed   the ids of those that were changed
-    failures  those that could not be changed
+    found     the number of tasks to change, at most the limit
+    is_all    false if there are more than the limit
+    changed   the ids of the changed tasks
+    failures  the tasks that could not be changed
     """
 
     found: int
@@ -188,7 +190,7 @@ class BulkAnswer(Struct, kw_only=True):
 
 
 def task_answer(task: Task) -> dict[str, Any]:
-    """A task, with all there is to it."""
+    """A task with all its fields."""
     shown = _plain(task) | {"payload": task.payload, "can": task.can}
     if task.recurrence:
         words = task.recurrence.schedule.describe()
@@ -215,7 +217,7 @@ def _brief_answer(task: Task) -> dict[str, Any]:
 
 
 def page_answer(page: Page, *, brief: bool) -> TaskPage:
-    """A page of tasks; `brief`: as much of each as a list shows."""
+    """A page of tasks; `brief`: only the fields that a list shows."""
     shown = _brief_answer if brief else task_answer
     return TaskPage(tasks=[shown(task) for task in page.tasks], cursor=page.cursor)
 
@@ -246,13 +248,13 @@ def schemas() -> dict[str, Any]:
     """The JSON schemas of all answers, by name."""
     tasks, scheduler = (_TASK, _TASK_IN_BRIEF, TaskPage, BulkAnswer), (_STATUS, Timeline, TaskHistory)
     return {
-        **_described(*tasks, *scheduler, TimeZones, Preview),
-        **_described(ProblemDocument, may_leave_out=True),
+        **_schemas_of(*tasks, *scheduler, TimeZones, Preview),
+        **_schemas_of(ProblemDocument, may_leave_out=True),
     }
 
 
-def _described(*structs: type[Struct], may_leave_out: bool = False) -> dict[str, Any]:
-    """The schemas of structs, with each field described, and required unless some may be left out."""
+def _schemas_of(*structs: type[Struct], may_leave_out: bool = False) -> dict[str, Any]:
+    """The schemas of structs with their fields described; all are required unless they may be left out."""
     _, made = msgspec.json.schema_components(structs, ref_template=reference("{name}")["$ref"])
     for schema in made.values():
         text = inspect.cleandoc(schema.get("description", "")).replace("None", "null")

@@ -45,17 +45,17 @@ def create_app(
 ) -> FastAPI:
     """The page at `/`, JSON under `/api`, the API's description at `/docs`, over this editor.
 
-    Whoever reaches it, and has the token if there is one, may do what the editor may. So it answers only to
-    requests that were addressed to 127.0.0.1, localhost, [::1] or one of `allowed_hosts` (names without a
-    port; `*` for any, which takes a token).
+    A client that can reach it, and has the token if there is one, may do all that the editor may. So it only
+    answers requests to 127.0.0.1, localhost, [::1] or one of `allowed_hosts` (names without a port; `*` for
+    any, which needs a token).
 
-    read_only        show the queue only: what would change something is answered with 403
+    read_only        show the queue only: requests that would change something are answered with 403
     identity_header  header in which a proxy with a login names the visitor, such as X-Forwarded-User: it is
-                     kept on a task as `changed_by`. Only for a server that is reached through that proxy
+                     stored on a task as `changed_by`. Only for a server that is reached through that proxy
 
     Requests are logged to `duebell.http`, changes to `duebell.editor`, both at INFO.
-    In a server of your own, end open streams with it: uvicorn's `timeout_graceful_shutdown`; and have it, or
-    a proxy before it, cut off clients that are too slow with their headers. Raises InvalidSettings.
+    In a server of your own, end open streams at its shutdown, with uvicorn's `timeout_graceful_shutdown`; and
+    let it, or a proxy before it, cut off clients that send their headers too slowly. Raises InvalidSettings.
     """
     allowed_hosts = frozenset(allowed_hosts)
     check_access(allowed_hosts=allowed_hosts, token=token, identity_header=identity_header)
@@ -72,7 +72,7 @@ def create_app(
     app.state.editor = editor
     app.state.ending = threading.Event()  # set when the server ends, so that streams do
     app.state.readings = SharedReadings()
-    app.add_middleware(BodyLimits)  # the innermost: the others come before it
+    app.add_middleware(BodyLimits)  # the innermost: a request passes the others first
     app.add_middleware(RequestLimits)
     app.add_middleware(
         Access,
@@ -104,7 +104,7 @@ def create_app(
 
 
 def _schemas() -> str:
-    """The schemas of what the page asks for, as JSON within HTML: its checks take their limits from them."""
+    """The schemas of the page's requests, as JSON within HTML: the page checks input by their limits."""
     return json.dumps(
         {model.__name__: model.model_json_schema() for model in (NewTask, BulkChange, Filters)}
     ).replace("<", "\\u003c")

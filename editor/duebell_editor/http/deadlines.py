@@ -1,8 +1,8 @@
 """Deadlines for clients: to send a request, and to read the answer.
 
-uvicorn has none of these: its one time limit, `timeout_keep_alive`, ends with the first byte of the next
-request and does not count before the first one. So a client that sends a byte a minute, or never reads, would
-keep its connection for ever (seen with uvicorn 0.54).
+uvicorn's only time limit, `timeout_keep_alive`, starts after a request and ends with the first byte of the
+next. So a client that sends a byte a minute, or never reads, would keep its connection for ever (seen with
+uvicorn 0.54).
 """
 
 import asyncio
@@ -17,13 +17,13 @@ __all__ = ["Deadlines"]
 #: Seconds for the request line and the headers, from the connection on, or from the first byte of the next.
 _HEAD_SECONDS = 10.0
 
-#: Seconds for the body. The application gives up before, and answers 408.
+#: Seconds for the body. The application answers 408 before.
 _BODY_SECONDS = BODY_SECONDS + 5
 
-#: Seconds in which a client that is too slow to take its answer must take some 48 KB of it, or the rest.
+#: Seconds in which a client that reads slowly must read some 48 KB of its answer, or the rest.
 _READING_SECONDS = 30.0
 
-#: Connections at a time; a process may have 1,024 files open on most systems.
+#: Connections at a time; most systems let a process have 1,024 open files.
 _MOST = 500
 
 _TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -56,7 +56,7 @@ class Deadlines(H11Protocol):
         if self.transport.is_closing():
             self._abort_unless_read()
         elif self.conn.their_state is not h11.IDLE or self.conn.trailing_data[0]:
-            self._expect_more()  # else it is up to `timeout_keep_alive` until something comes
+            self._expect_more()  # else `timeout_keep_alive` applies until the next request
 
     def timeout_keep_alive_handler(self) -> None:
         super().timeout_keep_alive_handler()
@@ -69,7 +69,7 @@ class Deadlines(H11Protocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         _cancel(self._reading)
-        if self.transport.is_closing():  # it waits for the rest to be read
+        if self.transport.is_closing():  # it waits until the client has read the rest
             self._abort_unless_read()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -78,7 +78,7 @@ class Deadlines(H11Protocol):
         super().connection_lost(exc)
 
     def _expect_more(self) -> None:
-        """Set the deadline of what the client is to send now. One that is set stays, whatever has come."""
+        """Set the deadline for the part that the client is to send now. Further bytes do not extend it."""
         state = self.conn.their_state
         if self.transport.is_closing():
             self._abort_unless_read()
@@ -92,7 +92,7 @@ class Deadlines(H11Protocol):
             self._sending = self.loop.call_later(seconds, self._cut_off)
 
     def _cut_off(self) -> None:
-        """Close; with an answer if a request has begun and its headers are not there."""
+        """Close the connection; with an answer if a request has begun but its headers are not complete."""
         if self.conn.their_state is not h11.IDLE:
             self.transport.abort()
             return
@@ -105,7 +105,7 @@ class Deadlines(H11Protocol):
         self._abort_unless_read()
 
     def _abort_unless_read(self) -> None:
-        """End the connection if the client does not read the answer in time: closing would wait for that."""
+        """Abort the connection if the client does not read the answer in time: closing waits for that."""
         _cancel(self._reading)
         self._reading = self.loop.call_later(_READING_SECONDS, self.transport.abort)
 

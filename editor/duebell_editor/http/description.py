@@ -1,4 +1,4 @@
-"""The API's description in OpenAPI: FastAPI's, with the answers, and the problems that may come instead."""
+"""The API's description in OpenAPI: FastAPI's, with the schemas of answers and problems."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -61,12 +61,12 @@ Responses = dict[int | str, dict[str, Any]]
 
 _TAGS = [
     {"name": "tasks", "description": "Add tasks, look at them, change them"},
-    {"name": "scheduler", "description": "How the scheduler stands, what is to come, what has been"},
+    {"name": "scheduler", "description": "The scheduler's status, counts of future and past tasks"},
 ]
 
 _TEXT = {"type": "string"}
 
-#: What each status means here, and an error or a `detail` that may come with it.
+#: The meaning of each status, and an example: an error, or the `detail` of one.
 _PROBLEMS: dict[int, tuple[str, DuebellError | str]] = {
     400: (
         "The body is not JSON, or the visitor is named twice",
@@ -106,10 +106,10 @@ _PROBLEMS: dict[int, tuple[str, DuebellError | str]] = {
     507: ("The lane of the task holds as much as DynamoDB lets it hold", QueueFull("sale-42", 3)),
 }
 
-#: What every request may come to: a body can be sent with any.
+#: Statuses of problems with any request; those of bodies too, which can be sent with any.
 _ALWAYS = (400, 401, 403, 408, 413, 415, 500, 503)
 
-#: What comes of asking AWS.
+#: Statuses of problems with AWS.
 AWS = (502, 503)
 
 #: The status of a write that a full lane refuses.
@@ -126,19 +126,19 @@ ADDED: Responses = {
     201: {"description": "It is new", "headers": _PLACED},
 }
 
-#: The answer to who has the task already.
+#: The answer to clients that have the task already.
 NOT_MODIFIED: Responses = {304: {"description": "You have it as it is (If-None-Match)", "headers": _TAGGED}}
 
 
 def answers(name: str, *problems: int, successes: Responses | None = None) -> Responses:
-    """The answers of a route: of the schema with this name, or the problems with these statuses."""
+    """The answers of a route: successes with the schema of this name, and problems with these statuses."""
     content = {Json.media_type: {"schema": reference(name)}}
     made = {status: {**success, "content": content} for status, success in (successes or {200: {}}).items()}
     return {**made, **problems_only(*problems)}
 
 
 def problems_only(*statuses: int) -> Responses:
-    """The problems that a route may answer with, and those that all may."""
+    """The answers with these problems, and with those of all routes."""
     return {status: _problem(status) for status in sorted({*_ALWAYS, *statuses})}
 
 
@@ -153,7 +153,7 @@ def _problem(status: int) -> dict[str, Any]:
 
 
 def describe(app: FastAPI, *, with_token: bool) -> None:
-    """Have `/openapi.json` say all that can be answered."""
+    """Add the answers' schemas, examples and the token to `/openapi.json`."""
     app.openapi_tags = _TAGS
     made = app.openapi
 

@@ -1,6 +1,6 @@
-"""A task's rev as its ETag. If-Match: a change only to what was seen; If-None-Match: no answer twice.
+"""A task's rev as its ETag, for If-Match (change only what was seen) and If-None-Match (send only news).
 
-As RFC 9110 has it, section 13.1: a list of tags, or `*`; If-Match takes no weak ones.
+By RFC 9110, section 13.1: a list of tags, or `*`; If-Match ignores weak ones.
 """
 
 import re
@@ -37,7 +37,7 @@ _IfReplaced = Annotated[
 
 
 def _expected(request: Request, editor: VisitorsEditor, if_match: _IfSeen = None) -> int | None:
-    """The one rev that the request is for; None for any. Raises InvalidQuery, TaskNotFound, TaskChanged."""
+    """The rev that If-Match expects; None for any. Raises InvalidQuery, TaskNotFound, TaskChanged."""
     if if_match is None or not (tags := _tags("If-Match", request)):
         return None
     seen = [tag for is_weak, tag in tags if not is_weak]
@@ -50,12 +50,12 @@ def _expected(request: Request, editor: VisitorsEditor, if_match: _IfSeen = None
     return rev
 
 
-#: The rev at which the request expects the task that it changes; None for any.
+#: The rev that a changed task must have; None for any.
 ExpectedRev = Annotated[int | None, Depends(_expected)]
 
 
 def _replaced(request: Request, if_match: _IfReplaced = None) -> int | None:
-    """The rev that a task is replaced at; None for any. Raises InvalidQuery."""
+    """The rev that If-Match expects of a replaced task; None for any. Raises InvalidQuery."""
     if if_match is None or not (tags := _tags("If-Match", request)):
         return None
     is_weak, tag = tags[0]
@@ -64,7 +64,7 @@ def _replaced(request: Request, if_match: _IfReplaced = None) -> int | None:
     return rev
 
 
-#: The rev at which the request replaces a task; None for any.
+#: The rev that a replaced task must have; None for any.
 ReplacedRev = Annotated[int | None, Depends(_replaced)]
 
 
@@ -74,13 +74,13 @@ def etag_of(task: Task) -> dict[str, str]:
 
 
 def is_known(task: Task, request: Request) -> bool:
-    """Tell whether who asks has the task as it is. Raises InvalidQuery."""
+    """Tell whether the client has this rev of the task already. Raises InvalidQuery."""
     tags = _tags("If-None-Match", request)
     return tags == [] or str(task.rev) in {tag for _, tag in tags or ()}
 
 
 def _tags(header: str, request: Request) -> list[tuple[bool, str]] | None:
-    """The header's tags, each with whether it is weak; none for `*`; None without such a header."""
+    """The header's tags, each with whether it is weak; an empty list for `*`; None without this header."""
     lines = request.headers.getlist(header)
     if not lines:
         return None

@@ -1,4 +1,4 @@
-"""Headers of every answer, and HEAD: what GET would answer, without the body."""
+"""Headers of every answer, and the answer to HEAD: that of GET, without the body."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -7,7 +7,7 @@ from .paths import is_open, is_stream
 
 __all__ = ["HEADERS", "Headers"]
 
-#: The page runs only its own files, and nobody may frame it.
+#: The page runs only its own files, and no site may frame it.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
@@ -24,7 +24,7 @@ HEADERS = {
 class Headers:
     """Adds the headers, as ASGI middleware, and answers HEAD with the headers of GET.
 
-    What is under `/api` is never kept in a cache. The stream has no HEAD.
+    Answers about the queue are never cached. The stream has no HEAD.
     """
 
     def __init__(self, app: ASGIApp) -> None:

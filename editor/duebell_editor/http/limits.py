@@ -1,4 +1,4 @@
-"""Limits of requests: how many are at work at a time, how long a body is, how long it takes to come."""
+"""Limits of requests: their number at a time, the length of a body, and the time until it has come."""
 
 import asyncio
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -13,13 +13,13 @@ from .problems import problem
 
 __all__ = ["BODY_SECONDS", "MAX_BODY", "MAX_REQUESTS", "MAX_STREAMS", "BodyLimits", "RequestLimits"]
 
-#: Requests at work at a time. Forty threads work on them, so that the others wait a moment.
+#: Requests at a time. Forty threads work on them, so that the others wait a moment.
 MAX_REQUESTS = 64
 
-#: Streams of changes: pages that are open.
+#: Streams of changes at a time; each open page has one.
 MAX_STREAMS = 100
 
-#: A payload is 350 KB at most, and may be thrice that when written with `\u` escapes.
+#: Bytes of a body. A payload is 350 KB at most, and can be three times that with `\u` escapes.
 MAX_BODY = 2 * 1024 * 1024
 
 #: Seconds in which all of a body must have come.
@@ -32,7 +32,7 @@ _TOO_SLOW = f"the body must come within {BODY_SECONDS:.0f} seconds"
 
 @dataclass
 class _Places:
-    """Places for so many requests; those beyond are told why they get none, and when to come again."""
+    """Places for `most` requests; others are refused with the reason and when to try again."""
 
     most: int
     why: str
@@ -41,13 +41,15 @@ class _Places:
 
 
 class RequestLimits:
-    """Answers, as ASGI middleware, 503 to requests beyond so many at work, and to streams beyond so many."""
+    """Answers 503, as ASGI middleware, to requests and streams beyond their limits."""
 
     def __init__(self, app: ASGIApp, *, requests: int = MAX_REQUESTS, streams: int = MAX_STREAMS) -> None:
         self._app = app
         self._requests = _Places(requests, f"{requests} requests are at work already: try again", 1)
         self._streams = _Places(
-            streams, f"{streams} pages or programs follow what changes already, and no more can", 30
+            streams,
+            f"{streams} pages or programs follow what changes already: try again when one has ended",
+            30,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,7 +70,7 @@ class RequestLimits:
 
 
 class BodyLimits:
-    """Refuses, as ASGI middleware, a body that is announced to be too long, is so, or comes too slowly."""
+    """Refuses, as ASGI middleware, a body that is too long (by its header or its bytes) or too slow."""
 
     def __init__(self, app: ASGIApp, *, seconds: float = BODY_SECONDS) -> None:
         self._app = app
@@ -85,15 +87,15 @@ class BodyLimits:
             return
         body = _Body(receive, until=asyncio.get_running_loop().time() + self._seconds)
 
-        async def send_and_note(message: Message) -> None:
+        async def send_and_mark(message: Message) -> None:
             body.is_answered = True
             await send(message)
 
-        await self._app(scope, body.receive, send_and_note)
+        await self._app(scope, body.receive, send_and_mark)
 
 
 class _Body:
-    """The body of one request as it comes."""
+    """The body of one request, checked part by part."""
 
     def __init__(self, receive: Receive, *, until: float) -> None:
         self._receive = receive
@@ -114,7 +116,7 @@ class _Body:
         return self._refused(413, _TOO_LONG) if self._length > MAX_BODY else message
 
     def _deadline(self) -> AbstractAsyncContextManager[object]:
-        """The deadline of the next part; none when all has come, and the client is waited for to go away."""
+        """The deadline of the next part; none after the last, when only the disconnect is waited for."""
         return nullcontext() if self._is_whole else asyncio.timeout_at(self._until)
 
     def _refused(self, status: int, why: str) -> Message:

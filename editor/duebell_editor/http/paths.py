@@ -1,13 +1,13 @@
-"""Paths and methods: where in this application a request goes, also when it is mounted in another one."""
+"""Classifying requests by path and method, also when this application is mounted in another one."""
 
 from starlette.types import Scope
 
 __all__ = ["STREAM", "is_open", "is_reading", "is_stream", "path_of"]
 
-#: The stream of changes; it has no end that one could wait for.
+#: The stream of changes, which does not end by itself.
 STREAM = "/api/changes"
 
-#: What holds nothing of the queue: the page's own files, and the description of the API.
+#: Paths that show nothing of the queue: the page, and the description of the API.
 _OPEN = frozenset({"", "/", "/docs", "/openapi.json"})
 
 #: A POST that stores nothing.
@@ -15,7 +15,7 @@ _PREVIEW = "/api/preview"
 
 
 def path_of(scope: Scope) -> str:
-    """The path from the root of this application on: what a mount or a proxy puts before it is not ours."""
+    """The path within this application, without the part that a mount or a proxy puts before it."""
     path: str = scope["path"]
     root = scope.get("root_path", "").rstrip("/")
     is_below = bool(root) and (path == root or path.startswith(root + "/"))
@@ -23,7 +23,7 @@ def path_of(scope: Scope) -> str:
 
 
 def is_open(scope: Scope) -> bool:
-    """Tell whether it is answered without the token: nothing of the queue, and no unknown path."""
+    """Tell whether the request is answered without the token, as it shows nothing of the queue."""
     path = path_of(scope)
     return path in _OPEN or path.startswith("/static/")
 

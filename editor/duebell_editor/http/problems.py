@@ -1,4 +1,4 @@
-"""Problem documents (RFC 9457): every answer that is not a success has this one form."""
+"""Problem documents (RFC 9457): the form of every answer that is not a success."""
 
 import json
 from collections.abc import Callable, Coroutine, Mapping
@@ -41,12 +41,12 @@ __all__ = [
 
 MEDIA_TYPE = "application/problem+json"
 
-#: Characters of a text, and errors of one body, that are told: what was given may be two million long.
+#: Characters of a text, and errors of one body, in an answer: a request can have two million of them.
 _LONGEST, _MOST = 1_000, 20
 
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 
-#: Seconds after which it may be worth while to ask again.
+#: Seconds after which the client may try again.
 _RETRY_AFTER = "5"
 
 _STATUS: dict[type[Exception], HTTPStatus] = {
@@ -63,7 +63,7 @@ _STATUS: dict[type[Exception], HTTPStatus] = {
     DuebellError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 
-#: What errors say of the task and of the input that they are about.
+#: Attributes of errors about the task or the input.
 _TOLD = ("field", "reason", "id", "rev")
 
 
@@ -73,21 +73,21 @@ def kind_of(error: DuebellError) -> str:
 
 
 class InvalidField(Struct):
-    """A field of a body or a query that cannot be right, and why."""
+    """A field of a body or a query that is wrong, and why."""
 
     field: str
     reason: str
 
 
 class ProblemDocument(Struct, kw_only=True):
-    """A problem document (RFC 9457); `field` and `reason` say what cannot be right.
+    """A problem document (RFC 9457); `field` and `reason` say which input is wrong, and why.
 
-    type    what kind: `urn:duebell:…`, for programs
+    type    the kind of problem, `urn:duebell:…`, for programs
     detail  what is wrong and what to do, for people
-    field   what was given that cannot be right
-    errors  all that cannot be right
-    id      the task it is about
-    rev     with 412: the task's rev as it is now
+    field   the first field that is wrong
+    errors  all fields that are wrong
+    id      the id of the task
+    rev     with 412: the task's current rev
     stored  with 503: the task is stored all the same
     """
 
@@ -104,7 +104,7 @@ class ProblemDocument(Struct, kw_only=True):
 
     @classmethod
     def of(cls, status: int, detail: str, *, kind: str | None = None, **more: Any) -> Self:
-        """A document with this status. Without a kind of ours its title is the status's own."""
+        """A document with this status. Without a kind, its title is the status's phrase."""
         if kind is None:
             return cls(title=HTTPStatus(status).phrase, status=status, detail=detail, **more)
         title = kind.replace("-", " ").capitalize().replace("Aws", "AWS")
@@ -125,7 +125,7 @@ class ProblemDocument(Struct, kw_only=True):
 
     def answer(self, headers: Mapping[str, str] | None = None) -> Response:
         """The document as a response."""
-        # As ASCII: what was given may hold half of a surrogate pair, which UTF-8 cannot.
+        # As ASCII: quoted input may hold half of a surrogate pair, which UTF-8 cannot encode.
         text = json.dumps(_shortened(msgspec.to_builtins(self)))
         return Response(text, self.status, headers, MEDIA_TYPE)
 
@@ -157,7 +157,7 @@ async def _from_the_library(request: Request, error: DuebellError) -> Response:
 
 
 async def _invalid(_request: Request, error: RequestValidationError) -> Response:
-    """Tell what FastAPI found wrong as InvalidInput does; all of it in `errors`, the first at the top."""
+    """Answer FastAPI's errors of validation as InvalidInput: all in `errors`, the first also at the top."""
     errors = [InvalidField(_field(one), _reason(one)) for one in error.errors()[:_MOST]]
     detail = "; ".join(f"{one.field}: {one.reason}" for one in errors)
     first = msgspec.structs.asdict(errors[0])
@@ -165,7 +165,7 @@ async def _invalid(_request: Request, error: RequestValidationError) -> Response
 
 
 def _field(one: Mapping[str, Any]) -> str:
-    """`due` of ("body", "due"); `body` when all of it is wrong."""
+    """The name of the wrong field: `due` for ("body", "due"), `body` for the whole body."""
     inner = [shortened(part) for part in one["loc"][1:]]
     return ".".join(inner) or str(one["loc"][0])
 
@@ -182,7 +182,7 @@ def _reason(one: Mapping[str, Any]) -> str:
 
 
 async def _refused(request: Request, error: HTTPException) -> Response:
-    """Answer what the framework refuses: no such path, no such method, a body that cannot be read."""
+    """Answer errors of the framework: no such path, no such method, a body that cannot be read."""
     match error.status_code:
         case HTTPStatus.NOT_FOUND:
             return problem(404, "there is nothing here; /docs says what there is")
@@ -194,7 +194,7 @@ async def _refused(request: Request, error: HTTPException) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """All methods that the path takes; the framework tells those of one route only."""
+    """All methods of the path; the framework's error has only those of one route."""
     routes = [route for route in request.app.routes if not isinstance(route, Mount)]
     taken = {
         method
@@ -208,13 +208,13 @@ def _methods(request: Request) -> list[str]:
 
 
 async def _unexpected(_request: Request, _error: Exception) -> Response:
-    """Answer a fault of ours: its trace is in the server's log, not in the answer."""
-    # The framework answers this outside of all middleware, so the headers are given here.
+    """Answer a bug of duebell: its traceback is in the server's log, not in the answer."""
+    # The framework answers this outside of all middleware, so the headers are set here.
     detail = "Something went wrong inside duebell; the server's log has the details."
     return problem(500, detail, headers={**HEADERS, "Cache-Control": "no-store"})
 
 
-#: A problem document for every error of an application.
+#: The handlers of all errors of the application.
 EXCEPTION_HANDLERS: dict[int | type[Exception], Callable[[Request, Any], Coroutine[Any, Any, Response]]] = {
     DuebellError: _from_the_library,
     RequestValidationError: _invalid,

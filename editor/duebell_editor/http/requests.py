@@ -1,4 +1,4 @@
-"""Requests: their bodies and queries, read strictly. What could be understood in two ways is refused."""
+"""Requests: their bodies and queries, read strictly. Ambiguous input is refused."""
 
 import json
 from collections.abc import Callable, Coroutine
@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 
 from duebell_editor import IfExists, InvalidTask, Status, values
 from duebell_editor.change_many import MAX_MANY
-from duebell_editor.filtering import MAX_LIMIT
+from duebell_editor.filters import MAX_LIMIT
 from duebell_editor.timeline import MAX_BUCKETS, Step
 from duebell_shared.given import MAX_NAME
 from duebell_shared.payload import MAX_LEVELS
@@ -37,7 +37,7 @@ class StrictRoute(APIRoute):
     """A route that reads its body strictly: UTF-8, and no name twice in one object."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's own, given a request that reads its body strictly."""
+        """FastAPI's handler, called with a request that reads its body strictly."""
         handle = super().get_route_handler()
 
         async def handle_strictly(request: Request) -> Response:
@@ -72,23 +72,23 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class Given(BaseModel):
-    """A body or a query. An unknown name is most likely a mistake, so it is refused and not ignored."""
+    """A body or a query. An unknown name is likely a mistake, so it is refused and not ignored."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
     def given(self, *but: str) -> dict[str, Any]:
-        """The fields that the request has, all but some."""
+        """The fields that the request has, except some."""
         return {name: getattr(self, name) for name in self.model_fields_set if name not in but}
 
 
 # The fields of tasks are read and described by the library.
 
-#: Fields of which a change cannot take the value away.
+#: Fields that a change cannot set to null.
 _NEVER_NULL = frozenset({"action", "due", "schedule"})
 
 
 def _read(name: str, given: object) -> Any:
-    """The value that a field of a task has as `given`. Raises ValueError, as pydantic would have it."""
+    """The value of a task's field from JSON. Raises ValueError, which pydantic expects."""
     read = values.FIELDS[name].read
     try:
         return given if given is None or read is None else read(name, given)
@@ -97,7 +97,7 @@ def _read(name: str, given: object) -> Any:
 
 
 def _field(name: str, *, default: Any = None, means: str | None = None, is_nullable: bool = True) -> Any:
-    """A field of a task, for pydantic; without a default (`...`) it must be given."""
+    """A task's field for pydantic's create_model; required if the default is `...`."""
     field = values.FIELDS[name]
     schema = dict(field.schema)
     if schema and is_nullable:
@@ -144,15 +144,15 @@ class NewTask(_NewTask):  # type: ignore[misc, valid-type]
 
 
 class TaskChange(_TaskChange):  # type: ignore[misc, valid-type]
-    """Changes to a task; what is left out stays as it is, and `null` takes away."""
+    """Changes to a task; a field that is left out stays as it is, and `null` removes its value."""
 
 
 class Move(_Move):  # type: ignore[misc, valid-type]
-    """Another due date."""
+    """A new due date."""
 
 
 class SchedulePreview(_Schedule):  # type: ignore[misc, valid-type]
-    """A schedule to look at; the fields are those of a new task."""
+    """A schedule to preview; the fields are those of a new task."""
 
     count: int = Field(default=10, strict=True, ge=1, le=100, description="How many occurrences")
 
@@ -182,12 +182,12 @@ class Filters(Where):
 
     latest_first: bool = Field(default=False, description="The latest first, not the earliest")
     brief: bool = Field(default=False, description="Only what a list shows: no payloads, no tracebacks")
-    limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most so many on a page")
+    limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most this many on a page")
     cursor: str | None = Field(default=None, description="The last page's, for the next")
 
 
 class BulkChange(Given):
-    """A change to many tasks: to those that are named, or to those found."""
+    """A change to many tasks, which are named or found by a filter."""
 
     do: Verb = Field(json_schema_extra={"enum": [verb.value for verb in Verb if verb.rule.for_many]})
     where: Where | None = Field(default=None, description="A filter; without a status, those in the queue")
@@ -195,10 +195,10 @@ class BulkChange(Given):
         default=None, max_length=MAX_MANY, description="Or their ids; give one of `where` and `ids`"
     )
     limit: int = Field(
-        default=MAX_MANY, strict=True, ge=1, le=MAX_MANY, description="At most so many of those found"
+        default=MAX_MANY, strict=True, ge=1, le=MAX_MANY, description="At most this many of those found"
     )
     dry_run: bool = Field(
-        default=False, strict=True, description="Only count those that are there and that it applies to"
+        default=False, strict=True, description="Only count the tasks that exist and that it applies to"
     )
 
 
@@ -216,4 +216,4 @@ class Following(Given):
 
     after: _Instant | None = None
     before: _Instant | None = None
-    id: list[_Id] = Field(default=[], max_length=10, description="Tasks that are looked at in full")
+    id: list[_Id] = Field(default=[], max_length=10, description="Tasks to follow, wherever they are")

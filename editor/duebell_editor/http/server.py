@@ -22,7 +22,7 @@ from .deadlines import Deadlines
 
 __all__ = ["serve"]
 
-#: Seconds that requests under way have to end in after Ctrl-C.
+#: Seconds that running requests have after Ctrl-C.
 _PARTING = 5
 
 _LAST_PORT = 65535
@@ -43,15 +43,15 @@ def serve(
 ) -> None:
     """Serve the HTTP editor until the process is told to end; `started` is called with its URL.
 
-    host             an address of this machine. One that others can reach needs a token
+    host             an address of this machine. One that other machines can reach needs a token
     port             0 takes any free one
-    token            what every request to the API must carry, 16 characters or more
+    token            the token of every request to the API, 16 characters or more
     allowed_hosts    other names that it answers to, such as a reverse proxy's
-    read_only        show the queue only: what would change something is answered with 403
+    read_only        show the queue only: requests that would change something are answered with 403
     identity_header  header in which a proxy with a login names the visitor: see create_app
 
-    Clients that are too slow are cut off. Raises InvalidSettings for what cannot be right, DuebellError when
-    the port cannot be had.
+    Clients that are too slow are cut off. Raises InvalidSettings, and DuebellError when the port cannot be
+    used.
     """
     address = _address(host)
     _check_address(address, token)
@@ -66,7 +66,7 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """Leaves no connection open when it ends: streams never end by themselves."""
+    """Closes all connections when it ends: streams never end by themselves."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
         super().__init__(config)
@@ -74,7 +74,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Let SIGHUP end the server, too. A handler that raised would be swallowed within a request."""
+        """Let SIGHUP end the server, too, by a flag: an exception could be swallowed within a request."""
         with super().capture_signals():
             if threading.current_thread() is not threading.main_thread():
                 yield
@@ -88,9 +88,9 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.ending.set()
         await super().shutdown(sockets)
-        for connection in self.server_state.connections:  # who does not read, or came at the last moment
+        for connection in self.server_state.connections:  # of clients that do not read, or came last
             connection.transport.abort()
-        await asyncio.sleep(0)  # they are closed in the loop's next turn
+        await asyncio.sleep(0)  # the loop closes them in its next turn
 
 
 def _config(app: FastAPI) -> uvicorn.Config:

@@ -1,4 +1,4 @@
-"""Readings of the queue that streams share: what many of them follow is read once."""
+"""Readings of the queue that streams share: what several of them follow is read once."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ __all__ = ["Reading", "SharedReadings"]
 
 _T = TypeVar("_T")
 
-#: Seconds after which a reading is dropped that nobody has asked for.
+#: Seconds after which a reading is dropped.
 _KEPT = 120.0
 
 
@@ -23,7 +23,7 @@ class Reading(NamedTuple, Generic[_T]):
 
 
 class SharedReadings:
-    """The last reading of each thing, and those under way. For one event loop."""
+    """The last reading of each key, finished or under way. For one event loop."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -33,7 +33,7 @@ class SharedReadings:
     async def get(self, what: Hashable, read: Callable[[], _T], *, max_age: float) -> Reading[_T]:
         """The reading of `what`, by `read` in a thread unless one is under way or younger than `max_age`.
 
-        One that failed counts as one: whoever shares it gets the same error.
+        A reading that failed is shared too: all get the same error.
         """
         now = self._clock()
         task = self._readings.get(what)
@@ -42,10 +42,10 @@ class SharedReadings:
             task = asyncio.ensure_future(self._read(read, now))
             task.add_done_callback(_retrieved)
             self._readings[what], self._begun[what] = task, now
-        return await asyncio.shield(task)  # others wait for it too: it outlives whoever asked first
+        return await asyncio.shield(task)  # others may wait for it: a cancelled caller must not end it
 
     def _is_good(self, task: "asyncio.Task[Reading[Any]]", age: float, max_age: float) -> bool:
-        """Tell whether it can be shared: it is young enough, or under way in a loop that still runs."""
+        """Tell whether the reading can be shared: it is young enough, or under way in this event loop."""
         if not task.done():
             return task.get_loop() is asyncio.get_running_loop()
         return not task.cancelled() and age < max_age
@@ -60,6 +60,6 @@ class SharedReadings:
 
 
 def _retrieved(task: "asyncio.Task[Reading[Any]]") -> None:
-    """Retrieve the error of a reading that nobody awaits any more, or asyncio would log it."""
+    """Retrieve the error of a reading whose callers were all cancelled, or asyncio would log it."""
     if not task.cancelled():
         task.exception()

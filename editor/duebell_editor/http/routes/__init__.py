@@ -1,4 +1,4 @@
-"""The routes under `/api`: each one a method of the library."""
+"""The routes under `/api`. Each calls a method of the library."""
 
 from fastapi import APIRouter
 

@@ -25,15 +25,16 @@ __all__ = ["router"]
 
 router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
 
-#: Seconds between looks: while something happens or is about to, and while nothing does.
+#: Seconds between looks, while something happens or is about to, and otherwise.
 _BUSY, _QUIET = 2.0, 6.0
 
-#: Seconds after which the rule is looked at again even though nothing seems to have changed.
+#: Seconds after which the status is read again although nothing seems to have changed.
 _STATUS_EVERY = 30.0
 
-#: A quiet queue is watched closely from so long before the next task is due.
+#: How long before the next due date a quiet queue is watched closely.
 _SOON = timedelta(minutes=3)
 
+#: Seconds between checks whether the server ends.
 _STEP = 0.25
 
 _DESCRIPTION: Responses = {
@@ -51,21 +52,20 @@ _DESCRIPTION: Responses = {
 
 @router.get(
     "/changes",
-    summary="A stream of changes",
+    summary="Follow changes",
     response_class=StreamingResponse,
     responses={**_DESCRIPTION, **problems_only(422, *AWS)},
 )
 async def stream_changes(
     following: Annotated[Following, Query()], request: Request, editor: VisitorsEditor
 ) -> StreamingResponse:
-    """Server-sent events: `ready` (what is changed from now on is told), `status` (as `/api/status`, at first
-    and when it differs), `changed` (something in the stretch of the queue, or of the tasks, that is being
-    looked at; `busy` says whether a run is at work) and `problem` (AWS does not answer; it is tried again).
+    """Server-sent events: `ready` (changes are reported from now on), `status` (as `/api/status`, at first
+    and when it differs), `changed` (something in this part of the queue, or one of the tasks; `busy` says
+    whether a run is at work) and `problem` (AWS does not answer; it is tried again).
 
     Each has one line of `data`, a JSON object: `{}`, a status, `{"busy": …}`, `{"detail": …}`. Lines that
-    begin with a colon only show that the connection lives. Nothing is kept for who was away: a new connection
-    begins with `ready` and `status`, and what was looked at before is to be read again; `Last-Event-ID` means
-    nothing here.
+    begin with a colon only keep the connection alive. Events are not stored: a new connection begins with
+    `ready` and `status`, and the client must read the tasks again; `Last-Event-ID` is ignored.
     """
     stream = _Stream(editor, following, request.app.state.readings)
     return StreamingResponse(stream.events(request), media_type="text/event-stream")
@@ -76,7 +76,7 @@ class _Stream:
 
     def __init__(self, editor: Editor, following: Following, readings: SharedReadings) -> None:
         self._editor = editor
-        # What is before now is looked at anyway: viewers who look from now on look at the same.
+        # The past part of the queue is always included, so that viewers who start at "now" share readings.
         is_later = following.after is not None and following.after > utc_now()
         self._after = following.after if is_later else None
         self._before = following.before or NEVER
@@ -99,7 +99,7 @@ class _Stream:
                     for event in await self._status_news(self._look):
                         yield event
             except DuebellError as error:
-                self._look = None  # what was told before it may be old: it begins anew
+                self._look = None  # changes may have been missed: start again with `ready`
                 yield _event("problem", json.dumps({"detail": str(error)}))
             yield ": still here\n\n"
             until = self._looked_at + self._pause()

@@ -1,4 +1,4 @@
-"""The scheduler: how it stands, what is wrong, what is to come and has been, what a schedule means."""
+"""The scheduler: its status and problems, counts of future and past tasks, previews of schedules."""
 
 from typing import Annotated
 
@@ -22,45 +22,45 @@ _STATUS = answers("SchedulerStatus", *AWS)
 AskedSpan = Annotated[TimeSpan, Query()]
 
 
-@router.get("/timeline", summary="How many tasks are to come", responses=answers("Timeline", 422, *AWS))
+@router.get("/timeline", summary="Count the tasks to come", responses=answers("Timeline", 422, *AWS))
 def get_timeline(span: AskedSpan, editor: VisitorsEditor) -> Json:
-    """By minute, hour, day or month. Where there are very many, one lane of the queue is counted for all."""
+    """By minute, hour, day or month. In a long queue the counts are estimates from one lane."""
     return Json(Timeline(buckets=editor.timeline(**span.given())))
 
 
-@router.get("/history", summary="What has been", responses=answers("TaskHistory", 422, *AWS))
+@router.get("/history", summary="Count the tasks that ended", responses=answers("TaskHistory", 422, *AWS))
 def get_history(span: AskedSpan, editor: VisitorsEditor) -> Json:
-    """Tasks that were done, failed or skipped, and how late they were started."""
+    """Tasks that were done, failed or skipped, and how late they started."""
     return Json(editor.history(**span.given()))
 
 
-@router.get("/status", summary="How the scheduler stands", responses=_STATUS)
+@router.get("/status", summary="Read the scheduler's status", responses=_STATUS)
 def get_status(editor: VisitorsEditor) -> Json:
-    """The rule, the next due date, and what is wrong, if anything."""
+    """The rule, the next due date, and the problems, if any."""
     return Json(status_answer(editor.status()))
 
 
-@router.get("/doctor", summary="Look thoroughly", responses=_STATUS)
+@router.get("/doctor", summary="Check the scheduler thoroughly", responses=_STATUS)
 def look_thoroughly(editor: VisitorsEditor) -> Json:
-    """The same, and what shows when more is read: recurring tasks that fail, lanes that nobody looks at."""
+    """The status, with problems that take more reads: recurring tasks that fail, lanes that no run reads."""
     return Json(status_answer(editor.doctor().status))
 
 
-@router.post("/doctor", summary="Mend what can be mended", responses=_STATUS)
+@router.post("/doctor", summary="Repair the rule", responses=_STATUS)
 def mend_scheduler(editor: VisitorsEditor) -> Json:
-    """See to it that the rule rings for the earliest task, and look again."""
+    """Set the rule for the earliest task if it is not, and read the status again."""
     return Json(status_answer(editor.ensure_armed()))
 
 
-@router.post("/preview", summary="What a schedule means", responses=answers("Preview", 400, 422))
+@router.post("/preview", summary="Preview a schedule", responses=answers("Preview", 400, 422))
 def preview_schedule(body: SchedulePreview) -> Json:
-    """In words, and the times that come next. Nothing is stored."""
+    """The schedule in words, and its next times. Nothing is stored."""
     now = utc_now()
     schedule = make_schedule(body.schedule, timezone=body.timezone, start=body.start, end=body.end, now=now)
     return Json(Preview(words=schedule.describe(), occurrences=schedule.preview(body.count, now)))
 
 
-@router.get("/timezones", summary="The time zones that schedules can be in", responses=answers("TimeZones"))
+@router.get("/timezones", summary="List the time zones of schedules", responses=answers("TimeZones"))
 def list_time_zones() -> Json:
-    """By name, those kept for backward compatibility among them."""
+    """By name, with those that are kept for backward compatibility."""
     return Json(TimeZones(tzdata=TZDATA_VERSION, names=sorted(zone_names())))

@@ -1,7 +1,7 @@
 """Tasks: add, list, read, change, one or many.
 
-An id may hold any printable character. In a path it is percent-encoded, `/` as `%2F` (a plain `/` is
-understood too). Such a path takes all that begins like it, so it comes after those of the verbs.
+An id may hold any printable character. In a path it is percent-encoded, `/` as `%2F` (a plain `/` works,
+too). So the path of a task matches those of the verbs as well, and is registered after them.
 """
 
 import uuid
@@ -43,7 +43,7 @@ def _answer(task: Task) -> Json:
 def add_task(body: NewTask, request: Request, editor: VisitorsEditor, rev: ReplacedRev) -> Json:
     """Answers when the task is stored and the rule is confirmed to ring for it.
 
-    201 when it is new; 200 when the id was taken, and `if_exists` says what became of that task.
+    201 when it is new; 200 when the id was taken, and the task was kept or replaced by `if_exists`.
     """
     if body.id in (".", ".."):
         raise InvalidTask("id", f"{quoted(body.id)} cannot be named in an address: choose another")
@@ -51,7 +51,7 @@ def add_task(body: NewTask, request: Request, editor: VisitorsEditor, rev: Repla
         raise InvalidQuery("If-Match", 'goes with "if_exists": "replace"')
     if body.due is None and body.schedule is None:
         raise InvalidTask("due", "is missing: say when it shall run, or give a `schedule`")
-    # Generated here, not by the library, so that the answer can name the task even if it could not be armed.
+    # Generated here, not by the library, so that the answer has the id even if the rule could not be set.
     request.state.task_id = str(uuid.uuid4()) if body.id is None else body.id
     given = {**body.given(), "id": request.state.task_id}
     status = 201
@@ -67,10 +67,10 @@ def add_task(body: NewTask, request: Request, editor: VisitorsEditor, rev: Repla
 
 @router.get("/tasks", summary="List tasks", responses=answers("TaskPage", 422, *AWS))
 def list_tasks(filters: Annotated[Filters, Query()], editor: VisitorsEditor) -> Json:
-    """Scheduled and running tasks by when they are looked at next; others when their status is asked for.
+    """Scheduled and running tasks by when they run next; others when their status is asked for.
 
-    Those that have ended stand where they ended, the paused where they are due. With `brief` the tasks are of
-    the short form. A cursor goes with the filters that it came with.
+    Ended tasks are ordered by when they ended, paused ones by their due date. With `brief` the tasks have the
+    short form. Give a cursor together with the filters that it came with.
     """
     page = editor.list(**filters.given("brief"), most_keys=listing.QUICKLY)
     return Json(page_answer(page, brief=filters.brief))
@@ -78,9 +78,9 @@ def list_tasks(filters: Annotated[Filters, Query()], editor: VisitorsEditor) -> 
 
 @router.post("/bulk", summary="Change many tasks", responses=answers("BulkAnswer", 400, 422, *AWS))
 def change_many(body: BulkChange, editor: VisitorsEditor) -> Json:
-    """Pause, resume, cancel, retry or run the tasks that are named, or those that are found.
+    """Pause, resume, cancel, retry or run the tasks that are named, or found by a filter.
 
-    With `dry_run` it only counts them. A task that does not allow it is a failure, and stops no other.
+    With `dry_run` they are only counted. A task that cannot be changed is a failure and does not stop others.
     """
     if (body.ids is None) == (body.where is None):
         raise InvalidQuery("where", "or `ids` says which tasks: give one of them, and not both")
@@ -100,10 +100,10 @@ _OF_A_CHANGE = answers("Task", 404, 409, 412, 422, *AWS, FULL, successes=CHANGED
 
 @router.post(f"{_TASK}/move", summary="Move a task", responses=_OF_A_CHANGE)
 def move_task(id: Id, body: Move, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
-    """Another due date. A running task can be moved too.
+    """Give a task another due date. A running task can be moved, too.
 
-    Of a recurring task it is for the occurrence that it stands at, and with every repetition for the next:
-    with If-Match a request that is repeated is carried out once.
+    Of a recurring task, the current occurrence is moved. A repeated request would move the next one: with
+    If-Match it is carried out only once.
     """
     return _answer(editor.move(id, due=body.due, rev=rev))
 
@@ -136,7 +136,7 @@ for _verb in (Verb.PAUSE, Verb.RESUME, Verb.RETRY, Verb.RUN_NOW):
 def read_task(
     id: Id, request: Request, editor: VisitorsEditor, if_none_match: IfNoneMatch = None
 ) -> Response:
-    """The task as it is stored at this moment, with its rev as ETag."""
+    """The task as it is stored now, with its rev as ETag."""
     task = editor.get(id)
     if if_none_match is not None and is_known(task, request):
         return Response(status_code=304, headers=etag_of(task))
@@ -145,15 +145,15 @@ def read_task(
 
 @router.patch(_TASK, summary="Change a task", responses=_OF_A_CHANGE)
 def change_task(id: Id, body: TaskChange, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
-    """Another payload, action, due date or schedule: what is left out stays as it is.
+    """Another payload, action, due date or schedule: a field that is left out stays as it is.
 
-    `null` takes away: the end, the limit of runs, the spread, the expiry; a `payload` of null is empty.
+    `null` removes the end, the limit of runs, the spread or the expiry; a `payload` of null is empty.
 
-    A `due` alone moves it, as `/move` does: of a recurring task the occurrence it stands at, and with every
-    repetition the next. With If-Match a request that is repeated is carried out once.
+    A `due` alone moves the task, as `/move` does: of a recurring task the current occurrence. A repeated
+    request would move the next one: with If-Match it is carried out only once.
     """
     changes = body.given()
-    if changes.keys() == {"due"} and body.due is not None:  # running tasks can be moved, and no more
+    if changes.keys() == {"due"} and body.due is not None:  # a running task can be moved, but not updated
         return _answer(editor.move(id, due=body.due, rev=rev))
     return _answer(editor.update(id, **changes, rev=rev))
 
@@ -162,5 +162,5 @@ def change_task(id: Id, body: TaskChange, editor: VisitorsEditor, rev: ExpectedR
     _TASK, summary="Cancel a task", responses=answers("Task", 404, 409, 412, 422, *AWS, successes=CHANGED)
 )
 def cancel_task(id: Id, editor: VisitorsEditor, rev: ExpectedRev) -> Json:
-    """Never to run; it is kept as history and returned as it is now."""
+    """The task never runs; it is kept as history and returned as it is now."""
     return _answer(editor.cancel(id, rev=rev))

@@ -1,4 +1,4 @@
-"""What `add` does when the id is taken."""
+"""Adding tasks whose id is taken: fail, keep the stored task, or replace it."""
 
 from collections.abc import Collection, Sequence
 from enum import StrEnum
@@ -11,7 +11,7 @@ from duebell_shared.store import Failed, Inserted, Taken
 from duebell_shared.task import Task
 
 from .change_log import log_change
-from .reading import Queue
+from .queue import Queue
 
 __all__ = [
     "TRIES",
@@ -25,12 +25,12 @@ __all__ = [
     "settle_all",
 ]
 
-#: How often a change is tried on a task that others keep changing.
+#: Tries of a change to a task that others keep changing.
 TRIES = 5
 
 
 class IfExists(StrEnum):
-    """What `add` does when there is a task with this id already, waiting or as history."""
+    """The policy of `add` when a task with this id exists, waiting or as history."""
 
     FAIL = "fail"
     KEEP = "keep"
@@ -38,7 +38,7 @@ class IfExists(StrEnum):
 
 
 def check_if_exists(given: object) -> IfExists:
-    """What was given, as one of these. Raises InvalidTask."""
+    """The policy of this name. Raises InvalidTask."""
     if isinstance(given, str) and given in set(IfExists):
         return IfExists(given)
     raise InvalidTask("if_exists", f"must be 'fail', 'keep' or 'replace', not {quoted(given)}")
@@ -47,9 +47,9 @@ def check_if_exists(given: object) -> IfExists:
 def insert_many(
     queue: Queue, tasks: Sequence[Task], chosen: Collection[str]
 ) -> list[Inserted | Taken | Failed]:
-    """`Store.insert_many`; an id that a user has chosen may also be taken in the lane that it had before.
+    """`Store.insert_many`, which also finds a chosen id taken in its lane by an earlier number of lanes.
 
-    That is looked at first, because a relaner moves tasks from there to where they are inserted here.
+    The earlier lanes are read first, because a relaner moves tasks from there to the lane inserted into here.
     """
     try:
         elsewhere = queue.placed_before(task.id for task in tasks if task.id in chosen)
@@ -61,14 +61,14 @@ def insert_many(
 
 
 def is_same_add(there: Task, new: Task) -> bool:
-    """Tell whether this stored task comes from the very call that wants to add `new`."""
+    """Tell whether the stored task `there` comes from the same call as `new`."""
     return (there.created_at, there.action) == (new.created_at, new.action)
 
 
 def settle(queue: Queue, task: Task, if_exists: IfExists, *, rev: int | None = None) -> Task:
-    """What becomes of a new task whose id is taken: the task that is stored in the end.
+    """Apply the policy to a new task whose id is taken. Returns the task that is stored in the end.
 
-    `rev` is the one that it is replaced at, if not at any. Raises TaskExists, TaskChanged, TaskConflict.
+    `rev`: replace only a task with this rev. Raises TaskExists, TaskChanged, TaskConflict.
     """
     if if_exists is IfExists.FAIL:
         raise TaskExists(task.id)
@@ -90,7 +90,7 @@ def settle(queue: Queue, task: Task, if_exists: IfExists, *, rev: int | None = N
 
 
 def settle_all(queue: Queue, tasks: Sequence[Task], if_exists: IfExists) -> list[Task | DuebellError]:
-    """The same for several, of different ids: the tasks that are stored in the end, or the errors."""
+    """`settle` each of these tasks, which have different ids: the task stored in the end, or the error."""
     try:
         there = queue.get_many(task.id for task in tasks) if if_exists is IfExists.KEEP else {}
     except DuebellError as error:
@@ -106,10 +106,10 @@ def settle_all(queue: Queue, tasks: Sequence[Task], if_exists: IfExists) -> list
 
 
 def leave_all(tasks: Sequence[Task]) -> Sequence[Task]:
-    """Leave what is stored under the ids of these tasks, as an import does; it is not read."""
+    """Keep what is stored under the ids of these tasks, without reading it: for imports."""
     return tasks
 
 
 def kept_changing(id: str) -> TaskConflict:
-    """The error after so many tries, each of which another change came before."""
+    """The error after TRIES tries, each of which lost against another change."""
     return TaskConflict(f"task {quoted(id)} kept changing while this was tried: look at it and try again")

@@ -1,4 +1,4 @@
-"""Adding tasks: placed in their lanes, written, settled where an id is taken, and rung for."""
+"""Adding tasks: set the lane, insert, resolve ids that are taken, arm the rule."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
@@ -10,26 +10,26 @@ from duebell_shared.errors import DuebellError, NotArmed, TaskConflict, TaskExis
 from duebell_shared.lanes import lane_of
 from duebell_shared.task import Task
 
+from .batches import write_all
 from .change_log import log_change, logged
-from .many import write_all
-from .reading import Queue
-from .rule_setting import RuleSetter
-from .taken import IfExists, insert_many, is_same_add, settle, settle_all
+from .queue import Queue
+from .rule_setter import RuleSetter
+from .taken_ids import IfExists, insert_many, is_same_add, settle, settle_all
 from .transfer import ImportReport, read_chunks, write_chunk
 
-__all__ = ["TAKEN", "Adder", "placed"]
+__all__ = ["Adder"]
 
-#: Errors of an add whose id is taken, perhaps by its own earlier call.
-TAKEN = (TaskExists, TaskConflict)
+#: Errors of an add whose id is taken, perhaps by an earlier call of the same add.
+_TAKEN = (TaskExists, TaskConflict)
 
 
-def placed(task: Task, lanes: int) -> Task:
-    """The task in its lane, of so many."""
+def _placed(task: Task, lanes: int) -> Task:
+    """The task with its lane set, in a queue with this number of lanes."""
     return msgspec.structs.replace(task, lane=lane_of(task.id, lanes))
 
 
 class Adder:
-    """Adds tasks that are checked, and sets the rule for them."""
+    """Stores tasks that are already checked, and arms the rule for them."""
 
     def __init__(self, backend: Backend, queue: Queue, rule: RuleSetter) -> None:
         self._parallel = backend.parallel
@@ -45,12 +45,15 @@ class Adder:
         is_generated: bool = False,
         is_again: bool = False,
     ) -> Task:
-        """Write a new task in its lane, and arm. `is_again`: it was written before, as a twin of another."""
+        """Insert a task into its lane, and arm.
+
+        `is_again`: it was inserted before, and deleted as a twin of a task with the same id.
+        """
         while True:
-            lanes = self._queue.lanes  # only now that all is checked: the first look makes the record
-            new = placed(checked, lanes)
+            lanes = self._queue.lanes  # not before the checks: the first read creates the arming record
+            new = _placed(checked, lanes)
             if is_again and (there := self._queue.get(new.id)) and is_same_add(there, new):
-                # The other is the very same: an earlier try to write it took effect late.
+                # The stored task comes from this very call: an earlier write took effect late.
                 self._rule.arm([there])
                 return there
             is_elsewhere = not is_generated and self._queue.placed_before([new.id])
@@ -73,9 +76,9 @@ class Adder:
         if_exists: IfExists,
         progress: Callable[[int], None],
     ) -> AddReport:
-        """Write these tasks, and arm once; `chosen` are the ids that a user has given."""
+        """Insert these tasks, and arm once; `chosen` are the ids that were given, not generated."""
         lanes = self._queue.lanes if checked else 0
-        new = [placed(task, lanes) for task in checked]
+        new = [_placed(task, lanes) for task in checked]
         stored, report = write_all(
             new,
             logged("add", lambda tasks: insert_many(self._queue, tasks, chosen)),
@@ -83,10 +86,10 @@ class Adder:
             progress,
         )
         index = {task.id: index for index, task in enumerate(new)}
-        refused = [failure.id for failure in report.failures if isinstance(failure.error, TAKEN)]
+        refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
         try:
             twins = self._rule.arm_added([task for task in stored if task is new[index[task.id]]], lanes)
-            failures = self.add_again(twins, if_exists)
+            failures = self._add_again(twins, if_exists)
             report = report.corrected(
                 AddFailure(index=index[id], id=id, error=error) for id, error in failures.items()
             )
@@ -98,16 +101,16 @@ class Adder:
         return report
 
     def import_lines(self, lines: Iterable[bytes | str], progress: Callable[[int], None]) -> ImportReport:
-        """Write the tasks of an export, chunk by chunk, and arm for each chunk."""
+        """Insert the tasks of an export in chunks, and arm after each chunk."""
         done = 0
         report = ImportReport(written=0, there=0)
         for chunk in read_chunks(lines):
             lanes = self._queue.lanes
             part, written, there = write_chunk(
-                [placed(task, lanes) for task in chunk],
+                [_placed(task, lanes) for task in chunk],
                 logged("import", lambda tasks: insert_many(self._queue, tasks, {task.id for task in tasks})),
             )
-            failures = self.add_again(self._rule.arm_added(written, lanes), IfExists.KEEP)
+            failures = self._add_again(self._rule.arm_added(written, lanes), IfExists.KEEP)
             self._rule.arm(there)
             report = report + part.corrected(
                 AddFailure(index=index, id=task.id, error=failures[task.id])
@@ -119,16 +122,16 @@ class Adder:
         return report
 
     def _settle(self, new: Task, if_exists: IfExists, rev: int | None) -> Task:
-        """Keep, replace or refuse: settle a new task whose id is taken."""
+        """Apply the policy to a task whose id is taken. Returns the task that is stored in the end."""
         try:
             return settle(self._queue, new, if_exists, rev=rev)
-        except TAKEN as taken:
-            # It may be the very task of an earlier call that was not answered, and the rule not set for it.
+        except _TAKEN as taken:
+            # The stored task may be that of an earlier call without an answer, and the rule not set for it.
             self._rule.arm_after(taken, self._queue.get_many([new.id]).values())
             raise
 
-    def add_again(self, tasks: Sequence[Task], if_exists: IfExists) -> dict[str, DuebellError]:
-        """Settle what becomes of tasks that were twins; the errors there are. Raises NotArmed."""
+    def _add_again(self, tasks: Sequence[Task], if_exists: IfExists) -> dict[str, DuebellError]:
+        """Add tasks that were deleted as twins. Returns the errors by id. Raises NotArmed."""
         added = self._parallel(lambda task: self.add(task, if_exists, is_again=True), tasks)
         failed = {
             task.id: error

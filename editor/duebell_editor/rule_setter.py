@@ -1,4 +1,4 @@
-"""Setting the rule for tasks that were just written."""
+"""Arming the rule for tasks that were just written."""
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
@@ -13,7 +13,7 @@ from duebell_shared.quoting import quoted
 from duebell_shared.task import QueueKey, Task
 from duebell_shared.twins import drop_twin
 
-from .reading import Queue
+from .queue import Queue
 
 __all__ = ["RuleSetter"]
 
@@ -21,16 +21,16 @@ _LOG = logging.getLogger("duebell.editor")
 
 
 class RuleSetter:
-    """Sees to it that the rule rings for tasks. Raises NotArmed when they are stored and it may not."""
+    """Makes the rule ring for stored tasks. Raises NotArmed when that is not confirmed."""
 
     def __init__(self, backend: Backend, queue: Queue) -> None:
         self._backend = backend
         self._queue = queue
 
     def arm(self, tasks: Collection[Task], *, lanes: int | None = None) -> None:
-        """See to it that the rule rings for these tasks, as far as they wait in the queue.
+        """Make the rule ring for those of these tasks that are in the queue.
 
-        `lanes` is the number of lanes that they were just placed by. Raises LanesChanged if there are others.
+        `lanes` is the number of lanes that they were placed by. Raises LanesChanged if there are more by now.
         """
         dues: dict[int, datetime] = {}
         waiting = [(task.lane, task.queued, task.id) for task in tasks if task.queued]
@@ -51,20 +51,20 @@ class RuleSetter:
         self._backend.hasten(record)
 
     def arm_added(self, tasks: Sequence[Task], lanes: int) -> Sequence[Task]:
-        """`arm` for tasks that were just inserted, each in its lane of so many.
+        """`arm` for tasks that were just inserted; `lanes` is the number of lanes that they were placed by.
 
-        When the queue was given more lanes meanwhile, they run where they are, and are found there. Returns
-        those that are twins of tasks with the same ids where these belong now; they are deleted.
+        If the queue was given more lanes meanwhile, they stay where they are, and are found and run there.
+        But a twin, whose id has another task in its new lane, is deleted. Returns the twins.
         """
         try:
             self.arm(tasks, lanes=lanes)
         except LanesChanged:
             self.arm(tasks)
-            return self._twins(tasks, self._queue.lanes_now())
+            return self._drop_twins(tasks, self._queue.lanes_now())
         return ()
 
     def arm_ids(self, ids: Collection[str]) -> None:
-        """`arm` for the tasks with these ids, as far as they are there."""
+        """`arm` for the tasks with these ids that exist."""
         try:
             there = self._queue.get_many(ids).values()
         except AwsError as error:
@@ -72,14 +72,14 @@ class RuleSetter:
         self.arm(there)
 
     def arm_after(self, conflict: DuebellError, tasks: Collection[Task]) -> None:
-        """`arm` for what is there, when the call itself changed nothing."""
+        """`arm` for stored tasks, when the call itself failed by this conflict."""
         try:
             self.arm(tasks)
         except NotArmed as error:
             raise NotArmed(f"{conflict}; and {error.__cause__ or error.what}") from conflict
 
-    def _twins(self, tasks: Iterable[Task], lanes: int) -> Sequence[Task]:
-        """Those of these tasks that were deleted as twins of tasks in their lanes of so many."""
+    def _drop_twins(self, tasks: Iterable[Task], lanes: int) -> Sequence[Task]:
+        """Delete the tasks whose ids have another task in their lane by this number of lanes; return them."""
         misplaced = [task for task in tasks if lane_of(task.id, lanes) != task.lane]
         twins = []
         try:
@@ -88,6 +88,6 @@ class RuleSetter:
                 key = QueueKey(queued=task.queued or NEVER, id=task.id, lane=task.lane)
                 if task.id in others and drop_twin(self._backend.store, key, lanes, self._backend.clock()):
                     twins.append(task)
-        except (AwsError, UnreadableTask) as error:  # runs look again, before they start one
-            _LOG.warning("tasks may be stored in two lanes, as could not be looked at: %s", error)
+        except (AwsError, UnreadableTask) as error:  # runs check for twins too, before they start a task
+            _LOG.warning("could not check whether tasks are stored in two lanes: %s", error)
         return twins

@@ -1,4 +1,4 @@
-"""The queue as an editor reads it: its lanes as one, and without history that has expired."""
+"""Reading tasks from all lanes of the queue, without history that has expired."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,22 +29,22 @@ class Queue:
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
-        """The numbers of lanes that tasks were placed by, the present one first; read once."""
+        """The numbers of lanes that tasks were placed by, the current one first; read once."""
         return self.record().counts
 
     def counts_now(self) -> tuple[int, ...]:
-        """The same, read anew, and known from now on."""
+        """Read `counts` again."""
         counts = self.record().counts
-        self.__dict__["counts"] = counts  # other threads may be at it too
+        self.__dict__["counts"] = counts  # replaced, not deleted: other threads may be reading it
         return counts
 
     @property
     def lanes(self) -> int:
-        """The number of lanes that tasks are placed by, as it is known."""
+        """The number of lanes that tasks are placed by, as it was read last."""
         return self.counts[0]
 
     def lanes_now(self) -> int:
-        """The number of lanes, read anew, and known from now on."""
+        """Read the number of lanes again."""
         return self.counts_now()[0]
 
     def lane_of(self, id: str) -> int:
@@ -52,31 +52,31 @@ class Queue:
         return places_of(id, self.counts)[0]
 
     def get_many(self, ids: Iterable[str]) -> dict[str, Task]:
-        """Those of the tasks with these ids that are there; history counts as in `get`."""
+        """The tasks with these ids that exist; expired history counts as deleted."""
         ids = list(ids)
         counts = self.counts if ids else ()
-        found = self._look({id: _places(id, counts) for id in ids}, self.clock())
+        found = self._first_found({id: _places(id, counts) for id in ids}, self.clock())
         if len(found) < len(ids) and (counts_now := self.counts_now()) != counts:
             left = (id for id in ids if id not in found)
-            found |= self._look({id: _places(id, counts_now) for id in left}, self.clock())
+            found |= self._first_found({id: _places(id, counts_now) for id in left}, self.clock())
         return found
 
     def placed_before(self, ids: Iterable[str]) -> dict[str, Task]:
-        """Get the tasks with these ids that are in the lanes of earlier numbers of lanes."""
+        """The tasks with these ids that are in their lanes by earlier numbers of lanes."""
         counts = self.counts
         places = {id: places_of(id, counts)[1:] for id in ids} if counts[1:] else {}
-        return self._look(places, self.clock())
+        return self._first_found(places, self.clock())
 
     def in_lanes(self, lanes: int, ids: Iterable[str]) -> dict[str, Task]:
-        """Get the tasks with these ids that are in the lanes that so many lanes give them."""
-        return self._look({id: [lane_of(id, lanes)] for id in ids}, self.clock())
+        """The tasks with these ids that are in their lanes by this number of lanes."""
+        return self._first_found({id: [lane_of(id, lanes)] for id in ids}, self.clock())
 
     def record(self) -> ArmingRecord:
-        """The arming record, as it is now."""
+        """Read the arming record."""
         return self._armer.read()
 
     def get(self, id: str, *, now: datetime | None = None) -> Task | None:
-        """The task with this id; history that has expired by now counts as deleted, whether it is or not."""
+        """The task with this id. Expired history counts as deleted, even before DynamoDB has deleted it."""
         counts = self.counts
         task = self._find(id, counts, now)
         if task is None and (counts_now := self.counts_now()) != counts:
@@ -87,19 +87,19 @@ class Queue:
         there = (self.store.get(lane, id) for lane in _places(id, counts))
         return next((task for task in there if task and not _has_expired(task, now or self.clock())), None)
 
-    def _look(self, places: Mapping[str, Sequence[int]], now: datetime) -> dict[str, Task]:
-        """The tasks with these ids, each in the first of its places where there is one."""
+    def _first_found(self, places: Mapping[str, Sequence[int]], now: datetime) -> dict[str, Task]:
+        """The tasks with these ids, each from the first of its lanes that has it."""
         found: dict[str, Task] = {}
-        for turn in range(max(map(len, places.values()), default=0)):
-            left = [id for id, lanes in places.items() if id not in found and len(lanes) > turn]
-            keys = (QueueKey(queued=NEVER, id=id, lane=places[id][turn]) for id in left)
+        for index in range(max(map(len, places.values()), default=0)):
+            left = [id for id, lanes in places.items() if id not in found and len(lanes) > index]
+            keys = (QueueKey(queued=NEVER, id=id, lane=places[id][index]) for id in left)
             while some := list(itertools.islice(keys, BATCH)):
                 there = self.store.get_many(some)
                 found |= {id: task for id, task in there.items() if not _has_expired(task, now)}
         return found
 
     def tasks_at(self, keys: Iterable[QueueKey | PastKey]) -> Iterator[tuple[QueueKey | PastKey, Task]]:
-        """The tasks that are still where these keys say, each with its key; read some at a time."""
+        """The tasks that still have these keys, each with its key; read in batches."""
         to_come = iter(keys)
         while some := list(itertools.islice(to_come, BATCH)):
             found = self.store.get_many([QueueKey(queued=NEVER, id=key.id, lane=key.lane) for key in some])
@@ -115,10 +115,10 @@ def _is_at(task: Task, key: QueueKey | PastKey) -> bool:
 
 
 def _places(id: str, counts: Sequence[int]) -> list[int]:
-    """The lanes to look into for a task, in their order.
+    """The lanes to read for a task, in order: the current one, the earlier ones, the current one again.
 
-    A relaner moves tasks from an earlier place to the present one. What it moved in between is found by the
-    second look at the present one.
+    A relaner moves tasks from an earlier lane to the current one. The last read finds a task that it moved
+    between the first two.
     """
     places = places_of(id, counts)
     return [*places, places[0]] if places[1:] else places

@@ -1,8 +1,8 @@
-"""A task as a line of an export: read, and checked as `add` checks what it is given."""
+"""Reading a line of an export as a task, with the checks of `add`."""
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -27,46 +27,47 @@ from duebell_shared.task import Status, Task
 
 __all__ = ["read_line"]
 
-#: The field of what is wrong with all of a line.
+#: The field of errors about the line as a whole.
 _WHOLE = "line"
 
-#: Those that wait for nothing, with when they ended, and when they are deleted.
+#: Statuses of tasks that have `finished_at` and `expires_at`.
 _ENDED = frozenset({Status.CANCELLED, Status.DONE, Status.EXPIRED, Status.FAILED})
 
 
 def read_line(number: int, line: bytes | str) -> Task | None:
-    """The task of a line, as it is to begin its life here; None of an empty line.
+    """The task of a line, ready to be inserted; None for an empty line.
 
-    One that was running is scheduled, with the attempt that was being made to come.
+    A task that was running becomes scheduled, and the interrupted attempt does not count.
     Raises InvalidTask, naming the line and the field.
     """
     try:
-        if not isinstance(line, bytes | str):
-            _refuse(_WHOLE, f"must be text or bytes, not {type(line).__name__}")
-        if not line.strip():
+        if (task := _decoded(line)) is None:
             return None
-        task = _decoded(line)
         _check_what(task)
         _check_when(task)
         if task.recurrence:
             _check_recurrence(task.recurrence)
-        task = _begun(_with_bounded_past(task))
+        task = _without_running_attempt(_with_bounded_history(task))
         return check_size(replace(task, lane=0, rev=1))
     except InvalidTask as error:
         why = error.reason if error.field == _WHOLE else str(error)
         raise InvalidTask(f"line {number}", f"is no task that was exported: {why}") from None
 
 
-def _decoded(line: bytes | str) -> Task:
-    """The line as a task with all times in UTC. Raises InvalidTask for what has another form."""
+def _decoded(line: bytes | str) -> Task | None:
+    """The line as a task with all times in UTC; None if it is empty. Raises InvalidTask for anything else."""
+    if not isinstance(line, bytes | str):
+        raise InvalidTask(_WHOLE, f"must be text or bytes, not {type(line).__name__}")
+    if not line.strip():
+        return None
     try:
         given = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
         if unknown := given.keys() - set(Task.__struct_fields__):
-            _refuse(shortened(min(unknown)), "is not a field of a task")
+            raise InvalidTask(shortened(min(unknown)), "is not a field of a task")
         task = msgspec.json.decode(line, type=Task)
     except RecursionError:
-        _refuse(_WHOLE, "is nested too deeply")
-    except ValueError as error:  # msgspec's own is of this kind
+        raise InvalidTask(_WHOLE, "is nested too deeply") from None
+    except ValueError as error:  # msgspec's errors are ValueErrors
         raise InvalidTask(_WHOLE, in_brief(error)) from None
     return replace(task, **{field: _in_utc(field, getattr(task, field)) for field in Task.__struct_fields__})
 
@@ -75,11 +76,11 @@ def _in_utc(field: str, value: Any) -> Any:
     try:
         return in_utc(value)
     except OverflowError:
-        _refuse(field, "has a time beyond the ends of the calendar")
+        raise InvalidTask(field, "has a time beyond the ends of the calendar") from None
 
 
 def _check_what(task: Task) -> None:
-    """Raise InvalidTask for what no task could be told to do."""
+    """Raise InvalidTask for names, a payload or options that `add` refuses."""
     check_name("id", task.id)
     check_name("action", task.action)
     payloads.check_text(task.payload_json)
@@ -90,23 +91,24 @@ def _check_what(task: Task) -> None:
     check_changed_by(task.changed_by)
     check_expiry(task.expires_after, recurs=task.recurrence is not None)
     if task.occurrences and task.recurrence is None:
-        _refuse("occurrences", "goes with a recurrence, and there is none")
+        raise InvalidTask("occurrences", "goes with a recurrence, and there is none")
 
 
 def _check_when(task: Task) -> None:
-    """Raise InvalidTask for what no rule could ring for, and for what its status does not go with."""
-    for field, instant in _to_come(task):
+    """Raise InvalidTask for a time that no rule can ring at, or one that the status forbids or needs."""
+    for field, instant in _ring_times(task):
         _check_can_ring(field, instant)
     waits = task.status in {Status.SCHEDULED, Status.RUNNING}
     has_ended = task.status in _ENDED
     for field, is_due in (("queued", waits), ("finished_at", has_ended), ("expires_at", has_ended)):
         if is_due and getattr(task, field) is None:
-            _refuse(field, f"is missing: the task is {task.status}")
+            raise InvalidTask(field, f"is missing: the task is {task.status}")
         if not is_due and getattr(task, field) is not None:
-            _refuse(field, f"goes without: the task is {task.status}")
+            raise InvalidTask(field, f"goes without: the task is {task.status}")
 
 
-def _to_come(task: Task) -> Iterator[tuple[str, datetime]]:
+def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
+    """The fields with times that the rule may have to ring at."""
     yield "due", task.due
     if task.queued is not None:
         yield "queued", task.queued
@@ -114,33 +116,33 @@ def _to_come(task: Task) -> Iterator[tuple[str, datetime]]:
         return
     if task.recurrence.next_due is not None:
         yield "recurrence.next_due", task.recurrence.next_due
-    for index, seat in enumerate(task.recurrence.aside):
-        yield f"recurrence.aside[{index}].due", seat.due
-        yield f"recurrence.aside[{index}].queued", seat.queued
+    for index, occurrence in enumerate(task.recurrence.aside):
+        yield f"recurrence.aside[{index}].due", occurrence.due
+        yield f"recurrence.aside[{index}].queued", occurrence.queued
 
 
 def _check_can_ring(field: str, instant: datetime) -> None:
     try:
         check_due(instant, instant)
     except InvalidTask as error:
-        _refuse(field, error.reason)
+        raise InvalidTask(field, error.reason) from None
 
 
 def _check_recurrence(recurrence: Recurrence) -> None:
     schedule = recurrence.schedule
     if len(schedule.expression) > MAX_EXPRESSION:
-        _refuse(
+        raise InvalidTask(
             "schedule", f"must be at most {MAX_EXPRESSION:,} characters, not {len(schedule.expression):,}"
         )
     schedule.check()
     if recurrence.max_runs is not None:
         check_count("max_runs", recurrence.max_runs)
     if len(recurrence.aside) > MAX_ASIDE:
-        _refuse("recurrence.aside", f"must be {MAX_ASIDE} at most, not {len(recurrence.aside):,}")
+        raise InvalidTask("recurrence.aside", f"must be {MAX_ASIDE} at most, not {len(recurrence.aside):,}")
 
 
-def _with_bounded_past(task: Task) -> Task:
-    """With no more of what has been than a task here keeps: another version may have kept more."""
+def _with_bounded_history(task: Task) -> Task:
+    """Cut failures and occurrences to what this version keeps: another version may have kept more."""
     return replace(
         task,
         failure=bounded(task.failure) if task.failure else None,
@@ -149,12 +151,8 @@ def _with_bounded_past(task: Task) -> Task:
     )
 
 
-def _begun(task: Task) -> Task:
-    """One that was running is to be run: nobody here knows what came of the attempt, so it does not count."""
+def _without_running_attempt(task: Task) -> Task:
+    """Make a running task scheduled. The result of its attempt is unknown here, so it does not count."""
     if task.status is not Status.RUNNING:
         return task
     return replace(task, status=Status.SCHEDULED, attempt=max(task.attempt - 1, 0), begun=None)
-
-
-def _refuse(field: str, reason: str) -> NoReturn:
-    raise InvalidTask(field, reason)

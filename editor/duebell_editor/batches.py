@@ -1,4 +1,4 @@
-"""Adding many tasks at once: all checked first, then written in batches side by side, then armed once."""
+"""Adding many tasks at once: check all of them first, then write them in parallel batches."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,15 +14,15 @@ from .values import NewTask
 
 __all__ = ["check_all", "write_all"]
 
-#: Batches under way at a time; the connection pool holds more.
+#: Batches written in parallel; the connection pool holds more.
 _THREADS = 16
 
-#: As many bytes of payloads go into a batch, so that it is sent well within the time that a call may take.
+#: Bytes of payloads in a batch, so that it is sent well within a call's timeout.
 _BATCH_BYTES = 1_000_000
 
 
 def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task]) -> list[Task]:
-    """All the tasks as they are to be written. Raises InvalidTask, naming the first bad one."""
+    """All the tasks, each made by `make`. Raises InvalidTask, naming the first bad one."""
     checked: list[Task] = []
     places: dict[str, int] = {}
     bad: list[InvalidTask] = []
@@ -51,13 +51,13 @@ def write_all(
     settle: Callable[[Sequence[Task]], Sequence[Task | DuebellError]],
     progress: Callable[[int], None] = lambda _: None,
 ) -> tuple[list[Task], AddReport]:
-    """Write each task, in batches side by side; the tasks stored, in order, and the report.
+    """Write the tasks in parallel batches. Returns the stored tasks, in order, and the report.
 
-    `settle` is asked for what becomes of tasks whose ids are taken.
+    `settle` resolves tasks whose ids are taken: it returns the task stored in the end, or the error.
     """
 
     def write(batch: list[Task]) -> list[tuple[Task | DuebellError, bool]]:
-        """What is stored of each, or the error; and whether its id was taken."""
+        """The stored task or the error, and whether the id was taken, for each task."""
         results = list(zip(batch, insert(batch), strict=True))
         settled = iter(settle([task for task, result in results if isinstance(result, Taken)]))
         return [
@@ -84,7 +84,7 @@ def write_all(
 
 
 def _batches(tasks: Iterable[Task]) -> Iterator[list[Task]]:
-    """The tasks in their order, as many at a time as can be inserted at once; no id twice in a batch."""
+    """The tasks in order, in batches that can be inserted at once; no id is twice in a batch."""
     batch: list[Task] = []
     ids: set[str] = set()
     size = 0

@@ -1,4 +1,4 @@
-"""Which tasks to list, and in which order."""
+"""Filters for listing tasks, and checks of their arguments."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -28,12 +28,12 @@ __all__ = [
 
 MAX_LIMIT = 1000
 
-#: What stands in the queue's index.
+#: Statuses of the tasks in the queue's index.
 QUEUED = frozenset({Status.SCHEDULED, Status.RUNNING})
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which tasks to list, checked. Made by `make_filter`."""
+    """The tasks to list, and their order. Made by `make_filter`, which checks it."""
 
     statuses: frozenset[Status]
     action: str | None
@@ -45,14 +45,14 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     start: Place | None
 
     def wants(self, task: Task) -> bool:
-        """Check status, action and prefix of a task that was found in an index within the bounds of time."""
+        """Tell whether the task has the status, action and prefix; reading the index bounds the time."""
         has_status = task.status in self.statuses
         has_action = self.action is None or task.action == self.action
         has_prefix = task.id.startswith(self.prefix)
         return has_status and has_action and has_prefix
 
     def following(self, cursor: str) -> Self:
-        """The same, for the page after the one that ended with this cursor. Raises InvalidQuery."""
+        """The same filter, for the page after this cursor. Raises InvalidQuery."""
         return replace(self, start=place_from(cursor))
 
 
@@ -67,7 +67,7 @@ def make_filter(
     limit: int = 100,
     cursor: str | None = None,
 ) -> Filter:
-    """The filter that these arguments mean. Raises InvalidQuery with the field and the reason."""
+    """Check the arguments. Raises InvalidQuery with the field and the reason."""
     statuses = _statuses(status)
     return Filter(
         statuses=statuses,
@@ -127,7 +127,7 @@ def _text(field: str, given: object) -> str:
 
 
 def check_instant(field: str, instant: object) -> datetime:
-    """`instant` in UTC, or the end of the calendar that it lies beyond. Raises InvalidQuery."""
+    """`instant` in UTC, within the bounds of the calendar. Raises InvalidQuery."""
     if not isinstance(instant, datetime) or instant.utcoffset() is None:
         raise InvalidQuery(field, f"must be a datetime with a time zone, not {quoted(instant)}")
     try:

@@ -46,7 +46,8 @@ class Lab:
         self, *arguments: str, limit: float = _LIMIT, **environment: str
     ) -> subprocess.CompletedProcess[str]:
         """Run Python here. Raises subprocess.TimeoutExpired after so many seconds."""
-        path = os.pathsep.join(str(self.root / name) for name in (".", *PACKAGES))
+        folders = (".", *(name for name in PACKAGES if name != "duebell"))  # that is a package itself
+        path = os.pathsep.join(str(self.root / name) for name in folders)
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,

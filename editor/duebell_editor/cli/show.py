@@ -144,7 +144,7 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
         "finished": when(task.finished_at, now),
         "lateness": "-" if task.lateness_ms is None else f"{task.lateness_ms / 1000:,.3f} s",
         "run": task.run or "-",
-        "forgotten": when(task.expires_at, now),
+        "deleted": when(task.expires_at, now),
         "payload": plain(json.dumps(task.payload, ensure_ascii=False, indent=2))
         if task.payload_dropped is None
         else f"not kept: it was {task.payload_dropped:,} bytes, and the task is done",

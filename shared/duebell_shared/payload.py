@@ -131,6 +131,8 @@ def _is_too_deep(value: object) -> bool:
     """Tell whether plain values are nested on more than MAX_LEVELS levels."""
     level = {id(value): value} if isinstance(value, dict | list | tuple) else {}
     for _ in range(MAX_LEVELS):
+        if not level:
+            return False
         inner = (
             one for each in level.values() for one in (each.values() if isinstance(each, dict) else each)
         )

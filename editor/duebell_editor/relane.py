@@ -47,10 +47,10 @@ __all__ = ["Relaned", "relane"]
 
 _LOG = logging.getLogger("duebell.relane")
 
-#: How long the relaner holds the lanes, and the mark; both are renewed at half. As long as a run's lease.
+#: The relaner's lease of the lanes and of the mark; both are renewed at half. As long as a run's lease.
 _LEASE = timedelta(minutes=2)
 
-#: How long to wait for runs to leave: an invocation of a Lambda lasts 15 minutes at most, and a lease two.
+#: The longest wait for runs to leave: an invocation of a Lambda lasts 15 minutes at most, and a lease two.
 _PATIENCE = timedelta(minutes=18)
 
 #: Seconds between two checks whether runs have left.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 __all__ = ["Files", "pack"]
 
-#: Where a file goes in the archive, with slashes, and where it is on this machine.
+#: A file: its place in the archive, with slashes, and its path on this machine.
 Files = Mapping[str, Path]
 
 #: The earliest time that a zip file can hold.

@@ -24,14 +24,14 @@ __all__ = ["HOLD", "PATIENCE", "Armer", "LanesChanged"]
 
 _LOG = logging.getLogger("duebell.armer")
 
-#: How long one process may keep others from calling PutRule. Longer than the calls it makes meanwhile, and
+#: The longest time for which one process keeps others from calling PutRule. Longer than the calls it makes meanwhile, and
 #: shorter than LEAD, so that a ring it sets is never over before the rule is set.
 HOLD = timedelta(seconds=20)
 
 #: The part of a hold in which its calls must end: one without an answer may still take effect in the rest.
 _CALLING = HOLD - CALL_LIMIT
 
-#: How long a caller waits for the rule to be confirmed before it gives up with NotArmed.
+#: The longest wait of a caller for the rule to be confirmed before it gives up with NotArmed.
 PATIENCE = timedelta(seconds=45)
 
 _TRY_AGAIN = "call ensure_armed() to try again"

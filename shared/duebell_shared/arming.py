@@ -26,24 +26,24 @@ from .run_notes import Fullest, LastRun, LateRing
 
 __all__ = ["GRACE", "HEAD_START", "ArmingRecord"]
 
-#: How long after its minute a ring, and the claim that follows it, may take before it counts as missed.
+#: A ring counts as missed when no claim follows within this time of its minute.
 GRACE = timedelta(minutes=2)
 
-#: How long before a due date the rule rings when tasks are to start to the second: it rings anywhere within
+#: The rule rings this long before a due date when tasks are to start to the second: it rings anywhere within
 #: its minute, after that of the rounding up to a whole one, and takes some seconds to start a run.
 HEAD_START = timedelta(seconds=130)
 
 #: Far longer than any lease, and than any hold on the rule.
 _LONGEST = timedelta(hours=1)
 
-#: How long a run that was called directly may take to claim its lanes, before another one is called.
+#: The longest time in which a run that was called directly claims its lanes, before another one is called.
 _CALL = timedelta(seconds=10)
 
 #: A run that comes this long after the ring's minute, or later, was started by an echo. The first echo is
 #: four minutes after the ring.
 _ECHO = timedelta(minutes=3)
 
-#: How long a count of depth and overdue tasks holds, so that it costs little however many runs there are.
+#: A count of depth and overdue tasks holds for this long, so that it costs little however many runs there are.
 _COUNT_HOLDS = timedelta(minutes=5)
 
 

@@ -26,7 +26,7 @@ _REMEMBERED = 10
 
 _MOST_WORDS = 300
 
-#: What is kept of an error's type and message in short, in characters.
+#: Characters of an error's type and message that are kept in short.
 _TYPE, _MESSAGE = 80, 200
 
 #: The same in bytes as they are stored, within JSON, where a character takes up to six; and in full, with

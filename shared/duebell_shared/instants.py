@@ -41,7 +41,7 @@ NEVER = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
 #: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
 LATEST = datetime(2199, 12, 31, 23, 59, tzinfo=UTC)
 
-#: How far the clocks of two machines may be apart.
+#: The clocks of two machines may be this far apart.
 MOST_SKEW = timedelta(minutes=1)
 
 #: The resolution of tasks' times.

@@ -25,7 +25,7 @@ __all__ = ["MAX_ITEM", "check_size", "size_of", "slim_claim", "slim_outcome"]
 
 MAX_ITEM = 400 * 1024
 
-#: What DynamoDB adds to an entry of an index, at most.
+#: Bytes that DynamoDB adds to an entry of an index, at most.
 _INDEX_ENTRY = 100
 
 _KEYS = ("lane", "id", "queued")

@@ -30,7 +30,7 @@ _Part = int | str | None
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-#: What is unusual about an occurrence, as bits of its flags; the lowest two are its result.
+#: The unusual things about an occurrence, as bits of its flags; the lowest two are its result.
 _EXTRA, _MISSED, _ATTEMPTS, _FAILURE, _LATENESS = (1 << bit for bit in range(2, 7))
 
 _RESULTS = list(Result)

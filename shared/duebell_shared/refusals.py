@@ -41,7 +41,7 @@ _NO_INDEX = "does not have the specified index"
 #: may come without JSON; botocore then takes the bare status for its code.
 _FAILED_IN_THE_SERVER = 500
 
-#: What a call that fails raises, made by the client itself or by pynamodb.
+#: The errors of a failed call, made by the client itself or by pynamodb.
 _FAILED = (PynamoDBException, ClientError, BotoCoreError)
 
 

@@ -2,7 +2,7 @@
 
 __all__ = ["RESERVED", "VERIFY", "is_reserved"]
 
-#: How their names start.
+#: Their names start with this.
 RESERVED = "duebell."
 
 #: Does nothing but succeed: `duebell verify` adds tasks for it. Every worker has it.

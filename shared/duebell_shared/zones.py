@@ -21,7 +21,7 @@ from .quoting import quoted
 
 __all__ = ["TZDATA_VERSION", "zone_names", "zone_of"]
 
-#: Which release of IANA's time zone database the package holds, such as `2026f`.
+#: The release of IANA's time zone database in the package, such as `2026f`.
 TZDATA_VERSION: str = tzdata.IANA_VERSION
 
 #: The zones read so far, by name. Threads that read one at the same time get the same object.

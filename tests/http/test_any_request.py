@@ -64,7 +64,7 @@ def test_whatever_is_asked_the_answer_is_one_that_is_described(url: str) -> None
     for found in described.get_all_operations():
         assert isinstance(found, Ok)
         operation = found.ok()
-        # What the description gives as examples comes first: nothing that is made up is sure to be added
+        # The examples of the description come first: a made-up task is never sure to be added
         for examples in operation.get_strategies_from_examples():
             for_each(examples, ask_for_any_rev, 1)
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):

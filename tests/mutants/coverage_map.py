@@ -1,4 +1,4 @@
-"""Which tests call which functions of the product: a plugin for pytest, and what it finds.
+"""A map from tests to the functions of the product that they call; the plugin for pytest that makes it.
 
 python -m pytest -p tests.mutants.coverage_map   writes it to the folder that DUEBELL_COVERAGE_MAP names
 """
@@ -21,20 +21,20 @@ __all__ = ["CoverageMap"]
 
 _FOLDER = "DUEBELL_COVERAGE_MAP"
 
-#: What a function is known by: its file, from the root, and its first line.
+#: The name of a function: its file, from the root, and its first line.
 _Function = tuple[str, int]
 
 
 @dataclass
 class CoverageMap:
-    """What each test calls, and how many seconds it takes; of those that pass alone."""
+    """The calls and the seconds of each test that passes alone."""
 
     calls: dict[str, set[_Function]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: Path) -> "CoverageMap":
-        """What was written to the folder, by one process or several."""
+        """Read the map from the folder, where one process or several wrote it."""
         found = cls()
         prepared: defaultdict[str, set[_Function]] = defaultdict(set)
         for part in sorted(folder.glob("*.jsonl")):

@@ -107,7 +107,7 @@ class Mutant:
     is_fast: bool = False
 
     def place(self) -> Place:
-        """Where it is. Raises ValueError if the line is not there, or in several places."""
+        """The place of the line. Raises ValueError if it is not there, or in several places."""
         places = places_of(self.line)
         if len(places) > 1:
             places = [place for place in places if self._is_meant(place)]

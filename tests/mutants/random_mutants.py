@@ -42,7 +42,7 @@ class RandomMutant:
 
     @property
     def name(self) -> str:
-        """Where it is, and what it is."""
+        """The place, and the change made there."""
         return f"{self.module.name}:{self.line} {self.what}"
 
 
@@ -90,7 +90,7 @@ def _mutants_of(module: Module, random: Random) -> Iterator[Callable[[], RandomM
 
 
 def _nodes(node: ast.AST, function: int) -> Iterator[tuple[ast.expr | ast.stmt, int]]:
-    """What can be broken, each with the first line of the function around it."""
+    """Each node that can be broken, with the first line of the function around it."""
     for name, value in ast.iter_fields(node):
         if name in {"annotation", "returns", "decorator_list", "type_params", "keywords"} and not (
             isinstance(node, ast.Call)
@@ -124,7 +124,7 @@ def _is_no_behaviour(node: ast.AST) -> bool:
 
 
 def _broken(node: ast.expr | ast.stmt, random: Random) -> Iterator[tuple[str, ast.expr | ast.stmt, str]]:
-    """How it can be broken: what that is, the node that is replaced, and the source in its stead."""
+    """Each way to break it: its name, the node that is replaced, and the source in its stead."""
     match node:
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             flipped = random.choice(_FLIPPED[type(operator)])

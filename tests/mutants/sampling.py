@@ -20,7 +20,7 @@ from .source import PACKAGES, ROOT
 
 __all__ = ["check_sample"]
 
-#: Where what the tests call is kept, for one state of the source.
+#: The folder of the coverage map, for one state of the source.
 _KEPT = ROOT / ".mutants"
 
 #: Left out: what needs a browser or the emulator, and the tests of the mutants themselves.

@@ -39,12 +39,12 @@ class _Token(NamedTuple):
     end: int
     counts: bool
     begins: bool
-    """Whether a statement begins with it."""
+    """True if a statement begins with it."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a piece of source stands: its module, and from where to where in the module's text."""
+    """The place of a piece of source: its module, with start and end in the module's text."""
 
     module: "Module"
     start: int
@@ -52,7 +52,7 @@ class Place:
 
     @property
     def text(self) -> str:
-        """What stands there."""
+        """The source at this place."""
         return self.module.source[self.start : self.end]
 
     @property
@@ -120,7 +120,7 @@ class Module:
         return start, end
 
     def _is_cut_as(self, piece: str, start: int, end: int) -> bool:
-        """Whether the span ends or begins a statement where the piece, by a line break, does."""
+        """Tell whether the span begins and ends statements wherever the piece has line breaks."""
         begins = not piece[:1].isspace() or self._tokens[start].begins
         return begins and (not piece.endswith("\n") or end >= len(self._tokens) or self._tokens[end].begins)
 
@@ -212,7 +212,7 @@ def _width(line: str) -> int:
 
 
 def _indent_of(text: str, default: int) -> int:
-    """How far the text's first line is indented; it may be quoted without that, then the others tell."""
+    """The indentation of the text's first line; of the others, where it is quoted without."""
     text = text.strip("\n")
     if width := _width(text):
         return width

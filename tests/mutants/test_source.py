@@ -26,7 +26,7 @@ def release(heads):
 
 
 def place(piece: str, scope: str = "") -> tuple[str, str]:
-    """What stands there, and in which function."""
+    """The source at this place, and the function around it."""
     places = [place for place in Module("lease.py", SOURCE).find(piece) if scope in place.scope]
     assert len(places) == 1, places
     return " ".join(places[0].text.split()), places[0].scope

@@ -39,7 +39,7 @@ def late(scheduler: Scheduler) -> Task:
 
 
 def runs(scheduler: Scheduler) -> Counter[str]:
-    """How often each task runs when all is due."""
+    """Count the runs of each task when all are due."""
     seen = Counter[str]()
     worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
     worker.action("act")(lambda _, task: seen.update([task.id]))

@@ -1,4 +1,4 @@
-"""What a run writes together, when one of it raises what nobody foresaw."""
+"""Outcomes that a run writes together, when one of the writes raises an unforeseen error."""
 
 from collections.abc import Sequence
 from datetime import timedelta

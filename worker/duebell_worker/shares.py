@@ -20,7 +20,7 @@ _IN_TIME = timedelta(seconds=30)
 #: The time that it takes to measure the speed of a run.
 _MEASURING = timedelta(seconds=5)
 
-#: How long a share waits for tasks under way in its lanes, before the run gives up on sharing.
+#: The longest wait for tasks under way in the lanes of a share, before the run gives up on sharing.
 _PATIENCE = timedelta(seconds=30)
 
 

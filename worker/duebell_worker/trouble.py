@@ -22,16 +22,16 @@ from .log import emit
 
 __all__ = ["Call", "Trouble"]
 
-#: How long a lane pauses after a failed call: not longer than a run stays for what is due soon.
+#: The pause of a lane after a failed call: not longer than a run stays for what is due soon.
 _PAUSE = timedelta(seconds=2)
 
 #: A lane rests after this many failed calls of one kind in a row.
 _IN_A_ROW = 3
 
-#: How long a lane rests at least, and at most.
+#: The shortest and the longest rest of a lane.
 _SHORTEST, _LONGEST = timedelta(minutes=1), timedelta(minutes=30)
 
-#: How long a task is skipped that this version cannot read.
+#: A task that this version cannot read is skipped for this long.
 _PASSED_OVER = timedelta(minutes=5)
 
 

@@ -25,7 +25,7 @@ __all__ = ["Waits"]
 #: While a run waits for the next due date, how often it reads the arming record.
 _WATCH = timedelta(seconds=0.25)
 
-#: How long after a renewal that failed it is tried again.
+#: A renewal that failed is tried again after this pause.
 _RENEW_AGAIN = timedelta(seconds=5)
 
 

@@ -38,7 +38,7 @@ _MISSED = {
     Missed.SKIP: "are skipped",
 }
 
-#: How long a ring that was lost is shown.
+#: A lost ring is shown for this long.
 _RECENT = timedelta(days=7)
 
 

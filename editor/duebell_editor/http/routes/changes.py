@@ -31,7 +31,7 @@ _BUSY, _QUIET = 2.0, 6.0
 #: Seconds after which the status is read again although nothing seems to have changed.
 _STATUS_EVERY = 30.0
 
-#: How long before the next due date a quiet queue is watched closely.
+#: A quiet queue is watched closely from this long before its next due date.
 _SOON = timedelta(minutes=3)
 
 #: Seconds between checks whether the server ends.

@@ -24,8 +24,8 @@ __all__ = ["HOLD", "PATIENCE", "Armer", "LanesChanged"]
 
 _LOG = logging.getLogger("duebell.armer")
 
-#: The longest time for which one process keeps others from calling PutRule. Longer than the calls it makes meanwhile, and
-#: shorter than LEAD, so that a ring it sets is never over before the rule is set.
+#: The longest time for which one process keeps others from calling PutRule. Longer than the calls it makes
+#: meanwhile, and shorter than LEAD, so that a ring it sets is never over before the rule is set.
 HOLD = timedelta(seconds=20)
 
 #: The part of a hold in which its calls must end: one without an answer may still take effect in the rest.

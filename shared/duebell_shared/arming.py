@@ -43,7 +43,7 @@ _CALL = timedelta(seconds=10)
 #: four minutes after the ring.
 _ECHO = timedelta(minutes=3)
 
-#: A count of depth and overdue tasks holds for this long, so that it costs little however many runs there are.
+#: A count of depth and overdue tasks holds for this long: then many runs cost little.
 _COUNT_HOLDS = timedelta(minutes=5)
 
 

@@ -200,9 +200,11 @@ def test_list_filters_and_goes_on(duebell: Duebell) -> None:
 
 def test_json_is_the_same_here_and_over_http(duebell: Duebell, editor: Editor) -> None:
     duebell("add", "x", "--in", "1h", "--id", "a", "--payload", '{"n": [1e22, 12345678901234567890123, "ü"]}')
+    duebell("add", "x", "--schedule", "rate(1 hour)", "--id", "b")
     fail(editor, "a")
     client = TestClient(create_app(editor), base_url="http://localhost")
-    assert lines(duebell("show", "a", "--json").out) == [client.get("/api/tasks/a").json()]
+    for task_id in ("a", "b"):
+        assert lines(duebell("show", task_id, "--json").out) == [client.get(f"/api/tasks/{task_id}").json()]
     assert lines(duebell("status", "--json").out) == [client.get("/api/status").json()]
 
 

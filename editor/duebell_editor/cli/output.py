@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from duebell_shared.instants import render
+from ..json_fields import as_text
 
 __all__ = ["Output", "console", "in_one_line", "local", "plain", "relative", "short", "when"]
 
@@ -43,7 +43,7 @@ class Output:
 
     def print_json(self, document: Mapping[str, Any]) -> None:
         """Print one JSON document on one line, in ASCII."""
-        print(json.dumps(document, default=render))
+        print(json.dumps(document, default=as_text))
 
     def warn(self, text: str) -> None:
         """Print a warning on standard error, in one line; as a JSON object for programs."""

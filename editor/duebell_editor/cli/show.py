@@ -19,6 +19,7 @@ from duebell_editor import (
     make_schedule,
 )
 
+from ..json_fields import status_fields, task_fields
 from ..status import MOST_COUNTED
 from .context import Context
 from .errors import Exit
@@ -26,7 +27,7 @@ from .options import End, Id, Start, Timezone, flag, option
 from .output import console, plain, when
 from .program import with_json
 from .tables import attempts_table, occurrences_table, times_table
-from .tasks import status_json, status_text, task_json
+from .tasks import status_text
 
 __all__ = ["app", "status_facts"]
 
@@ -48,7 +49,7 @@ def show(context: Context, id: Id) -> None:
     """Show all of a task."""
     task, out = context.editor().get(id), console()
     if context.out.as_json:
-        context.out.print_json(task_json(task))
+        context.out.print_json(task_fields(task))
         return
     out.print(_table(_task_facts(task, context.now())))
     if task.failures:
@@ -94,7 +95,7 @@ def status(context: Context) -> None:
     """
     found = context.editor().status()
     if context.out.as_json:
-        context.out.print_json(status_json(found))
+        context.out.print_json(status_fields(found))
     else:
         console().print(status_facts(found, context.now()))
     if not found.healthy:
@@ -117,7 +118,7 @@ def doctor(
     found, mended = diagnosis.status, diagnosis.mended
     if context.out.as_json:
         more = {"mended": [problem.what for problem in mended]} if fix else {}
-        context.out.print_json({**status_json(found), **more})
+        context.out.print_json({**status_fields(found), **more})
     else:
         for problem in mended:
             out.print(Text(f"mended: {plain(problem.what)}", style="green"))

@@ -5,24 +5,23 @@ The JSON has the names and values of the HTTP editor's.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-import msgspec
 from rich.console import RenderableType
 from rich.text import Text
 
-from duebell_editor import SchedulerStatus
 from duebell_shared.instants import render
 from duebell_shared.task import Status, Task
 from duebell_shared.zones import zone_of
 
+from ..json_fields import task_fields
 from .context import Context
 from .output import console, in_one_line, local, relative, short, when
 from .tables import Cell, Grid, block, first_that_fits
 
 __all__ = [
-    "FIELDS", "print_change", "print_tasks", "status_json", "status_text", "task_json", "tasks_table",
+    "FIELDS", "print_change", "print_tasks", "status_text", "tasks_table",
 ]  # fmt: skip
 
 #: The fields of a line for programs, with a tab between each; a missing value is empty.
@@ -66,23 +65,6 @@ _DETAILS = (
 )
 
 
-def task_json(task: Task) -> dict[str, Any]:
-    """A task as JSON's own types, but for its times; durations are in seconds."""
-    fields: dict[str, Any] = msgspec.to_builtins(task, builtin_types=(datetime,))
-    del fields["payload_json"], fields["begun"]  # shown as `payload`; internal to the worker
-    durations = {
-        "spread": task.spread.total_seconds(),
-        "expires_after": task.expires_after.total_seconds() if task.expires_after else None,
-    }
-    return {**fields, **durations, "payload": task.payload, "can": list(task.can)}
-
-
-def status_json(status: SchedulerStatus) -> dict[str, Any]:
-    """The scheduler's status as JSON's own types, but for its times."""
-    fields: dict[str, Any] = msgspec.to_builtins(status, builtin_types=(datetime,))
-    return {**fields, "healthy": status.healthy}
-
-
 def print_change(context: Context, task: Task, zone: ZoneInfo | None = None) -> None:
     """Print a task after a change: its due date here, and in `zone` or its schedule's zone; or as JSON."""
     now, out = context.now(), context.out
@@ -90,7 +72,7 @@ def print_change(context: Context, task: Task, zone: ZoneInfo | None = None) -> 
         ago = relative(task.due, now)
         out.warn(f"{task.id}: its due date, {local(task.due)}, was {ago}: it runs at once")
     if out.as_json:
-        out.print_json(task_json(task))
+        out.print_json(task_fields(task))
         return
     if zone is None and task.recurrence:
         zone = zone_of(task.recurrence.schedule.timezone)
@@ -115,7 +97,7 @@ def print_tasks(context: Context, tasks: Sequence[Task]) -> None:
     out = console()
     if context.out.as_json:
         for task in tasks:
-            context.out.print_json(task_json(task))
+            context.out.print_json(task_fields(task))
     elif not out.is_terminal:
         for task in tasks:
             print(_line(task))

@@ -8,8 +8,6 @@ import inspect
 import json
 import re
 from collections.abc import Collection
-from datetime import datetime, timedelta
-from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -17,7 +15,8 @@ from fastapi import Response
 from msgspec import Meta, Struct
 
 from duebell_editor import Bucket, ChangeReport, Page, SchedulerStatus, Selection, TaskHistory
-from duebell_shared.instants import MILLISECOND, Instant, render
+from duebell_editor.json_fields import as_text, plain_values, task_fields
+from duebell_shared.instants import Instant
 from duebell_shared.recurrence import Recurrence
 from duebell_shared.task import Task
 from duebell_shared.verbs import Verb
@@ -34,15 +33,8 @@ __all__ = [
     "page_answer",
     "reference",
     "schemas",
-    "status_answer",
-    "task_answer",
     "to_json",
 ]
-
-#: The number of a recurring task's next times in an answer.
-_UPCOMING = 5
-
-_plain = partial(msgspec.to_builtins, builtin_types=(datetime, timedelta))
 
 
 class Json(Response):
@@ -57,11 +49,7 @@ class Json(Response):
 
 def to_json(answer: object) -> str:
     """The JSON text of an answer."""
-    return json.dumps(_plain(answer), default=_text, ensure_ascii=False, separators=(",", ":"))
-
-
-def _text(value: datetime | timedelta) -> str | float:
-    return render(value) if isinstance(value, datetime) else value.total_seconds()
+    return json.dumps(plain_values(answer), default=as_text, ensure_ascii=False, separators=(",", ":"))
 
 
 def _struct(
@@ -189,24 +177,6 @@ class BulkAnswer(Struct, kw_only=True):
     failures: list[BulkFailure] = []
 
 
-def task_answer(task: Task) -> dict[str, Any]:
-    """A task with all its fields."""
-    shown = _plain(task) | {"payload": task.payload, "can": task.can}
-    if task.recurrence:
-        words = task.recurrence.schedule.describe()
-        shown["recurrence"] |= {"words": words, "upcoming": _upcoming(task.recurrence)}
-    return {name: shown[name] for name in _TASK.__struct_fields__}
-
-
-def _upcoming(recurrence: Recurrence) -> list[datetime]:
-    if recurrence.next_due is None:
-        return []
-    most = _UPCOMING
-    if recurrence.max_runs is not None:
-        most = max(0, min(most, recurrence.max_runs - recurrence.runs - 1))
-    return recurrence.schedule.preview(most, recurrence.next_due - MILLISECOND)
-
-
 def _brief_answer(task: Task) -> dict[str, Any]:
     return {
         **{name: getattr(task, name) for name in _IN_BRIEF},
@@ -218,13 +188,8 @@ def _brief_answer(task: Task) -> dict[str, Any]:
 
 def page_answer(page: Page, *, brief: bool) -> TaskPage:
     """A page of tasks; `brief`: only the fields that a list shows."""
-    shown = _brief_answer if brief else task_answer
+    shown = _brief_answer if brief else task_fields
     return TaskPage(tasks=[shown(task) for task in page.tasks], cursor=page.cursor)
-
-
-def status_answer(status: SchedulerStatus) -> dict[str, Any]:
-    """The status of the scheduler."""
-    return {**_plain(status), "healthy": status.healthy}
 
 
 def bulk_answer(chosen: Selection, report: ChangeReport) -> BulkAnswer:

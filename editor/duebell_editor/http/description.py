@@ -28,6 +28,7 @@ from duebell_editor import (
     TaskHistory,
     TaskNotFound,
 )
+from duebell_editor.json_fields import status_fields, task_fields
 
 from .answers import (
     BulkAnswer,
@@ -39,8 +40,6 @@ from .answers import (
     page_answer,
     reference,
     schemas,
-    status_answer,
-    task_answer,
     to_json,
 )
 from .problems import MEDIA_TYPE, ProblemDocument
@@ -239,9 +238,9 @@ def _answers() -> dict[str, list[object]]:
     missing = ChangeFailure(id="sale-43", error=TaskNotFound("sale-43"))
     both = Selection(ids=("sale-42", "sale-43"))
     return {
-        "Task": [task_answer(task)],
+        "Task": [task_fields(task)],
         "TaskPage": [page_answer(Page(tasks=(task,)), brief=False)],
-        "SchedulerStatus": [status_answer(status)],
+        "SchedulerStatus": [status_fields(status)],
         "TimeZones": [TimeZones(tzdata="2026f", names=["Europe/Berlin", "UTC"])],
         "Preview": [preview],
         "Timeline": [Timeline(buckets=(Bucket(start=due, end=end, count=12),))],

@@ -13,10 +13,11 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
 from duebell_editor import DuebellError, Editor, Look, SchedulerStatus, TaskNotFound
+from duebell_editor.json_fields import status_fields
 from duebell_shared.instants import NEVER, utc_now
 
 from ..access import VisitorsEditor
-from ..answers import status_answer, to_json
+from ..answers import to_json
 from ..description import AWS, Responses, problems_only
 from ..requests import Following, StrictRoute
 from ..shared_readings import SharedReadings
@@ -134,7 +135,7 @@ class _Stream:
             ("status", now.arming), self._editor.status, max_age=max_age
         )
         self._status = status
-        return [_event("status", to_json(status_answer(status)))] if status != before else []
+        return [_event("status", to_json(status_fields(status)))] if status != before else []
 
     def _pause(self) -> float:
         if self._look is None or self._look.busy:

@@ -5,11 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from duebell_editor import make_schedule
+from duebell_editor.json_fields import status_fields
 from duebell_shared.instants import utc_now
 from duebell_shared.zones import TZDATA_VERSION, zone_names
 
 from ..access import VisitorsEditor
-from ..answers import Json, Preview, Timeline, TimeZones, status_answer
+from ..answers import Json, Preview, Timeline, TimeZones
 from ..description import AWS, answers
 from ..requests import SchedulePreview, StrictRoute, TimeSpan
 
@@ -37,19 +38,19 @@ def get_history(span: AskedSpan, editor: VisitorsEditor) -> Json:
 @router.get("/status", summary="Read the scheduler's status", responses=_STATUS)
 def get_status(editor: VisitorsEditor) -> Json:
     """The rule, the next due date, and the problems, if any."""
-    return Json(status_answer(editor.status()))
+    return Json(status_fields(editor.status()))
 
 
 @router.get("/doctor", summary="Check the scheduler thoroughly", responses=_STATUS)
 def look_thoroughly(editor: VisitorsEditor) -> Json:
     """The status, with problems that take more reads: recurring tasks that fail, lanes that no run reads."""
-    return Json(status_answer(editor.doctor().status))
+    return Json(status_fields(editor.doctor().status))
 
 
 @router.post("/doctor", summary="Repair the rule", responses=_STATUS)
 def mend_scheduler(editor: VisitorsEditor) -> Json:
     """Set the rule for the earliest task if it is not, and read the status again."""
-    return Json(status_answer(editor.ensure_armed()))
+    return Json(status_fields(editor.ensure_armed()))
 
 
 @router.post("/preview", summary="Preview a schedule", responses=answers("Preview", 400, 422))

@@ -12,11 +12,12 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from duebell_editor import IfExists, InvalidQuery, InvalidTask, Selection, Task, TaskExists, listing
+from duebell_editor.json_fields import task_fields
 from duebell_shared.quoting import quoted
 from duebell_shared.verbs import Verb
 
 from ..access import VisitorsEditor
-from ..answers import BulkAnswer, Json, bulk_answer, page_answer, task_answer
+from ..answers import BulkAnswer, Json, bulk_answer, page_answer
 from ..description import ADDED, AWS, CHANGED, FULL, NOT_MODIFIED, answers
 from ..etags import ExpectedRev, IfNoneMatch, ReplacedRev, etag_of, is_known
 from ..requests import BulkChange, Filters, Move, NewTask, StrictRoute, TaskChange
@@ -31,7 +32,7 @@ _TASK = "/tasks/{id:path}"
 
 
 def _answer(task: Task) -> Json:
-    return Json(task_answer(task), headers=etag_of(task))
+    return Json(task_fields(task), headers=etag_of(task))
 
 
 @router.post(
@@ -62,7 +63,7 @@ def add_task(body: NewTask, request: Request, editor: VisitorsEditor, rev: Repla
             raise
         task, status = editor.add(**given, rev=rev), 200
     place = f"{request.url.path}/{quote(task.id, safe='')}"
-    return Json(task_answer(task), status, {**etag_of(task), "Location": place})
+    return Json(task_fields(task), status, {**etag_of(task), "Location": place})
 
 
 @router.get("/tasks", summary="List tasks", responses=answers("TaskPage", 422, *AWS))

@@ -14,6 +14,7 @@ from typing import Any
 from .counts import LARGEST
 from .item_update import Item
 from .models import stored
+from .owner import LONGEST
 from .status import Status
 from .task import Task
 
@@ -23,7 +24,7 @@ __all__ = ["bytes_of", "filler", "room_of", "room_of_claim"]
 _WIDEST = stored(
     status=Status.RUNNING,
     started_at=datetime(2026, 12, 31, tzinfo=UTC),
-    run="r" * 32,
+    run="r" * LONGEST,
     lateness_ms=-LARGEST + 1,
     begun=9999,
 )

@@ -42,7 +42,7 @@ LIMITS = {
     "slow": 3,
     "flaky": 4,
     "bad": 2,
-    "killer": 2,
+    "killer": 5,
     "hangs": 2,
     "chains": 5,
     "asks": 3,
@@ -269,11 +269,11 @@ class History:
 
     # The worker, as Lambda invokes it.
 
-    def _invoked(self, event: object) -> None:
+    def _invoked(self, event: object, request: str) -> None:
         delay = self.random.choice([0.1, 1.0, self.random.uniform(0, self.delivery)])
-        self.world.after(delay, lambda: self._invoke(event, 0))
+        self.world.after(delay, lambda: self._invoke(event, request, 0))
 
-    def _invoke(self, event: object, tries: int) -> None:
+    def _invoke(self, event: object, request: str, tries: int) -> None:
         self.invocations += 1
         if self.invocations > 400:
             raise AssertionError(f"seed {self.seed}: the rule rings and rings")
@@ -282,7 +282,8 @@ class History:
         def again() -> None:
             if tries < LAMBDA_RETRIES:
                 self.world.after(
-                    60 * (tries + 1) * self.random.uniform(1, 1.2), lambda: self._invoke(event, tries + 1)
+                    60 * (tries + 1) * self.random.uniform(1, 1.2),
+                    lambda: self._invoke(event, request, tries + 1),
                 )
 
         is_dropped = tries == 0 and self.random.random() < self.faults.drop
@@ -292,7 +293,7 @@ class History:
 
         def main() -> None:
             try:
-                self._run_worker(process, event, ends_at=self.world.now + timedelta(seconds=LAMBDA_LIMIT))
+                self._run_worker(process, event, request)
                 self.last_healed = self.world.now
             except (AwsUnavailable, NotArmed):
                 process.kill()
@@ -306,12 +307,14 @@ class History:
         def ended(process: Process) -> bool:
             return getattr(process, "has_ended", False)
 
-    def _run_worker(self, process: Process, event: object, *, ends_at: datetime) -> None:
+    def _run_worker(self, process: Process, event: object, request: str) -> None:
+        ends_at = self.world.now + timedelta(seconds=LAMBDA_LIMIT)
         worker = Worker(backend=self._backend(process), concurrency=4, pool=lambda _: SimulatedPool(process))
         for name, attempts in LIMITS.items():
             worker.action(name, attempts=attempts)(self._action(name, process))
         left = lambda: max(int((ends_at - self.world.now).total_seconds() * 1000), 0)  # noqa: E731
-        worker.handler(event, cast("Any", SimpleNamespace(get_remaining_time_in_millis=left)))
+        context = SimpleNamespace(get_remaining_time_in_millis=left, aws_request_id=request)
+        worker.handler(event, cast("Any", context))
         process.has_ended = True  # type: ignore[attr-defined]
 
     def _action(self, name: str, process: Process) -> Callable[[Any, Task], None]:

@@ -97,9 +97,13 @@ class Aws:
     """The table, the rule, and what rings; one for all processes of a world."""
 
     def __init__(
-        self, world: World, faults: Faults, invoke: Callable[[object], None], outage: Outage | None = None
+        self,
+        world: World,
+        faults: Faults,
+        invoke: Callable[[object, str], None],
+        outage: Outage | None = None,
     ) -> None:
-        """`invoke` is called when the worker is to be invoked, with the event."""
+        """`invoke` is called when the worker is to be invoked, with the event and the request id."""
         self.world = world
         self.faults = faults
         self.store = MemoryStore()
@@ -113,6 +117,7 @@ class Aws:
         self.lane_outage = LaneOutage()
         self._settings: list[datetime] = []  # when each setting of the rule takes effect
         self._invoke = invoke
+        self._requests = 0
 
     def _draw_outage(self) -> Outage:
         random = self.world.random
@@ -229,10 +234,20 @@ class Aws:
         return self.world.now < self.quiet_from and self.world.random.random() < likelihood
 
     def invoke(self, event: object) -> None:
-        """An asynchronous invocation: it comes once, and sometimes twice."""
-        self._invoke(event)
+        """An asynchronous invocation: it comes once, and sometimes twice.
+
+        Where Lambda delivers one invocation twice, both have its request id; where EventBridge rings twice,
+        there are two invocations.
+        """
+        request = self._new_request()
+        self._invoke(event, request)
         if self.world.random.random() < self.faults.duplicate:
-            self.world.after(self.world.random.uniform(0, 30), lambda: self._invoke(event))
+            again = self.world.random.choice([request, self._new_request()])
+            self.world.after(self.world.random.uniform(0, 30), lambda: self._invoke(event, again))
+
+    def _new_request(self) -> str:
+        self._requests += 1
+        return f"request-{self._requests}"
 
     def draw(self, process: Process) -> str:
         """What goes wrong with a call of this process; nothing, most of the time."""

@@ -94,10 +94,11 @@ class Trickle:
         process = Process(self.world, name)
         process.start(lambda: main(process))
 
-    def _invoke(self, event: object) -> None:
-        self.world.after(_START, lambda: self._process("run", lambda process: self._work(process, event)))
+    def _invoke(self, event: object, request: str) -> None:
+        work = partial(self._work, event=event, request=request)
+        self.world.after(_START, lambda: self._process("run", work))
 
-    def _work(self, process: Process, event: object) -> None:
+    def _work(self, process: Process, event: object, request: str) -> None:
         began = self.world.now
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
@@ -106,7 +107,8 @@ class Trickle:
         worker.action("burst")(lambda _, task: self._act(process, task, _BURST_TASK))
         worker.action("trickle")(lambda _, task: self._act(process, task, self._takes))
         left = lambda: max(int((ends_at - self.world.now).total_seconds() * 1000), 0)  # noqa: E731
-        worker.handler(event, cast("Any", SimpleNamespace(get_remaining_time_in_millis=left)))
+        context = SimpleNamespace(get_remaining_time_in_millis=left, aws_request_id=request)
+        worker.handler(event, cast("Any", context))
         self._at_once -= 1
         self.alive.append((began, self.world.now))
 

@@ -1,7 +1,7 @@
 """Reads the lanes of a run side by side. A lane that cannot be read does not hinder the others."""
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from typing import TypeVar
 
@@ -51,6 +51,14 @@ class LaneReader:
     def counts(self, lanes: Iterable[int], *, before: datetime = NEVER, most: int) -> dict[int, int]:
         """Count the tasks of each lane until `before`, up to `most`; without lanes that cannot be read."""
         return self._each(lanes, lambda lane: self._store.count(lane, before=before, most=most))
+
+    def attempts_of(self, keys: Collection[QueueKey]) -> dict[QueueKey, int]:
+        """Count the attempts that each of these tasks has had; 0 where that cannot be read."""
+        try:
+            found = self._store.get_many(keys) if keys else {}
+        except AwsError:
+            found = {}
+        return {key: found[key.id].attempt if key.id in found else 0 for key in keys}
 
     def _head(self, lane: int) -> datetime:
         head = self._store.head(lane)

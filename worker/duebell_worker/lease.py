@@ -7,6 +7,8 @@ from typing import Self
 
 from duebell_shared.armer import Armer
 from duebell_shared.arming import ArmingRecord
+from duebell_shared.lane import Lane
+from duebell_shared.owner import other_try_ends
 from duebell_shared.run_notes import LastRun, RestingLane
 
 __all__ = ["LEASE", "Lease", "LeaseLost"]
@@ -28,6 +30,8 @@ class Lease:
     lanes   the lanes that `owner` holds by it
     quiet   lanes in which nothing was due when they were read, with their heads; read after the last `clear`
     counts  whether this run is to count the queue, now that it has given the lanes back
+    died    the runs that held these lanes before and did not give them back, with the ends of their leases
+    claim_at  the end of the lease of another try of this run's invocation: until then none is claimed
     """
 
     armer: Armer
@@ -38,6 +42,8 @@ class Lease:
     lanes: tuple[int, ...]
     quiet: dict[int, datetime] = field(default_factory=dict)
     counts: bool = False
+    died: dict[str, datetime] = field(default_factory=dict)
+    claim_at: datetime | None = None
 
     @classmethod
     def claim(
@@ -48,21 +54,36 @@ class Lease:
         *,
         only: Collection[int] | None = None,
         head_start: timedelta = timedelta(0),
+        has_waited: bool = False,
     ) -> Self:
         """Claim the free lanes, or those of `only` that are free; none if other runs hold them.
 
         An owner that holds lanes already, because it failed and tries again, keeps them. From now on the rule
         rings `head_start` before due dates.
+
+        Unless the run `has_waited` until then, it claims no lane before `claim_at`. Problem: Lambda tries a
+        run that died again after a minute, when its lease has a minute to go. A try that found all lanes held
+        would end well, and be the last. Solution: it waits for that lease to end. The end alone counts, for
+        the other try may be alive.
         """
         until = clock() + LEASE
-        record = armer.change(
-            lambda record: (
-                record.ringing_ahead(head_start)
-                .claimed(owner, now=clock(), until=until, only=only)
-                .renewed(owner, until=until)
-            )
-        )
-        return cls(armer, owner, clock, until, record, record.lanes_of(owner))
+        claim_at: datetime | None = None
+        before: dict[int, Lane] = {}
+
+        def claim(record: ArmingRecord) -> ArmingRecord:
+            nonlocal claim_at
+            before.update((n, lane) for n, lane in enumerate(record.lanes) if lane.owner != owner)
+            claim_at = None if has_waited else other_try_ends(record.lanes, owner, clock())
+            if claim_at:
+                return record
+            claimed = record.ringing_ahead(head_start).claimed(owner, now=clock(), until=until, only=only)
+            return claimed.renewed(owner, until=until)
+
+        record = armer.change(claim)
+        lanes = record.lanes_of(owner)
+        held = (before[lane] for lane in lanes if lane in before)
+        died = {lane.owner: lane.until for lane in held if lane.owner}
+        return cls(armer, owner, clock, until, record, lanes, died=died, claim_at=claim_at)
 
     def arm(self) -> None:
         """Set the rule to ring at this lease's end, or another's that ends sooner. Raises NotArmed."""

@@ -55,6 +55,10 @@ class Metrics:
         """Write the metrics that are left, and these of the run as a whole."""
         for action in list(self._outcomes):
             self._flush(action, now)
+        self.write(now, **values)
+
+    def write(self, now: datetime, **values: int) -> None:
+        """Write these metrics at once."""
         self._write(now, {"Scheduler": self._scheduler}, values)
 
     def _flush(self, action: str, now: datetime) -> None:

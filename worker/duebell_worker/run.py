@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from duebell_shared.errors import AwsError, NotArmed, NotDeployed, UnreadableTask
+from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.ring_times import LEAD
 from duebell_shared.run_notes import LastRun
@@ -25,6 +25,7 @@ from .log import emit
 from .metrics import queue_metrics
 from .report import RunReport
 from .shares import Shares
+from .successor import arm_watchdog, claimed_lease
 from .trouble import Call, Trouble
 from .waits import Waits
 
@@ -35,9 +36,6 @@ _LOOK_AGAIN = timedelta(seconds=5)
 
 #: A run always waits for tasks that are due so soon: by the clock of its caller they may be due already.
 _MOMENT = timedelta(seconds=2)
-
-#: Seconds until the rule is tried to be set again before a run starts without its watchdog.
-_ARM_AGAIN = (1.0, 4.0)
 
 
 def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunReport:
@@ -77,11 +75,7 @@ def _set_rule(context: RunContext) -> tuple[RunReport, dict[str, int]]:
 
 def _run_lanes(context: RunContext, lanes: Collection[int] | None) -> tuple[RunReport, dict[str, int]]:
     """Claim these lanes and run what is due. Returns the report, and the metrics of the queue."""
-    backend = context.backend
-    lease = Lease.claim(
-        backend.armer, context.id, backend.clock, only=lanes, head_start=backend.settings.head_start
-    )
-    run = _Run(context, lease)
+    run = _Run(context, claimed_lease(context, lanes))
     return run.execute(), run.measured
 
 
@@ -106,7 +100,7 @@ class _Run:
 
     def execute(self) -> RunReport:
         """Run what is due, give the lanes back and re-arm the rule."""
-        self._arm_watchdog()
+        arm_watchdog(self._context, self._lease)
         lost = False
         try:
             while self._lease.lanes:
@@ -136,23 +130,6 @@ class _Run:
             resting=tuple(each.lane for each in self._trouble.resting(lanes)),
             **tally.results(),
         )
-
-    def _arm_watchdog(self) -> None:
-        """Set the rule to be this run's watchdog, before anything runs that could kill the process.
-
-        If the rule cannot be set, what is due runs without a watchdog; the run then ends in an error, and
-        Lambda invokes it again.
-        """
-        for pause in (*_ARM_AGAIN, None):
-            try:
-                self._lease.arm()
-            except (NotArmed, AwsError) as error:
-                said = str(error)
-                self._context.log("not_armed", level=logging.ERROR, error=said, trying_again_in=pause)
-            else:
-                return
-            if pause is not None:
-                self._backend.sleep(pause)
 
     def _run_due(self) -> None:
         """Start what is due, and what comes due while it runs; return when all of it has ended."""
@@ -201,13 +178,19 @@ class _Run:
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, as one may have killed it.
 
-        After each, ended or not, the tasks that have come due meanwhile are next. A task that cannot be
-        claimed as running either was changed by someone else this moment, or cannot be run by this version.
-        It is skipped, and looked at again soon.
+        Those with the fewest attempts are first: one that kills its process each time has more, and would
+        keep the others waiting until they are used up. After each, ended or not, the tasks that have come due
+        meanwhile are next. A task that cannot be claimed as running either was changed by someone else this
+        moment, or cannot be run by this version. It is skipped, and looked at again soon.
         """
         not_claimed = self._attempts.not_claimed
+        attempts: dict[QueueKey, int] = {}
         while not_claimed:
-            key = not_claimed.pop(0)
+            if not_claimed[1:]:
+                new = [key for key in not_claimed if key not in attempts]
+                attempts |= self._reader.attempts_of(new)
+            key = min(not_claimed, key=lambda key: (attempts.get(key, 0), key))
+            not_claimed.remove(key)
             if not self._may_start(key, Status.RUNNING):
                 continue
             if self._is_time_to_stop:

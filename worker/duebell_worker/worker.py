@@ -15,6 +15,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, NotArmed
 from duebell_shared.function import lanes_in, token_in
 from duebell_shared.instants import time_text
+from duebell_shared.owner import owner_of
 from duebell_shared.reserved import RESERVED, is_reserved
 from duebell_shared.settings import Settings
 
@@ -161,13 +162,16 @@ class Worker:
     def handler(self, event: object, context: LambdaContext) -> dict[str, Any]:
         """The Lambda handler: one run within the invocation's time, of the lanes that the event says, or all.
 
+        The run's id is `<request id>.<nonce>`. If another try of the same request holds lanes, which most
+        often died, it first waits for the end of that lease: about a minute, when Lambda tries again.
         If AWS is unavailable, the run is tried again: the ring that started it does not come twice, and
         Lambda invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end, and
         FailedOnPurpose when the event says so, before anything else.
         """
         if token := token_in(event):
             raise FailedOnPurpose(token)
-        id = uuid.uuid4().hex
+        # A context that stands in for Lambda's may have no request id.
+        id = owner_of(getattr(context, "aws_request_id", "") or uuid.uuid4().hex)
         for pause in _PAUSES:
             left = timedelta(milliseconds=context.get_remaining_time_in_millis())
             try:

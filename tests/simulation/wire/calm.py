@@ -14,7 +14,7 @@ __all__ = ["calm_network", "store_on_the_wire"]
 def calm_network(*, page: int = 3) -> tuple[Network, Process]:
     """A network, and a process on it that takes no time."""
     world = World(1)
-    network = Network(Aws(world, Faults(), lambda _: None), Settings(), page=page)
+    network = Network(Aws(world, Faults(), lambda *_: None), Settings(), page=page)
     return network, _Timeless(world, "test")
 
 

@@ -25,7 +25,7 @@ class Scene:
 
     def __init__(self, *, in_full: bool) -> None:
         self.world = World(1)
-        self.aws = Aws(self.world, Faults(), lambda _: None)
+        self.aws = Aws(self.world, Faults(), lambda *_: None)
         self.network = Network(self.aws, Settings())
         self._in_full = in_full
 

@@ -1,0 +1,261 @@
+"""Lambda's tries of one invocation: the next one waits for the lease of one that died, and tells of it."""
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from duebell_editor import Editor
+from duebell_infra.testing import InlinePool
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.backend import Backend
+from duebell_shared.owner import LONGEST, other_try_ends, owner_of, request_of
+from duebell_worker import Status, Worker
+from duebell_worker.lease import LEASE, Lease
+from tests.support import NOON, Calls, Clock
+from tests.worker.dead import die, die_while_running
+from tests.worker.hooks import Hooks
+from tests.worker.log_lines import Log
+
+REQUEST = str(uuid.UUID(int=15))
+MINUTE = timedelta(minutes=1)
+
+
+class Context:
+    """What Lambda gives the tries of one invocation."""
+
+    def __init__(self, request: str = REQUEST, *, seconds: int = 900) -> None:
+        self.aws_request_id = request
+        self._seconds = seconds
+
+    def get_remaining_time_in_millis(self) -> int:
+        return self._seconds * 1000
+
+
+def sleeping(backend: Backend, sleep: Callable[[float], None], *, metrics: bool = False) -> Worker:
+    """A worker that sleeps like this."""
+    settings = msgspec.structs.replace(backend.settings, metrics=metrics)
+    over = Backend(settings, backend.store, backend.rule, clock=backend.clock, sleep=sleep)
+    return Worker(backend=over, pool=lambda _: InlinePool())
+
+
+def test_the_next_try_of_a_run_that_died_waits_for_its_lease_to_end_and_goes_on(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, log: Log
+) -> None:
+    # Given a run that died with a task due
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    die(backend, f"{REQUEST}.first")
+    # When Lambda tries it again after a minute
+    clock.advance(MINUTE)
+    answer = worker.handler(None, Context())
+    # Then it is done as soon as the lease has ended, by a run of the same request
+    assert (answer["lanes"], answer["done"], clock.now) == (4, 1, NOON + LEASE)
+    assert answer["run"] == editor.get("a").run
+    assert request_of(answer["run"]) == REQUEST
+    assert answer["run"] != f"{REQUEST}.first"
+    # And the log tells of the crash, and of who follows
+    [waits], [died] = log.lines("waits_for_lease"), log.lines("run_died")
+    assert (waits["run"], waits["request"]) == (answer["run"], REQUEST)
+    assert (died["run"], died["died"], died["request"]) == (answer["run"], f"{REQUEST}.first", REQUEST)
+    assert waits["lease_ends"] == died["lease_ended"]
+    assert "12:02:00" in died["lease_ended"]
+
+
+def test_a_try_beside_one_that_lives_takes_nothing_from_it(
+    editor: Editor, backend: Backend, clock: Clock, log: Log
+) -> None:
+    # Given one invocation that is delivered twice, and a run of it that renews its lease at half
+    editor.add("act", due=NOON, id="a")
+    lives = Lease.claim(backend.armer, f"{REQUEST}.lives", clock)
+    lives.arm()
+
+    def sleep(seconds: float) -> None:
+        clock.now = lives.renew_at
+        lives.renew()
+        clock.now = NOON + LEASE
+
+    worker = sleeping(backend, sleep, metrics=True)
+    # When the other one has waited, then it holds no lane, and counts no death
+    answer = worker.handler(None, Context())
+    assert (answer["lanes"], clock.now) == (0, NOON + LEASE)
+    assert backend.armer.read().lanes_of(f"{REQUEST}.lives") == (0, 1, 2, 3)
+    assert answer["rings_at"] == "2026-11-21T12:03:00Z"
+    assert editor.get("a").status is Status.SCHEDULED
+    assert not log.lines("run_died")
+    assert not any("DeadRuns" in line for line in log.lines("metrics"))
+
+
+def test_a_run_of_another_request_does_not_wait(worker: Worker, backend: Backend, clock: Clock) -> None:
+    die(backend, f"{REQUEST}.first")
+    answer = worker.handler(None, Context(str(uuid.UUID(int=16))))
+    assert (answer["lanes"], clock.now) == (0, NOON)
+
+
+@pytest.mark.parametrize("request_id", [None, ""])
+def test_a_context_without_a_request_id_is_one_of_its_own(
+    worker: Worker, backend: Backend, clock: Clock, request_id: str | None
+) -> None:
+    context: Any = Context(request_id or "")
+    if request_id is None:
+        del context.aws_request_id
+    die(backend, ".first")
+    answer = worker.handler(None, context)
+    assert (answer["lanes"], clock.now) == (0, NOON)
+    assert request_of(answer["run"])
+
+
+def test_it_waits_with_the_watchdog_armed_which_the_dead_run_may_not_have_done(
+    editor: Editor, backend: Backend, clock: Clock
+) -> None:
+    # Given a run that died between its claim and its watchdog
+    editor.add("act", due=NOON, id="a")
+    Lease.claim(backend.armer, f"{REQUEST}.first", clock)
+    rings_at = []
+
+    def sleep(seconds: float) -> None:
+        rings_at.append(backend.armer.read().rings_at)
+        assert backend.rule.read().is_at(rings_at[0])
+        clock.sleep(seconds)
+
+    sleeping(backend, sleep).handler(None, Context())
+    assert rings_at == [NOON + LEASE]
+
+
+def test_it_waits_even_if_the_rule_cannot_be_set(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, *, aws: Hooks, log: Log
+) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    Lease.claim(backend.armer, f"{REQUEST}.first", clock)
+    end = aws.refuse("events.PutRule", "AccessDeniedException", when=lambda _: clock.now < NOON + LEASE)
+    answer = worker.handler(None, Context())
+    end()
+    assert answer["done"] == 1
+    assert len(log.lines("not_armed")) == 3
+
+
+def test_it_waits_again_if_its_clock_was_set_back_meanwhile(
+    editor: Editor, backend: Backend, clock: Clock
+) -> None:
+    die(backend, f"{REQUEST}.first")
+    worker = sleeping(backend, lambda seconds: clock.sleep(seconds / 2 if seconds > 1 else seconds))
+    assert worker.handler(None, Context())["lanes"] == 4
+    assert clock.now == NOON + LEASE
+
+
+def test_it_waits_no_longer_than_its_time(worker: Worker, backend: Backend, clock: Clock) -> None:
+    die(backend, f"{REQUEST}.first")
+    answer = worker.handler(None, Context(seconds=60))
+    assert (answer["lanes"], clock.now) == (0, NOON + timedelta(seconds=48))
+    assert answer["rings_at"] == "2026-11-21T12:02:00Z"
+
+
+def test_each_run_that_died_is_told_and_counted_once_before_anything_runs(
+    editor: Editor, backend: Backend, clock: Clock, log: Log
+) -> None:
+    # Given two runs that died, with two lanes each
+    for run, lanes in (("one.1", (0, 1)), ("two.1", (2, 3))):
+        Lease.claim(backend.armer, run, clock, only=lanes)
+    clock.advance(LEASE)
+    counted: list[int] = []
+    worker = sleeping(backend, clock.sleep, metrics=True)
+    worker.action("act")(lambda: counted.extend(line.get("DeadRuns", 0) for line in log.lines("metrics")))
+    editor.add("act", due=NOON, id="a")
+    # When the next run comes
+    worker.run()
+    assert [(line["died"], line["request"]) for line in log.lines("run_died")] == [
+        ("one.1", "one"),
+        ("two.1", "two"),
+    ]
+    # Then both are counted by then, for what it runs may kill it too
+    assert counted == [2]
+    assert sum(line.get("DeadRuns", 0) for line in log.lines("metrics")) == 2
+
+
+def test_a_claim_that_took_effect_without_an_answer_tells_of_the_death_all_the_same(
+    backend: Backend, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given that the SDK tries a write again that took effect, and is refused then
+    die(backend, "dead.1")
+    clock.advance(LEASE)
+    swap = backend.store.swap_record
+
+    def unanswered(old: ArmingRecord | None, new: ArmingRecord) -> None:
+        swap(old, new)
+        monkeypatch.undo()
+
+    monkeypatch.setattr(backend.store, "swap_record", unanswered)
+    lease = Lease.claim(backend.armer, "mine.1", clock)
+    assert lease.died == {"dead.1": NOON + LEASE}
+
+
+def test_lanes_that_were_given_back_tell_of_no_death(backend: Backend, clock: Clock) -> None:
+    lease = Lease.claim(backend.armer, "ended.1", clock)
+    lease.release(dict.fromkeys(lease.lanes, NOON), unless_due_within=None)
+    assert Lease.claim(backend.armer, "mine.1", clock).died == {}
+
+
+# The order of what was left running.
+
+
+def test_what_was_left_running_goes_by_attempts_the_fewest_first(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, calls: Calls
+) -> None:
+    # Given three tasks that a run left running, and one of them that killed the next run too
+    order: list[str] = []
+    worker.action("act")(lambda _, task: order.append(task.id))
+    ids = ("a-killer", "b", "c")
+    for id in ids:
+        editor.add("act", due=NOON, id=id)
+    die_while_running(backend, clock, *ids)
+    die_while_running(backend, clock, "a-killer")
+    # When the next run comes, then that one is last; the attempts cost one read
+    calls.clear()
+    assert worker.run().done == 3
+    assert order == ["b", "c", "a-killer"]
+    assert calls["BatchGetItem"] == 1
+
+
+def test_one_task_that_was_left_running_costs_no_read(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, calls: Calls
+) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON, id="a")
+    die_while_running(backend, clock, "a")
+    calls.clear()
+    assert worker.run().done == 1
+    assert calls["BatchGetItem"] == 0
+
+
+def test_tasks_whose_attempts_cannot_be_read_are_run_all_the_same(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, aws: Hooks
+) -> None:
+    worker.action("act")(lambda: None)
+    for id in ("a", "b", "c"):
+        editor.add("act", due=NOON, id=id)
+    die_while_running(backend, clock, "a", "b", "c")
+    aws.leave_unanswered("dynamodb.BatchGetItem", times=10)
+    assert worker.run().done == 3
+
+
+# The names of runs.
+
+
+def test_a_name_is_the_request_and_a_nonce_and_as_long_as_there_is_room_for() -> None:
+    first, second = owner_of(REQUEST), owner_of(REQUEST)
+    assert first != second
+    assert request_of(first) == request_of(second) == REQUEST
+    assert len(first) == LONGEST
+
+
+def test_only_a_lease_of_another_try_that_has_not_ended_counts(backend: Backend, clock: Clock) -> None:
+    Lease.claim(backend.armer, "one.1", clock)
+    lanes = backend.armer.read().lanes
+    assert other_try_ends(lanes, "one.2", NOON) == NOON + LEASE
+    assert other_try_ends(lanes, "one.1", NOON) is None
+    assert other_try_ends(lanes, "two.1", NOON) is None
+    assert other_try_ends(lanes, "one.2", NOON + LEASE) is None

@@ -15,6 +15,7 @@ from .of_the_limits import OF_THE_LIMITS
 from .of_the_queue import OF_THE_QUEUE
 from .of_the_record import OF_THE_RECORD
 from .of_the_relane import OF_THE_RELANE
+from .of_the_tries import OF_THE_TRIES
 from .of_time import OF_TIME
 from .of_verifying import OF_VERIFYING
 
@@ -32,6 +33,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_FULL_LANES,
     *OF_THE_GUARD,
     *OF_THE_RELANE,
+    *OF_THE_TRIES,
     *OF_VERIFYING,
     *OF_TIME,
     *OF_THE_HTTP_EDITOR,

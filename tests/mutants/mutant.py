@@ -12,6 +12,8 @@ __all__ = ["Killer", "Mutant"]
 class Killer(Enum):
     """Tests that may notice, as what Python is to run. Each ends at the first failure."""
 
+    TRIES = ("-m", "pytest", "tests/worker/test_tries.py")
+    KILLER = ("-m", "pytest", "tests/simulation/test_killer.py")
     PROTOCOL = ("-m", "pytest", "tests/protocol/test_protocol.py", "-k", "nothing_is_lost")
     HISTORIES = ("-m", "tests.mutants.histories", "400")
     ARMING = ("-m", "pytest", "tests/shared", "-k", "arming or calling or ring_minute")

@@ -5,6 +5,7 @@ from .mutant import Killer, Mutant
 __all__ = ["OF_A_RUN"]
 
 _RUN = "worker/duebell_worker/run.py"
+_SUCCESSOR = "worker/duebell_worker/successor.py"
 _WAITS = "worker/duebell_worker/waits.py"
 _LANE_WRITER = "worker/duebell_worker/lane_writer.py"
 _PERFORMER = "worker/duebell_worker/performer.py"
@@ -44,8 +45,8 @@ OF_A_RUN = (
     ),
     Mutant(
         name="no watchdog armed",
-        file=_RUN,
-        line="            self._lease.arm()\n",
+        file=_SUCCESSOR,
+        line="            lease.arm()\n",
         broken="            pass\n",
         why="a run that dies is noticed only by chance",
         killers=(Killer.HISTORIES, Killer.LEASE),

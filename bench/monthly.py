@@ -13,7 +13,7 @@ from duebell_shared.arming import HEAD_START
 __all__ = ["ALARMS", "Recorded", "Wait", "Watched", "recorded", "waits", "watched"]
 
 #: How many alarms and dashboards the templates make.
-ALARMS, _DASHBOARDS = 7, 1
+ALARMS, _DASHBOARDS = 8, 1
 
 #: A month of thirty days.
 _HOURS = 30 * 24

@@ -43,6 +43,14 @@ locals {
       statistic   = "Sum"
       threshold   = 2
     }
+    dead-runs = {
+      description = "A run died without giving its lanes back; what was due in them started minutes late."
+      namespace   = "duebell"
+      metric      = "DeadRuns"
+      dimensions  = { Scheduler = var.name }
+      statistic   = "Sum"
+      threshold   = 0
+    }
     throttles = {
       description = "Lambda throttles the worker, so tasks are late."
       namespace   = "AWS/Lambda"

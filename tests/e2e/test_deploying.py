@@ -206,7 +206,7 @@ def test_all_that_is_optional(deployer: Deployer) -> None:
     assert table["DeletionProtectionEnabled"] is False
     alarms = session.client("cloudwatch").describe_alarms(AlarmNamePrefix=deployer.name)["MetricAlarms"]
     assert {action for alarm in alarms for action in alarm["AlarmActions"]} == {topic}
-    assert len(alarms) == 7
+    assert len(alarms) == 8
     # What the actions are given: an environment, and policies
     editor.add("tell", due=SOON, id="told", payload="GREETING")
     assert deployer.why_failed(editor, "told") == "hello"

@@ -89,7 +89,7 @@ OF_THE_TRIES = (
         file=_SUCCESSOR,
         line="    arm_watchdog(context, lease)\n    until = ",
         broken="    until = ",
-        why="the run before may have died before it set the rule; if the try that waits dies too, nothing rings",
+        why="the run before may have died before it set the rule; if the try that waits dies, all is lost",
         killers=(Killer.TRIES,),
     ),
     Mutant(
@@ -137,7 +137,7 @@ OF_THE_TRIES = (
         file=_RUN,
         line="key = min(not_claimed, key=lambda key: (attempts.get(key, 0), key))",
         broken="key = not_claimed[0]",
-        why="a task that kills its process, and sorts first, blocks the others until its attempts are used up",
+        why="a task that kills its process and sorts first blocks the others until it has failed",
         killers=(Killer.TRIES, Killer.KILLER),
     ),
     Mutant(

@@ -45,8 +45,18 @@ function parameters(given) {
   return [h("h4", {}, "Parameters"), h("ul", {}, ...items)];
 }
 
+// Examples with curl, for this server.
+function samples(given = []) {
+  const server = new URL("api/", location.href).href;
+  return given.flatMap(({ label, source }) => [
+    h("h4", {}, label),
+    h("pre", { tabindex: "0", "aria-label": label }, source.replace(/http:\/\/[^/]+\/api\//, () => server)),
+  ]);
+}
+
 function fieldsOf(document, body) {
-  const schema = resolve(document, body?.content?.["application/json"]?.schema);
+  const given = body?.content?.["application/json"]?.schema;
+  const schema = resolve(document, given?.oneOf?.[0] ?? given);
   if (!schema?.properties) return null;
   const items = Object.entries(schema.properties).map(([name, { description }]) =>
     h(
@@ -57,7 +67,8 @@ function fieldsOf(document, body) {
       ...about(description),
     ),
   );
-  return [h("h4", {}, "Body"), exampleOf(document, body.content), h("ul", {}, ...items)];
+  const example = exampleOf(document, { "application/json": { schema } });
+  return [h("h4", {}, "Body"), example, h("ul", {}, ...items)];
 }
 
 function answers(document, responses) {
@@ -85,6 +96,7 @@ function call(document, method, path, operation) {
     ...words(operation.description),
     parameters(operation.parameters),
     fieldsOf(document, operation.requestBody),
+    ...samples(operation["x-codeSamples"]),
     h("h4", {}, "Answers"),
     ...answers(document, operation.responses),
   );

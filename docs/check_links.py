@@ -1,4 +1,4 @@
-"""Checks the pages at the root and in docs/: relative links lead to a file and a heading; diagrams can be read."""
+"""Checks the pages at the root and in docs/: links lead to a file and a heading, diagrams can be read."""
 
 import re
 import sys
@@ -35,7 +35,7 @@ def broken(page: Path) -> list[str]:
 
 
 def split_statements(page: Path) -> list[str]:
-    """The lines of a page's diagrams with a semicolon, at which Mermaid ends a statement, also within text."""
+    """The lines of a page's diagrams with a semicolon: Mermaid ends a statement there, also within text."""
     lines = (line for diagram in _DIAGRAM.findall(page.read_text()) for line in diagram.splitlines())
     return [f"{page.relative_to(ROOT)}: ; in a diagram: {line.strip()}" for line in lines if ";" in line]
 

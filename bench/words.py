@@ -98,14 +98,14 @@ A recurring task keeps its last twenty occurrences in 600 bytes at most, so that
 STANDING = """### Standing still, a month
 
 While nothing is due, nothing runs: no request, no run, no line of log and no metric is paid for. CloudWatch counts a metric by
-the hours in which it is written. These are paid for all the same, as deployed, unless `--parameter Alarms=no` leaves them out:
+the hours in which it is written. Where there are alarms and a dashboard, these two are paid for all the same:
 
 | {alarms} alarms | the dashboard | in all, a month |
 |---|---|---|
 | ${alarms_dollars:.2f} | ${dashboard:.2f} | ${dollars:.2f} |
 
 Ten alarms and three dashboards are [free in each account](https://aws.amazon.com/cloudwatch/pricing/), so the first scheduler of
-an account pays nothing for them. What is stored is paid for by its size: the table beyond 25 GB, its backups, the log, and a
+an account pays nothing for them. With `--parameter Alarms=no` there are none. What is stored is paid for by its size: the table beyond 25 GB, its backups, the log, and a
 bundle of about a megabyte for each version of the worker.
 """
 

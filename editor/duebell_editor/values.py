@@ -263,7 +263,7 @@ FIELDS: Mapping[str, Field] = {
     ),
     "due": Field(
         _DUE,
-        "When: ISO-8601 with an offset, or with Z; this or a schedule is needed",
+        "When: ISO-8601 with an offset, or with Z. One of due, in and schedule is needed",
         "Of a recurring task the current occurrence's, as in /move; not together with a schedule",
         read_instant,
     ),

@@ -51,7 +51,7 @@ def test_what_the_other_pages_say_of_waiting_is_what_this_one_does() -> None:
 def test_the_readme_says_what_stands_still_costs() -> None:
     standing = Standing()
     readme = (ROOT / "README.md").read_text()
-    assert f"What stands still costs ${standing.dollars:.2f} a month at most" in readme
+    assert f"[${standing.dollars:.2f} a month at most](docs/performance.md#standing-still-a-month)" in readme
     kept = load().telemetry
     assert kept
     [one, *_] = watched(kept)

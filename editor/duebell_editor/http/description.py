@@ -135,7 +135,7 @@ _PLACED = {**_TAGGED, "Location": {"description": "Where the task is", "schema":
 CHANGED: Responses = {200: {"description": "The task as it is now", "headers": _TAGGED}}
 ADDED: Responses = {
     200: {
-        "description": "It was there: kept as it is, or replaced. Of a list: what became of each",
+        "description": "It was there: kept as it is, or replaced. Of a list: the outcome of each task",
         "headers": _PLACED,
         "content": {Json.media_type: {"schema": {"anyOf": [reference("Task"), reference("AddAnswer")]}}},
     },

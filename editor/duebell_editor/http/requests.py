@@ -131,19 +131,22 @@ _NewTask = create_model(
     "_NewTask",
     __base__=_Timed,
     action=_field("action", default=..., is_nullable=False),
+    due=_field("due"),
     in_=_IN,
-    **{name: _field(name) for name in values.NewTask.__struct_fields__ if name not in {"action", "id"}},
+    **{
+        name: _field(name) for name in values.NewTask.__struct_fields__ if name not in {"action", "due", "id"}
+    },
     id=_field("id", means=f"{values.FIELDS['id'].means}. Not `.` or `..`, which no address can name"),
 )
 
 _TaskChange = create_model(
     "_TaskChange",
     __base__=_Timed,
-    in_=_IN,
     **{
         name: _field(name, means=values.FIELDS[name].changes, is_nullable=name not in _NEVER_NULL)
         for name in values.TaskChange.__struct_fields__
     },
+    in_=_IN,
 )
 
 _Move = create_model(

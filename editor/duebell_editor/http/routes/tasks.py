@@ -58,8 +58,8 @@ def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: Repl
     201 when it is new; 200 when the id was taken, and the task was kept or replaced by `if_exists`.
 
     A list has at most 1,000 tasks. All are checked before any is written: one that is wrong is named, as
-    `tasks[2].due`, and nothing is added. After that each stands for itself, and the answer, 200, has what
-    became of each. `if_exists` must be the same in all of them.
+    `tasks[2].due`, and nothing is added. Then each succeeds or fails by itself; the answer, 200, has the
+    outcome of each. `if_exists` must be the same in all of them.
     """
     if isinstance(body, list):
         return _add_list(body, editor, rev)

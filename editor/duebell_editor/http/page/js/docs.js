@@ -22,7 +22,8 @@ function resolve(document, schema) {
 function exampleOf(document, content) {
   const [type, given] = Object.entries(content ?? {})[0] ?? [];
   if (!type) return null;
-  const example = given.example ?? resolve(document, given.schema)?.examples?.[0];
+  const schema = given.schema?.anyOf?.at(-1) ?? given.schema;
+  const example = given.example ?? resolve(document, schema)?.examples?.[0];
   if (example === undefined) return null;
   return h(
     "pre",
@@ -38,7 +39,7 @@ function parameters(given) {
       "li",
       {},
       h("code", {}, name),
-      ` in the ${where}${required ? "" : ", if wanted"}`,
+      ` in the ${where}${required ? "" : ", optional"}`,
       ...about(description),
     ),
   );
@@ -63,7 +64,7 @@ function fieldsOf(document, body) {
       "li",
       {},
       h("code", {}, name),
-      schema.required?.includes(name) ? "" : ", if wanted",
+      schema.required?.includes(name) ? "" : ", optional",
       ...about(description),
     ),
   );

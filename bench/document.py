@@ -38,6 +38,7 @@ from bench.words import (
     MEMORY,
     SCHEDULES,
     SIMULATED,
+    STANDING,
     WAITING,
     WATCHING,
 )
@@ -56,6 +57,7 @@ def render(figures: Figures) -> str:
         (figures.looking, _looking),
         (figures.capacity, _capacity),
         (figures.capacity and figures.telemetry, _costs),
+        (figures.telemetry, _standing),
         (figures.telemetry, _watching),
         (figures.waiting, _waiting),
         (figures.capacity and figures.waiting, _config),
@@ -172,6 +174,16 @@ def _costs(figures: Figures) -> Iterator[str]:
         parts = (cost.dynamodb, cost.log, cost.others, cost.dollars)
         yield f"| {cost.what} | {' | '.join(f'${part:.2f}' for part in parts)} |"
     yield ""
+
+
+def _standing(_: Figures) -> Iterator[str]:
+    standing = monthly.Standing()
+    yield STANDING.format(
+        alarms=monthly.ALARMS,
+        alarms_dollars=standing.alarms,
+        dashboard=standing.dashboard,
+        dollars=standing.dollars,
+    )
 
 
 def _watching(figures: Figures) -> Iterator[str]:

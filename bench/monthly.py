@@ -10,7 +10,7 @@ from bench.telemetry import Telemetry
 from bench.waiting import Waiting
 from duebell_shared.arming import HEAD_START
 
-__all__ = ["ALARMS", "Recorded", "Wait", "Watched", "recorded", "waits", "watched"]
+__all__ = ["ALARMS", "Recorded", "Standing", "Wait", "Watched", "recorded", "waits", "watched"]
 
 #: How many alarms and dashboards the templates make.
 ALARMS, _DASHBOARDS = 8, 1
@@ -25,14 +25,24 @@ _EVERY = {"once an hour": 60, "every ten minutes": 10}
 _ALWAYS = "every three minutes or more often"
 
 
-class Watched(msgspec.Struct, frozen=True, kw_only=True):
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """Dollars a month for what is paid for although nothing runs: the alarms and the dashboard."""
+
+    alarms: float = ALARMS * PRICES["alarm"].dollars
+    dashboard: float = _DASHBOARDS * PRICES["dashboard"].dollars
+
+    @property
+    def dollars(self) -> float:
+        """In all."""
+        return self.alarms + self.dashboard
+
+
+class Watched(Standing, frozen=True, kw_only=True):
     """Dollars a month for metrics, alarms and the dashboard, with so many actions."""
 
     actions: int
     metrics: int
     metrics_dollars: float
-    alarms: float = ALARMS * PRICES["alarm"].dollars
-    dashboard: float = _DASHBOARDS * PRICES["dashboard"].dollars
 
     @property
     def dollars(self) -> float:

@@ -95,9 +95,23 @@ A recurring task keeps its last twenty occurrences in 600 bytes at most, so that
 ![Dollars for a million](performance/costs.svg)
 """
 
+STANDING = """### Standing still, a month
+
+While nothing is due, nothing runs: no request, no run, no line of log and no metric is paid for. CloudWatch counts a metric by
+the hours in which it is written. Where there are alarms and a dashboard, these two are paid for all the same:
+
+| {alarms} alarms | the dashboard | in all, a month |
+|---|---|---|
+| ${alarms_dollars:.2f} | ${dashboard:.2f} | ${dollars:.2f} |
+
+Ten alarms and three dashboards are [free in each account](https://aws.amazon.com/cloudwatch/pricing/), so the first scheduler of
+an account pays nothing for them. With `--parameter Alarms=no` there are none. What is stored is paid for by its size: the table beyond 25 GB, its backups, the log, and a
+bundle of about a megabyte for each version of the worker.
+"""
+
 WATCHING = """### Watching, a month
 
-What the templates make in CloudWatch: {fixed} metrics of the scheduler and {each} more for each action, since each name with each
+What the templates make in CloudWatch, in a month in which tasks run in every hour: {fixed} metrics of the scheduler and {each} more for each action, since each name with each
 value of its dimensions is one that is charged for; the alarms; the dashboard. `--parameter Metrics=off` and
 `--parameter Alarms=no` leave them out; the alarms on lateness, failed tasks and dead runs need the metrics. A run writes {run} bytes of
 log besides its tasks, metrics included, and {task} for each of them; that is in the table above.

@@ -208,7 +208,7 @@ class Editor(QueueReader):
         What is not given stays as it is, and None means what it means for `add`: `end=None` is no end,
         `payload=None` an empty object. Another schedule comes with its own time zone, start and end. It
         holds from now on: the current occurrence, if it was not tried yet and is not one of the new schedule,
-        is replaced by the new schedule's first.
+        is replaced by the new schedule's first. A retry that waits is kept, unless another due date is given.
         A failed task can be given another payload or action, before it is retried.
         Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """

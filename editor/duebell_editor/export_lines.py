@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from duebell_shared import payload as payloads
+from duebell_shared import strict_json
 from duebell_shared.errors import InvalidTask
 from duebell_shared.failure import bounded, bounded_attempts
 from duebell_shared.given import (
@@ -65,6 +66,7 @@ def _decoded(line: bytes | str) -> Task | None:
         if unknown := given.keys() - set(Task.__struct_fields__):
             raise InvalidTask(shortened(min(unknown)), "is not a field of a task")
         task = msgspec.json.decode(line, type=Task)
+        strict_json.read(line if isinstance(line, str) else line.decode())
     except RecursionError:
         raise InvalidTask(_WHOLE, "is nested too deeply") from None
     except ValueError as error:  # msgspec's errors are ValueErrors

@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask
-from duebell_shared.given import MAX_COUNT, MAX_EXPIRY, MAX_NAME, check_count
+from duebell_shared.given import MAX_COUNT, MAX_EXPIRY, MAX_NAME, check_count, check_due
 from duebell_shared.instants import LATEST, MILLISECOND, render, to_utc
 from duebell_shared.item_size import check_size
 from duebell_shared.new_task import new_task
@@ -120,7 +120,8 @@ class TaskChange(msgspec.Struct, frozen=True, kw_only=True):
         changed = task.updated(payload=self.payload, action=self.action, expires_after=self.expires_after)
         if self.spread is not UNSET:
             changed = changed.spread_over(self.spread, now=now)
-        if self.due is not UNSET:
+        if self.due is not UNSET and check_due(self.due, now) != task.due:
+            # The same due date is no move: it would make all attempts anew, and at once.
             changed = changed.moved(self.due, now=now)
         if _has_any(self, _RECURRING):
             changed = changed.rescheduled(_changed_recurrence(changed, self, now), now=now)
@@ -253,7 +254,7 @@ _EXPIRY = {**_SPREAD, "maximum": MAX_EXPIRY.total_seconds()}
 _COUNT = {"type": "integer", "minimum": 1, "maximum": MAX_COUNT}
 _MISSED = {"type": "string", "enum": [missed.value for missed in Missed]}
 
-#: Every field of NewTask and TaskChange.
+#: Every field of NewTask and TaskChange; and `in`, which is the due date as a length of time.
 FIELDS: Mapping[str, Field] = {
     "action": Field(
         _NAME,
@@ -262,10 +263,11 @@ FIELDS: Mapping[str, Field] = {
     ),
     "due": Field(
         _DUE,
-        "When: ISO-8601 with an offset, or with Z; this or a schedule is needed",
+        "When: ISO-8601 with an offset, or with Z. One of due, in and schedule is needed",
         "Of a recurring task the current occurrence's, as in /move; not together with a schedule",
         read_instant,
     ),
+    "in": Field({"type": "number"}, "Instead of due: this many seconds from now", read=read_seconds),
     "schedule": Field(
         _TEXT,
         "Instead of due: rate(…), cron(…), five cron fields, at(…)",

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from . import strict_json
 from .errors import InvalidTask
 from .instants import time_text
 from .quoting import in_brief, quoted, shortened
@@ -53,7 +54,7 @@ def check_text(text: str) -> str:
     """`text` if it is a payload as a task keeps it. Raises InvalidTask as `encode` does."""
     _check_size(text)
     try:
-        encode(decode(text))
+        encode(strict_json.read(text))
     except (ValueError, RecursionError) as error:
         why = _TOO_DEEP if isinstance(error, RecursionError) else f"is not JSON: {in_brief(error)}"
         raise InvalidTask("payload", why) from None

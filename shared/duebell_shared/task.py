@@ -10,7 +10,7 @@ from . import payload as payloads
 from .errors import InvalidTask
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
 from .given import check_due, check_expiry, check_name, check_spread
-from .instants import MILLISECOND, MOST_SKEW, to_utc
+from .instants import MILLISECOND, MOST_SKEW, render, to_utc
 from .keeping import History, Keeping
 from .recurrence import (
     Occurrence,
@@ -65,6 +65,13 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     occurrences    a recurring task's last twenty that are over, the latest at the end
     """
 
+    def __repr__(self) -> str:
+        """One short line for logs and consoles: no payload and no traceback, which may be long or secret."""
+        return (
+            f"Task(id={self.id!r}, action={self.action!r}, status={self.status.value!r}, "
+            f"due={render(self.due)!r}, attempt={self.attempt}, rev={self.rev})"
+        )
+
     # Changes by editors. Each returns the changed task, or raises TaskConflict.
 
     def moved(self, due: datetime | timedelta, *, now: datetime) -> Self:
@@ -118,11 +125,13 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         """With another schedule, or other rules for it, from now on.
 
         An occurrence of the old schedule that was not tried yet gives way to the new one's first, unless it
-        is one of its too. One that is to be retried, was moved or is extra stays.
+        is one of its too. One that is to be retried, was moved or is extra stays; so does the retry of a task
+        that ran once until now.
         """
         self._must_be("reschedule", (Status.SCHEDULED, Status.PAUSED))
         recurrence = recurrence.instead_of(self.recurrence, self.due, now)
-        if self.recurrence and self.recurrence.turn is not Turn.IN_LINE:
+        is_retry = self.recurrence is None and self.attempt > 0
+        if is_retry or (self.recurrence and self.recurrence.turn is not Turn.IN_LINE):
             recurrence = recurrence.put_aside(self._seat(self.queued or self._delayed(self.due)))
         seated = self._changed(recurrence=recurrence, expires_after=None)._at_next()
         if seated is None:

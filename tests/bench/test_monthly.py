@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bench import telemetry, waiting
 from bench.figures import load
-from bench.monthly import ALARMS, recorded, waits, watched
+from bench.monthly import ALARMS, Standing, recorded, waits, watched
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,3 +46,14 @@ def test_what_the_other_pages_say_of_waiting_is_what_this_one_does() -> None:
     assert all(f"${wait.dollars:.2f}" in running for wait in waits(kept))
     *_, always = waits(kept)
     assert f"about ${always.dollars:.0f} a month at most" in (ROOT / "README.md").read_text()
+
+
+def test_the_readme_says_what_stands_still_costs() -> None:
+    standing = Standing()
+    readme = (ROOT / "README.md").read_text()
+    assert f"[${standing.dollars:.2f} a month at most](docs/performance.md#standing-still-a-month)" in readme
+    kept = load().telemetry
+    assert kept
+    [one, *_] = watched(kept)
+    assert one.dollars == standing.dollars + one.metrics_dollars
+    assert f"${one.dollars:.2f} with one" in (ROOT / "docs" / "scale.md").read_text()

@@ -96,6 +96,7 @@ def test_odd_input_of_a_file_is_told_in_one_line(duebell: Duebell, tmp_path: Pat
         (b'"\xff"', "the payload is not UTF-8: byte 2 is wrong"),
         (b"[" * 100_000, "the payload is nested too deeply"),
         (b"{", "the payload is not JSON"),
+        (b'{"a": {"b": 1, "b": 2}}', "the payload is not JSON: the name 'b' is twice in one object"),
     ):
         file.write_bytes(content)
         status, out, err = duebell("add", "x", "--in", "1h", "--payload-file", str(file))

@@ -34,10 +34,23 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_comes_page_after_page(
     duebell: Duebell, monkeypatch: pytest.MonkeyPatch, status: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr(listing, "_PAGE", 2)
+    monkeypatch.setattr(listing, "MAX_LIMIT", 2)
     outcome = duebell("list", "--all", "--json", *status)
     assert [task["id"] for task in lines(outcome.out)] == ["t1", "t2", "t3", "t4", "t5"]
     assert (outcome.status, outcome.err) == (0, "")
+
+
+@pytest.mark.usefixtures("five")
+def test_all_reads_the_largest_pages_there_are(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> None:
+    find, limits = Editor.list, []
+
+    def listed(editor: Editor, **given: Any) -> Page:
+        limits.append(given["limit"])
+        return find(editor, **given)
+
+    monkeypatch.setattr(Editor, "list", listed)
+    assert duebell("list", "--all").out.count("\n") == 5
+    assert limits == [1_000]
 
 
 @pytest.mark.usefixtures("five", "impatient")

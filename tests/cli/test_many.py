@@ -75,6 +75,8 @@ def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, tasks_file
     ("line", "message"),
     [
         ("oops", "line 2: is not JSON"),
+        ('{"action": "x", "in": 1, "in": 2}', "line 2: is not JSON: the name 'in' is twice in one object"),
+        ('{"action": "x", "in": 1, "payload": {"a": 1, "a": 2}}', "the name 'a' is twice in one object"),
         ("[]", "line 2: must be an object with the arguments of a task"),
         ("{}", "line 2: action: is missing"),
         ('{"action": 7, "in": 1}', "line 2: action: must be text, not int"),

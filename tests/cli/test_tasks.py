@@ -89,6 +89,7 @@ def test_if_exists(duebell: Duebell, editor: Editor) -> None:
         (["add", "x", "--in", "1h", "--timezone", "Europe/Berlin"], "--timezone goes with --due"),
         (["add", "x", "--in", "soon"], "is not a length of time"),
         (["add", "x", "--in", "1h", "--payload", "{"], "the payload is not JSON"),
+        (["add", "x", "--in", "1h", "--payload", '{"a": 1, "a": 2}'], "the name 'a' is twice in one object"),
         (["add", "x", "--in", "1h", "--payload", "1", "--payload-file", "-"], "either --payload or"),
         (["add", "x", "--in", "1h", "--payload-file", "/no/such"], "cannot read /no/such: No such file"),
         (["add", "x", "--in", "1h", "--if-exists", "maybe"], "'maybe'"),

@@ -82,6 +82,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({**ENDED, "lateness_ms": 10**30}, "at `$.lateness_ms`"),
     ({**ENDED, "run": "r" * 257}, "run: must be 1 to 256 characters"),
     ({**LINE, "payload_json": "{oops"}, "payload: is not JSON: "),
+    ({**LINE, "payload_json": '[{"a": 1, "a": 2}]'}, "payload: is not JSON: the name 'a' is twice in one"),
     ({**LINE, "payload_json": "NaN"}, "payload: payload is nan, which JSON cannot hold"),
     ({**LINE, "payload_json": '["\\ud800"]'}, "payload: has no JSON form"),
     ({**LINE, "payload_json": DEEP}, "payload: is nested more than 100 levels deep"),
@@ -130,6 +131,15 @@ def test_a_line_that_could_not_have_been_added_is_refused_by_line_and_field(
     # And those before it are stored and rung for
     assert [task.id for task in scheduler.store.tasks.values()] == ["before"]
     assert scheduler.events.expression == expression_at(NOON + HOUR)
+
+
+def test_a_line_that_has_a_field_twice_is_refused(scheduler: Scheduler) -> None:
+    line = json.dumps(LINE)
+    for text in (line[:-1] + ', "id": "two"}', line.replace('"{}"', '"{}", "due": "2026-11-21T14:00:00Z"')):
+        for one in (text, text.encode()):
+            with pytest.raises(InvalidTask, match=r"line 1: .* the name '(id|due)' is twice in one object"):
+                scheduler.editor.import_tasks([one])
+    assert not scheduler.store.tasks
 
 
 @pytest.mark.parametrize(

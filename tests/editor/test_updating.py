@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import msgspec
 import pytest
 
 from duebell_editor import Editor, InvalidTask, Task, TaskChanged
+from duebell_shared.failure import Failure
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
@@ -107,3 +110,51 @@ def test_a_moved_occurrence_does_not_come_twice_when_the_rules_change(editor: Ed
 def test_another_schedule_begins_with_its_own_first(editor: Editor) -> None:
     editor.add("x", schedule="0 9 * * *", id="r")
     assert editor.update("r", schedule="30 9 * * *").due == NOON + timedelta(hours=21, minutes=30)
+
+
+def backed_off(scheduler: Scheduler, **when: Any) -> Task:
+    """A task whose second attempt has failed a moment ago, and that is to be retried in five minutes."""
+    task = scheduler.editor.add("x", id="a", **when)
+    scheduler.clock.advance(timedelta(hours=1, seconds=1))
+    now = scheduler.clock()
+    claimed = msgspec.structs.replace(task, attempt=2, started_at=now, lateness_ms=1_000)
+    retry = claimed.to_retry(now + timedelta(minutes=5), Failure(type="E", message="no"), now=now)
+    assert scheduler.store.save(task, retry)
+    scheduler.clock.advance(timedelta(seconds=10))
+    return scheduler.editor.get("a")
+
+
+ONCE = {"due": timedelta(hours=1)}
+HOURLY = {"schedule": "rate(1 hour)"}
+
+
+@pytest.mark.parametrize(
+    ("when", "change"),
+    [
+        (ONCE, {"payload": 1}),
+        (ONCE, {"expires_after": timedelta(days=1), "spread": timedelta(minutes=1)}),
+        (ONCE, {"payload": 1, "due": NOON + timedelta(hours=1)}),
+        (ONCE, {"schedule": "rate(2 hours)"}),
+        (HOURLY, {"payload": 1, "due": NOON + timedelta(hours=1)}),
+        (HOURLY, {"schedule": "rate(2 hours)"}),
+        (HOURLY, {"max_runs": 9, "action": "y"}),
+    ],
+)
+def test_a_task_that_is_to_be_retried_is_retried_when_it_would_have_been(
+    when: dict[str, Any], change: dict[str, Any]
+) -> None:
+    # Given
+    scheduler = Scheduler.start()
+    before = backed_off(scheduler, **when)
+    # When
+    after = scheduler.editor.update("a", **change)
+    # Then
+    assert (after.due, after.queued, after.attempt) == (before.due, before.queued, 2)
+    assert after.failure == before.failure
+
+
+def test_another_due_date_makes_all_attempts_anew() -> None:
+    scheduler = Scheduler.start()
+    backed_off(scheduler, **ONCE)
+    moved = scheduler.editor.update("a", payload=1, due=timedelta(hours=3))
+    assert (moved.due, moved.queued, moved.attempt) == (moved.due, moved.due, 0)

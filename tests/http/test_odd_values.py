@@ -122,7 +122,7 @@ BODIES: dict[str, tuple[str, str, dict[str, Any]]] = {
 #: What any of them may be given.
 FIELDS = (
     "action", "due", "schedule", "timezone", "start", "end", "missed", "max_runs", "spread", "expires_after",
-    "payload", "id", "if_exists", "count", "do", "where", "ids", "limit", "dry_run",
+    "in", "payload", "id", "if_exists", "count", "do", "where", "ids", "limit", "dry_run",
 )  # fmt: skip
 
 QUERIES = {

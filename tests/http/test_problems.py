@@ -54,7 +54,11 @@ def post(client: TestClient, body: str | bytes) -> Any:
         ({"action": "x", "due": DUE, "if_exists": "maybe"}, "if_exists", "'keep'"),
         ({"action": "x", "due": DUE, "dues": 1}, "dues", "is not known here"),
         ({"action": "x", "due": DUE, "payload": "x" * 400_000}, "payload", "is 400,002 bytes"),
-        ([], "body", "valid dictionary"),
+        (7, "body", "valid dictionary"),
+        ({"action": "x", "in": 1, "due": DUE}, "in", "goes without a due date"),
+        ({"action": "x", "in": "1h"}, "in", "must be a number of seconds, not '1h'"),
+        ({"action": "x", "in": 1e300}, "in", "seconds are too many"),
+        ({"action": "x", "in_": 1}, "in_", "is not known here"),
     ],
 )
 def test_what_cannot_be_right_is_named_with_the_reason(
@@ -117,7 +121,7 @@ def test_a_body_that_can_be_read_in_no_way_or_in_two_is_refused(
     [
         ("limit=0", "limit"),
         ("limit=many", "limit"),
-        ("status=lost", "status.0"),
+        ("status=lost", "status[0]"),
         ("after=2026-12-31T00:00:00", "after"),
         ("before=soon", "before"),
         ("cursor=nonsense", "cursor"),

@@ -114,6 +114,23 @@ def test_payloads_come_back_as_they_went_in(client: TestClient, text: str) -> No
         assert f'"payload":[{text}]' in added.text
 
 
+def test_a_due_date_may_be_given_as_the_seconds_until_then(client: TestClient) -> None:
+    # As the command line's --in does
+    added = client.post("/api/tasks", json={"action": "x", "in": 90, "id": "soon"})
+    assert (added.status_code, added.json()["due"]) == (201, "2026-11-21T12:01:30.000Z")
+    moved = client.post("/api/tasks/soon/move", json={"in": 0.5})
+    assert (moved.status_code, moved.json()["due"]) == (200, "2026-11-21T12:00:00.500Z")
+    for body, due in (({"in": 3600}, "13:00"), ({"in": 7200, "payload": 1}, "14:00")):
+        changed = client.patch("/api/tasks/soon", json=body)
+        assert (changed.status_code, changed.json()["due"]) == (200, f"2026-11-21T{due}:00.000Z")
+    assert changed.json()["payload"] == 1
+    # And neither, or both, is wrong
+    for wrong, field in (({}, "due"), ({"in": None}, "due"), ({"in": 1, "due": TOMORROW}, "in")):
+        refused = client.post("/api/tasks/soon/move", json=wrong)
+        assert (refused.status_code, refused.json()["field"]) == (422, field)
+    assert client.get("/api/tasks/soon").json()["rev"] == changed.json()["rev"]
+
+
 def test_a_task_can_be_changed_in_one_request(client: TestClient) -> None:
     add(client, id="sale")
     changed = client.patch(

@@ -1,43 +1,26 @@
 """What docs/how-to says is done as it says it: its files are written down, and its tests run."""
 
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+from tests.infra.documented import ROOT, pytest_in, run
+from tests.infra.documented import written as written_from
 
-HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
+pytestmark = pytest.mark.slow
 
 
 def written(page: str, folder: Path) -> None:
-    """The files of a page, where they say that they are."""
-    text = (HOW_TO / f"{page}.md").read_text(encoding="utf-8")
-    for name, content in re.findall(r"```(?:python|toml)\n# (\S+)\n(.*?)```", text, re.DOTALL):
-        file = folder / name
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(content, encoding="utf-8")
+    """Write the files of a how-to into this folder."""
+    written_from(ROOT / "docs" / "how-to" / f"{page}.md", folder)
 
 
-def run(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    given = {name: value for name, value in os.environ.items() if not name.startswith(("DUEBELL", "PYTEST"))}
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={**given, **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
-def pytest_in(folder: Path, **environment: str) -> str:
-    done = run(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", **environment)
-    return done.stdout + done.stderr
+def test_the_tests_of_the_readme_pass_and_its_types_hold(tmp_path: Path) -> None:
+    written_from(ROOT / "README.md", tmp_path)
+    (tmp_path / "shop" / "__init__.py").touch()
+    assert "2 passed" in pytest_in(tmp_path)
+    checked = run(tmp_path, "-m", "mypy", "--strict", "shop")
+    assert "Success: no issues found in 4 source files" in checked.stdout, checked.stdout + checked.stderr
 
 
 @pytest.mark.parametrize("pages", [("test",), ("test", "fastapi")])

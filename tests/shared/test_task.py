@@ -201,6 +201,14 @@ def test_every_lane_gets_its_share() -> None:
     assert all(50 < lanes.count(lane) < 150 for lane in range(16))
 
 
+def test_a_task_in_a_log_is_one_short_line_without_payload_and_traceback() -> None:
+    secret = Failure(type="ValueError", message="no", traceback="secret" * 1_000)
+    tried = msgspec.structs.replace(task(attempt=2), failure=secret, payload_json='{"card": "secret"}')
+    due = "due='2026-11-21T13:00:00.000Z'"
+    assert repr(tried) == f"Task(id='one', action='act', status='scheduled', {due}, attempt=2, rev=1)"
+    assert repr([tried]) == f"[{tried}]"
+
+
 def test_a_task_is_a_value() -> None:
     assert task() == task()
     with pytest.raises(AttributeError):

@@ -1,12 +1,12 @@
 """Lines of JSON as tasks to add: each an object with the arguments of `Editor.add`."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from duebell_editor import NewTask
+from duebell_shared import strict_json
 from duebell_shared.errors import InvalidTask
 from duebell_shared.payload import MAX_LEVELS
 from duebell_shared.quoting import quoted
@@ -94,7 +94,7 @@ class Reader:
 
 def _object(line: bytes) -> dict[str, object]:
     try:
-        given = json.loads(line.decode())
+        given = strict_json.read(line.decode())
     except UnicodeDecodeError as error:
         raise InvalidTask("", f"is not UTF-8: byte {error.start + 1} is wrong") from None
     except RecursionError:

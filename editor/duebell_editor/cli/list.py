@@ -9,6 +9,7 @@ import typer
 
 from duebell_editor import Page
 
+from ..filters import MAX_LIMIT
 from ..listing import QUICKLY
 from ..places import place_from
 from .context import Context
@@ -21,9 +22,6 @@ from .tasks import print_tasks
 __all__ = ["app"]
 
 app = typer.Typer()
-
-#: Tasks on a page of --all.
-_PAGE = 200
 
 _EPILOG = """\b
 Examples:
@@ -91,8 +89,8 @@ def _page(out: Output, find: Callable[..., Page], limit: int, cursor: str | None
 
 
 def _all_pages(find: Callable[..., Page], cursor: str | None) -> Iterator[Page]:
-    page = find(limit=_PAGE, cursor=cursor)
+    page = find(limit=MAX_LIMIT, cursor=cursor)
     yield page
     while page.cursor:
-        page = find(limit=_PAGE, cursor=page.cursor)
+        page = find(limit=MAX_LIMIT, cursor=page.cursor)
         yield page

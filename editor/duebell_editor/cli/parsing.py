@@ -1,6 +1,5 @@
 """Parsing text of the command line: times, lengths of time, payloads."""
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec import UNSET
 
+from duebell_shared import strict_json
 from duebell_shared.instants import parse
 from duebell_shared.payload import MAX_LEVELS
 from duebell_shared.quoting import quoted, shortened
@@ -90,10 +90,10 @@ def payload_from(text: str | None, file: str | None) -> Any:
         return UNSET
     try:
         if file is not None and file != "-":
-            return json.loads(Path(file).read_bytes().decode("utf-8-sig"))
+            return strict_json.read(Path(file).read_bytes().decode("utf-8-sig"))
         if text is None or text == "-":
             text = sys.stdin.buffer.read().decode("utf-8-sig")
-        return json.loads(text)
+        return strict_json.read(text)
     except OSError as error:
         raise WrongUsage(f"cannot read {file}: {error.strerror}") from error
     except UnicodeDecodeError as error:

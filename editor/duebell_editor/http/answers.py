@@ -7,14 +7,23 @@ fields that an answer has in addition; the struct's docstring describes each fie
 import inspect
 import json
 import re
-from collections.abc import Collection
-from typing import Annotated, Any
+from collections.abc import Collection, Sequence
+from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import Response
 from msgspec import Meta, Struct
 
-from duebell_editor import Bucket, ChangeReport, Page, SchedulerStatus, Selection, TaskHistory
+from duebell_editor import (
+    AddReport,
+    Bucket,
+    ChangeReport,
+    IfExists,
+    Page,
+    SchedulerStatus,
+    Selection,
+    TaskHistory,
+)
 from duebell_editor.json_fields import as_text, plain_values, task_fields
 from duebell_shared.instants import Instant
 from duebell_shared.recurrence import Recurrence
@@ -24,11 +33,13 @@ from duebell_shared.verbs import Verb
 from .problems import ProblemDocument, kind_of
 
 __all__ = [
+    "AddAnswer",
     "BulkAnswer",
     "Json",
     "Preview",
     "TimeZones",
     "Timeline",
+    "add_answer",
     "bulk_answer",
     "page_answer",
     "reference",
@@ -150,6 +161,32 @@ class Timeline(Struct, kw_only=True):
     buckets: tuple[Bucket, ...]
 
 
+class AddedTask(Struct, kw_only=True):
+    """The outcome for one task of a list.
+
+    id       its id; one is made if none was given
+    outcome  kept: its id was taken, and the task with it stays. replaced: that task was replaced
+    type     of one that failed, the kind of problem, as in a problem document
+    detail   of one that failed, what is wrong and what to do
+    """
+
+    id: str
+    outcome: Literal["added", "kept", "replaced", "failed"]
+    type: str | None = None
+    detail: str | None = None
+
+
+class AddAnswer(Struct, kw_only=True):
+    """The outcome of adding a list of tasks.
+
+    stored   the number of tasks that are stored, and that the rule rings for
+    results  what became of each, in the order of the list
+    """
+
+    stored: int
+    results: list[AddedTask]
+
+
 class BulkFailure(Struct, kw_only=True):
     """A task that was not changed, and why.
 
@@ -205,13 +242,28 @@ def bulk_answer(chosen: Selection, report: ChangeReport) -> BulkAnswer:
     )
 
 
+def add_answer(ids: Sequence[str], report: AddReport, if_exists: IfExists) -> AddAnswer:
+    """The outcome for the tasks with these ids, which were to be added."""
+    there = frozenset(report.there_already)
+    if_there: Literal["kept", "replaced"] = "replaced" if if_exists is IfExists.REPLACE else "kept"
+    failed = {one.index: one.error for one in report.failures}
+    results = [
+        AddedTask(id=id, outcome="failed", type=kind_of(failed[index]), detail=str(failed[index]))
+        if index in failed
+        else AddedTask(id=id, outcome=if_there if id in there else "added")
+        for index, id in enumerate(ids)
+    ]
+    return AddAnswer(stored=len(report.added), results=results)
+
+
 #: `name, other  what they are`, in the docstring of a struct; longer descriptions are indented.
 _DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILINE)
 
 
 def schemas() -> dict[str, Any]:
     """The JSON schemas of all answers, by name."""
-    tasks, scheduler = (_TASK, _TASK_IN_BRIEF, TaskPage, BulkAnswer), (_STATUS, Timeline, TaskHistory)
+    tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, AddAnswer, BulkAnswer)
+    scheduler = (_STATUS, Timeline, TaskHistory)
     return {
         **_schemas_of(*tasks, *scheduler, TimeZones, Preview),
         **_schemas_of(ProblemDocument, may_leave_out=True),

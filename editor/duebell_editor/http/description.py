@@ -8,12 +8,15 @@ import msgspec
 from fastapi import FastAPI
 
 from duebell_editor import (
+    AddFailure,
+    AddReport,
     AwsRefused,
     Bucket,
     ChangeFailure,
     ChangeReport,
     DuebellError,
     Ended,
+    IfExists,
     InvalidInput,
     LastRun,
     LateRing,
@@ -25,6 +28,7 @@ from duebell_editor import (
     Task,
     TaskChanged,
     TaskConflict,
+    TaskExists,
     TaskHistory,
     TaskNotFound,
 )
@@ -36,12 +40,14 @@ from .answers import (
     Preview,
     Timeline,
     TimeZones,
+    add_answer,
     bulk_answer,
     page_answer,
     reference,
     schemas,
     to_json,
 )
+from .curl import add_curl
 from .problems import MEDIA_TYPE, ProblemDocument
 
 __all__ = [
@@ -57,6 +63,13 @@ __all__ = [
 ]
 
 Responses = dict[int | str, dict[str, Any]]
+
+#: The security scheme. It is optional where the server takes requests without a token.
+_TOKEN = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "The token that the server was started with; needed where other machines can reach it",
+}
 
 _TAGS = [
     {"name": "tasks", "description": "Add tasks, look at them, change them"},
@@ -121,7 +134,11 @@ _PLACED = {**_TAGGED, "Location": {"description": "Where the task is", "schema":
 #: Successes of routes about one task.
 CHANGED: Responses = {200: {"description": "The task as it is now", "headers": _TAGGED}}
 ADDED: Responses = {
-    200: {"description": "It was there: kept as it is, or replaced", "headers": _PLACED},
+    200: {
+        "description": "It was there: kept as it is, or replaced. Of a list: the outcome of each task",
+        "headers": _PLACED,
+        "content": {Json.media_type: {"schema": {"anyOf": [reference("Task"), reference("AddAnswer")]}}},
+    },
     201: {"description": "It is new", "headers": _PLACED},
 }
 
@@ -132,7 +149,7 @@ NOT_MODIFIED: Responses = {304: {"description": "You have it as it is (If-None-M
 def answers(name: str, *problems: int, successes: Responses | None = None) -> Responses:
     """The answers of a route: successes with the schema of this name, and problems with these statuses."""
     content = {Json.media_type: {"schema": reference(name)}}
-    made = {status: {**success, "content": content} for status, success in (successes or {200: {}}).items()}
+    made = {status: {"content": content, **success} for status, success in (successes or {200: {}}).items()}
     return {**made, **problems_only(*problems)}
 
 
@@ -152,7 +169,7 @@ def _problem(status: int) -> dict[str, Any]:
 
 
 def describe(app: FastAPI, *, with_token: bool) -> None:
-    """Add the answers' schemas, examples and the token to `/openapi.json`."""
+    """Add the answers' schemas, examples, those with curl, and the token to `/openapi.json`."""
     app.openapi_tags = _TAGS
     made = app.openapi
 
@@ -162,9 +179,9 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
         components["schemas"] |= schemas()
         for name, examples in {**_REQUESTS, **_answers()}.items():
             components["schemas"][name]["examples"] = json.loads(to_json(examples))
-        if with_token:
-            components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-            document["security"] = [{"token": []}]
+        components["securitySchemes"] = {"token": _TOKEN}
+        document["security"] = [{"token": []}] if with_token else [{}, {"token": []}]
+        add_curl(document, with_token=with_token)
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]
@@ -180,10 +197,11 @@ _REQUESTS: dict[str, list[object]] = {
             "id": "sale-42",
             "if_exists": "keep",
         },
+        {"action": "remind", "in": 208_800, "payload": {"user": 7}},
         {"action": "report", "schedule": "cron(0 9 ? * MON-FRI *)", "timezone": "Europe/Berlin"},
     ],
     "TaskChange": [{"payload": {"item": 43}}, {"end": None, "max_runs": 10}],
-    "Move": [{"due": "2026-12-31T00:00:00Z"}],
+    "Move": [{"due": "2026-12-31T00:00:00Z"}, {"in": 5400}],
     "SchedulePreview": [{"schedule": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}],
     "BulkChange": [
         {"do": "pause", "where": {"action": "put_on_sale"}, "limit": 500, "dry_run": True},
@@ -235,10 +253,13 @@ def _answers() -> dict[str, list[object]]:
         words="every weekday at 09:00, Europe/Berlin",
         occurrences=[datetime(2026, 11, day, 8, tzinfo=UTC) for day in (23, 24)],
     )
+    taken = AddFailure(index=1, id="sale-43", error=TaskExists("sale-43"))
+    one_of_two = AddReport(added=("sale-42",), failures=(taken,))
     missing = ChangeFailure(id="sale-43", error=TaskNotFound("sale-43"))
     both = Selection(ids=("sale-42", "sale-43"))
     return {
         "Task": [task_fields(task)],
+        "AddAnswer": [add_answer(("sale-42", "sale-43"), one_of_two, IfExists.FAIL)],
         "TaskPage": [page_answer(Page(tasks=(task,)), brief=False)],
         "SchedulerStatus": [status_fields(status)],
         "TimeZones": [TimeZones(tzdata="2026f", names=["Europe/Berlin", "UTC"])],

@@ -12,6 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 
+from duebell_shared.add_report import AddReport
 from duebell_shared.errors import (
     AwsRefused,
     AwsUnavailable,
@@ -33,6 +34,7 @@ from .paths import STREAM, path_of
 __all__ = [
     "EXCEPTION_HANDLERS",
     "MEDIA_TYPE",
+    "ONE_TASK",
     "InvalidField",
     "ProblemDocument",
     "kind_of",
@@ -40,6 +42,9 @@ __all__ = [
 ]
 
 MEDIA_TYPE = "application/problem+json"
+
+#: In the place of an error: the body is one task, and not a list of them. No field has this name.
+ONE_TASK = "(one task)"
 
 #: Characters of a text, and errors of one body, in an answer: a request can have two million of them.
 _LONGEST, _MOST = 1_000, 20
@@ -89,6 +94,7 @@ class ProblemDocument(Struct, kw_only=True):
     id      the id of the task
     rev     with 412: the task's current rev
     stored  with 503: the task is stored all the same
+    ids     with 503, of a list: the ids of the tasks that are stored
     """
 
     type: str = "about:blank"
@@ -101,6 +107,7 @@ class ProblemDocument(Struct, kw_only=True):
     id: str | UnsetType | None = UNSET
     rev: int | UnsetType = UNSET
     stored: bool | UnsetType = UNSET
+    ids: list[str] | UnsetType = UNSET
 
     @classmethod
     def of(cls, status: int, detail: str, *, kind: str | None = None, **more: Any) -> Self:
@@ -118,6 +125,8 @@ class ProblemDocument(Struct, kw_only=True):
             told["errors"] = [InvalidField(error.field, error.reason)]
         elif isinstance(error, NotArmed):
             told |= {"stored": True, "id": task_id}
+            if isinstance(error.report, AddReport):
+                told["ids"] = list(error.report.added)
         elif isinstance(error, AwsUnavailable) and task_id:  # it may be stored, or not
             told |= {"id": task_id}
         status = next(_STATUS[cls] for cls in type(error).__mro__ if cls in _STATUS)
@@ -165,9 +174,14 @@ async def _invalid(_request: Request, error: RequestValidationError) -> Response
 
 
 def _field(one: Mapping[str, Any]) -> str:
-    """The name of the wrong field: `due` for ("body", "due"), `body` for the whole body."""
-    inner = [shortened(part) for part in one["loc"][1:]]
-    return ".".join(inner) or str(one["loc"][0])
+    """The place of the wrong field, as the library names it: `due`, `tasks[2].due`; or `body`, the whole."""
+    place = ""
+    for part in one["loc"][1:]:
+        if isinstance(part, int):
+            place += f"[{part}]"
+        elif part != ONE_TASK:
+            place += f".{shortened(part)}"
+    return place.removeprefix(".") or str(one["loc"][0])
 
 
 def _reason(one: Mapping[str, Any]) -> str:

@@ -8,17 +8,28 @@ from typing import Annotated, Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    WithJsonSchema,
+    create_model,
+)
 from starlette.exceptions import HTTPException
 
 from duebell_editor import IfExists, InvalidTask, Status, values
 from duebell_editor.change_many import MAX_MANY
 from duebell_editor.filters import MAX_LIMIT
 from duebell_editor.timeline import MAX_BUCKETS, Step
+from duebell_shared import strict_json
 from duebell_shared.given import MAX_NAME
 from duebell_shared.payload import MAX_LEVELS
-from duebell_shared.quoting import quoted
 from duebell_shared.verbs import Verb
+
+from .problems import ONE_TASK
 
 __all__ = [
     "BulkChange",
@@ -26,6 +37,7 @@ __all__ = [
     "Following",
     "Move",
     "NewTask",
+    "NewTasks",
     "SchedulePreview",
     "StrictRoute",
     "TaskChange",
@@ -50,7 +62,7 @@ class _JsonRequest(Request):
     async def json(self) -> Any:
         """The body's value. Raises HTTPException: 400, with the reason."""
         try:
-            return json.loads((await self.body()).decode(), object_pairs_hook=_object)
+            return strict_json.read((await self.body()).decode())
         except json.JSONDecodeError as error:
             why = f"{error.msg} at character {error.pos}"
         except UnicodeDecodeError:
@@ -62,15 +74,6 @@ class _JsonRequest(Request):
         raise HTTPException(400, f"the body is not JSON as it is taken here: {why}")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in made:
-            raise ValueError(f"the name {quoted(name)} is twice in one object")
-        made[name] = value
-    return made
-
-
 class Given(BaseModel):
     """A body or a query. An unknown name is likely a mistake, so it is refused and not ignored."""
 
@@ -79,6 +82,20 @@ class Given(BaseModel):
     def given(self, *but: str) -> dict[str, Any]:
         """The fields that the request has, except some."""
         return {name: getattr(self, name) for name in self.model_fields_set if name not in but}
+
+
+class _Timed(Given):
+    """A body with a due date, or with `in` instead, the seconds from now until then."""
+
+    def given(self, *but: str) -> dict[str, Any]:
+        """The fields that the request has, with the time until it is due as `due`."""
+        given = super().given(*but)
+        in_ = given.pop("in_", None)
+        if in_ is None:
+            return given
+        if given.get("due") is not None:
+            raise InvalidTask("in", "goes without a due date")
+        return {**given, "due": in_}
 
 
 # The fields of tasks are read and described by the library.
@@ -103,27 +120,38 @@ def _field(name: str, *, default: Any = None, means: str | None = None, is_nulla
     if schema and is_nullable:
         schema = {"anyOf": [schema, {"type": "null"}]}
     type = Annotated[Any, BeforeValidator(partial(_read, name)), WithJsonSchema(schema)]
-    return type, Field(default=default, description=means or field.means)
+    return type, Field(default=default, description=means or field.means, alias=name)
+
+
+#: The field `in`, which has another name in Python.
+_IN = _field("in")
 
 
 _NewTask = create_model(
     "_NewTask",
-    __base__=Given,
+    __base__=_Timed,
     action=_field("action", default=..., is_nullable=False),
-    **{name: _field(name) for name in values.NewTask.__struct_fields__ if name not in {"action", "id"}},
+    due=_field("due"),
+    in_=_IN,
+    **{
+        name: _field(name) for name in values.NewTask.__struct_fields__ if name not in {"action", "due", "id"}
+    },
     id=_field("id", means=f"{values.FIELDS['id'].means}. Not `.` or `..`, which no address can name"),
 )
 
 _TaskChange = create_model(
     "_TaskChange",
-    __base__=Given,
+    __base__=_Timed,
     **{
         name: _field(name, means=values.FIELDS[name].changes, is_nullable=name not in _NEVER_NULL)
         for name in values.TaskChange.__struct_fields__
     },
+    in_=_IN,
 )
 
-_Move = create_model("_Move", __base__=Given, due=_field("due", default=..., is_nullable=False))
+_Move = create_model(
+    "_Move", __base__=_Timed, due=_field("due", means="When: ISO-8601 with an offset"), in_=_IN
+)
 
 _Schedule = create_model(
     "_Schedule",
@@ -143,12 +171,19 @@ class NewTask(_NewTask):  # type: ignore[misc, valid-type]
     )
 
 
+#: One task to add, or a list of them. The tags stand in the places of errors; no field has the first's name.
+NewTasks = Annotated[
+    Annotated[NewTask, Tag(ONE_TASK)] | Annotated[list[NewTask], Field(max_length=MAX_MANY), Tag("tasks")],
+    Discriminator(lambda body: "tasks" if isinstance(body, list) else ONE_TASK),
+]
+
+
 class TaskChange(_TaskChange):  # type: ignore[misc, valid-type]
     """Changes to a task; a field that is left out stays as it is, and `null` removes its value."""
 
 
 class Move(_Move):  # type: ignore[misc, valid-type]
-    """A new due date."""
+    """A new due date, or `in`."""
 
 
 class SchedulePreview(_Schedule):  # type: ignore[misc, valid-type]

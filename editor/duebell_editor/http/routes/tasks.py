@@ -5,22 +5,33 @@ too). So the path of a task matches those of the verbs as well, and is registere
 """
 
 import uuid
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from duebell_editor import IfExists, InvalidQuery, InvalidTask, Selection, Task, TaskExists, listing
+from duebell_editor import (
+    AwsError,
+    Editor,
+    IfExists,
+    InvalidQuery,
+    InvalidTask,
+    NotDeployed,
+    Selection,
+    Task,
+    TaskExists,
+    listing,
+)
 from duebell_editor.json_fields import task_fields
 from duebell_shared.quoting import quoted
 from duebell_shared.verbs import Verb
 
 from ..access import VisitorsEditor
-from ..answers import BulkAnswer, Json, bulk_answer, page_answer
+from ..answers import BulkAnswer, Json, add_answer, bulk_answer, page_answer
 from ..description import ADDED, AWS, CHANGED, FULL, NOT_MODIFIED, answers
 from ..etags import ExpectedRev, IfNoneMatch, ReplacedRev, etag_of, is_known
-from ..requests import BulkChange, Filters, Move, NewTask, StrictRoute, TaskChange
+from ..requests import BulkChange, Filters, Move, NewTask, NewTasks, StrictRoute, TaskChange
 
 __all__ = ["router"]
 
@@ -38,23 +49,25 @@ def _answer(task: Task) -> Json:
 @router.post(
     "/tasks",
     status_code=201,
-    summary="Add a task",
+    summary="Add a task, or a list of tasks",
     responses=answers("Task", 400, 409, 412, 422, *AWS, FULL, successes=ADDED),
 )
-def add_task(body: NewTask, request: Request, editor: VisitorsEditor, rev: ReplacedRev) -> Json:
+def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: ReplacedRev) -> Json:
     """Answers when the task is stored and the rule is confirmed to ring for it.
 
     201 when it is new; 200 when the id was taken, and the task was kept or replaced by `if_exists`.
+
+    A list has at most 1,000 tasks. All are checked before any is written: one that is wrong is named, as
+    `tasks[2].due`, and nothing is added. Then each succeeds or fails by itself; the answer, 200, has the
+    outcome of each. `if_exists` must be the same in all of them.
     """
-    if body.id in (".", ".."):
-        raise InvalidTask("id", f"{quoted(body.id)} cannot be named in an address: choose another")
+    if isinstance(body, list):
+        return _add_list(body, editor, rev)
+    given = _given(body)
     if rev is not None and body.if_exists is not IfExists.REPLACE:
         raise InvalidQuery("If-Match", 'goes with "if_exists": "replace"')
-    if body.due is None and body.schedule is None:
-        raise InvalidTask("due", "is missing: say when it shall run, or give a `schedule`")
     # Generated here, not by the library, so that the answer has the id even if the rule could not be set.
-    request.state.task_id = str(uuid.uuid4()) if body.id is None else body.id
-    given = {**body.given(), "id": request.state.task_id}
+    request.state.task_id = given["id"]
     status = 201
     try:
         task = editor.add(**{**given, "if_exists": IfExists.FAIL})
@@ -64,6 +77,38 @@ def add_task(body: NewTask, request: Request, editor: VisitorsEditor, rev: Repla
         task, status = editor.add(**given, rev=rev), 200
     place = f"{request.url.path}/{quote(task.id, safe='')}"
     return Json(task_fields(task), status, {**etag_of(task), "Location": place})
+
+
+def _given(body: NewTask, place: str = "") -> dict[str, Any]:
+    """The arguments for the library, with an id. Raises InvalidTask, naming the field after its place."""
+    if body.id in (".", ".."):
+        raise InvalidTask(f"{place}id", f"{quoted(body.id)} cannot be named in an address: choose another")
+    try:
+        given = body.given()
+    except InvalidTask as error:
+        raise InvalidTask(f"{place}{error.field}", error.reason) from None
+    if given.get("due") is None and body.schedule is None:
+        raise InvalidTask(f"{place}due", "is missing: say when it shall run, or give a `schedule`")
+    return {**given, "id": str(uuid.uuid4()) if body.id is None else body.id}
+
+
+def _add_list(bodies: Sequence[NewTask], editor: Editor, rev: int | None) -> Json:
+    if rev is not None:
+        raise InvalidQuery("If-Match", "goes with one task, and not with a list")
+    given = [_given(body, f"tasks[{index}].") for index, body in enumerate(bodies)]
+    if_exists = bodies[0].if_exists if bodies else IfExists.FAIL
+    for index, body in enumerate(bodies):
+        if body.if_exists is not if_exists:
+            raise InvalidTask(
+                f"tasks[{index}].if_exists", f"must be that of the others, {quoted(if_exists.value)}"
+            )
+    tasks = [{name: value for name, value in one.items() if name != "if_exists"} for one in given]
+    report = editor.add_many(tasks, if_exists=if_exists)
+    if report.failures and not report.added:
+        error = report.failures[0].error
+        if isinstance(error, AwsError | NotDeployed):  # AWS did not take any of them
+            raise error
+    return Json(add_answer([one["id"] for one in tasks], report, if_exists))
 
 
 @router.get("/tasks", summary="List tasks", responses=answers("TaskPage", 422, *AWS))
@@ -106,7 +151,7 @@ def move_task(id: Id, body: Move, editor: VisitorsEditor, rev: ExpectedRev) -> J
     Of a recurring task, the current occurrence is moved. A repeated request would move the next one: with
     If-Match it is carried out only once.
     """
-    return _answer(editor.move(id, due=body.due, rev=rev))
+    return _answer(editor.move(id, **{"due": None, **body.given()}, rev=rev))
 
 
 def _change_by(verb: Verb) -> Callable[..., Json]:
@@ -150,12 +195,14 @@ def change_task(id: Id, body: TaskChange, editor: VisitorsEditor, rev: ExpectedR
 
     `null` removes the end, the limit of runs, the spread or the expiry; a `payload` of null is empty.
 
-    A `due` alone moves the task, as `/move` does: of a recurring task the current occurrence. A repeated
-    request would move the next one: with If-Match it is carried out only once.
+    A `due` or an `in` alone moves the task, as `/move` does: of a recurring task the current occurrence. A
+    repeated request would move the next one: with If-Match it is carried out only once.
     """
     changes = body.given()
-    if changes.keys() == {"due"} and body.due is not None:  # a running task can be moved, but not updated
-        return _answer(editor.move(id, due=body.due, rev=rev))
+    if (
+        changes.keys() == {"due"} and changes["due"] is not None
+    ):  # a running task can be moved, but not updated
+        return _answer(editor.move(id, **changes, rev=rev))
     return _answer(editor.update(id, **changes, rev=rev))
 
 

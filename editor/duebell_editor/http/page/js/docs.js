@@ -22,7 +22,8 @@ function resolve(document, schema) {
 function exampleOf(document, content) {
   const [type, given] = Object.entries(content ?? {})[0] ?? [];
   if (!type) return null;
-  const example = given.example ?? resolve(document, given.schema)?.examples?.[0];
+  const schema = given.schema?.anyOf?.at(-1) ?? given.schema;
+  const example = given.example ?? resolve(document, schema)?.examples?.[0];
   if (example === undefined) return null;
   return h(
     "pre",
@@ -38,26 +39,37 @@ function parameters(given) {
       "li",
       {},
       h("code", {}, name),
-      ` in the ${where}${required ? "" : ", if wanted"}`,
+      ` in the ${where}${required ? "" : ", optional"}`,
       ...about(description),
     ),
   );
   return [h("h4", {}, "Parameters"), h("ul", {}, ...items)];
 }
 
+// Examples with curl, for this server.
+function samples(given = []) {
+  const server = new URL("api/", location.href).href;
+  return given.flatMap(({ label, source }) => [
+    h("h4", {}, label),
+    h("pre", { tabindex: "0", "aria-label": label }, source.replace(/http:\/\/[^/]+\/api\//, () => server)),
+  ]);
+}
+
 function fieldsOf(document, body) {
-  const schema = resolve(document, body?.content?.["application/json"]?.schema);
+  const given = body?.content?.["application/json"]?.schema;
+  const schema = resolve(document, given?.oneOf?.[0] ?? given);
   if (!schema?.properties) return null;
   const items = Object.entries(schema.properties).map(([name, { description }]) =>
     h(
       "li",
       {},
       h("code", {}, name),
-      schema.required?.includes(name) ? "" : ", if wanted",
+      schema.required?.includes(name) ? "" : ", optional",
       ...about(description),
     ),
   );
-  return [h("h4", {}, "Body"), exampleOf(document, body.content), h("ul", {}, ...items)];
+  const example = exampleOf(document, { "application/json": { schema } });
+  return [h("h4", {}, "Body"), example, h("ul", {}, ...items)];
 }
 
 function answers(document, responses) {
@@ -85,6 +97,7 @@ function call(document, method, path, operation) {
     ...words(operation.description),
     parameters(operation.parameters),
     fieldsOf(document, operation.requestBody),
+    ...samples(operation["x-codeSamples"]),
     h("h4", {}, "Answers"),
     ...answers(document, operation.responses),
   );

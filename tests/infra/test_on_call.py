@@ -1,0 +1,52 @@
+"""The page for whoever is on call: every alarm has its moves, and what they name is there."""
+
+import re
+from typing import Any
+
+import pytest
+import typer
+
+from duebell_editor.cli import app as tasks
+from duebell_infra.commands import app as stack
+from tests.infra.documented import ROOT
+
+PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+ON_CALL = PAGE.partition("## On call\n")[2].partition("\n## ")[0]
+
+
+def alarms(template: Any) -> set[str]:
+    resources = [one for one in template["Resources"].values() if one["Type"] == "AWS::CloudWatch::Alarm"]
+    return {one["Properties"]["AlarmName"]["Fn::Sub"].removeprefix("${Name}-") for one in resources}
+
+
+def test_each_alarm_has_its_first_three_moves(template: Any) -> None:
+    sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^### |\Z)", ON_CALL, re.DOTALL | re.MULTILINE))
+    assert sections.keys() == alarms(template)
+    for name, text in sections.items():
+        assert re.findall(r"^(\d)\. ", text, re.MULTILINE) == ["1", "2", "3"], name
+        assert f"[{name}](#{name})" in ON_CALL, name
+
+
+def test_the_commands_that_it_names_exist() -> None:
+    apps = [typer.main.get_command(app) for app in (tasks, stack)]
+    commands = {name: command for app in apps for name, command in app.commands.items()}  # type: ignore[attr-defined]
+    named = re.findall(r"duebell ([a-z][a-z-]*)((?: [^`\n#|;)]*)?)", ON_CALL)
+    assert len(named) > 20
+    for name, arguments in named:
+        if name not in commands:
+            pytest.fail(f"duebell {name} is no command")
+        options = {option for parameter in commands[name].params for option in parameter.opts}
+        assert set(re.findall(r"(?<= )--[a-z-]+", arguments)) <= options, (name, arguments)
+
+
+def test_the_parameters_and_queries_that_it_names_exist(template: Any) -> None:
+    named = set(re.findall(r"--parameter (\w+)=", ON_CALL)) | {"LatenessMilliseconds", "MaxRuns"}
+    assert named <= template["Parameters"].keys()
+    queries = {
+        one["Properties"]["Name"]["Fn::Sub"].rpartition("/")[2]
+        for one in template["Resources"].values()
+        if one["Type"] == "AWS::Logs::QueryDefinition"
+    }
+    assert set(re.findall(r"saved query \*([^*]+)\*", ON_CALL)) <= queries
+    log = template["Resources"]["Log"]["Properties"]["LogGroupName"]["Fn::Sub"]
+    assert log.replace("${Name}", "duebell") in ON_CALL

@@ -25,6 +25,7 @@ from .destroy import Queue
 from .destroy import destroy as destroy_stack
 from .editors import environment_of
 from .errors import EmbeddedStackFailed
+from .import_check import Surroundings
 from .naming import check_scheduler_name
 from .queue_table import Capacity
 from .signals import ended_by_signal
@@ -51,6 +52,12 @@ Python = Annotated[
 ]
 Processor = Annotated[
     Architecture | None, typer.Option("--architecture", help="Lambda's processor. [arm64, or as before]")
+]
+Import = Annotated[
+    bool,
+    typer.Option(
+        "--import/--no-import", help="Import the bundle in a clean interpreter first, to see that it can run."
+    ),
 ]
 Name = Annotated[
     str,
@@ -137,6 +144,7 @@ def bundle(
     with_sdk: Annotated[
         bool, typer.Option("--with-sdk", help="With boto3, instead of the one that Lambda brings.")
     ] = False,
+    imported: Import = True,
 ) -> None:
     """Build the worker's Lambda bundle: a zip, the same bytes for the same inputs."""
     if not output.parent.is_dir():
@@ -145,10 +153,16 @@ def bundle(
     chosen = Target(python=python or default.python, architecture=architecture or default.architecture)
     target = Target.this_machine() if this_machine else chosen
     built = build(
-        actions, target, requirements=requirements, leave_out=frozenset() if with_sdk else IN_RUNTIME
+        actions,
+        target,
+        requirements=requirements,
+        leave_out=frozenset() if with_sdk else IN_RUNTIME,
+        surroundings=Surroundings() if imported else None,
     )
     output.write_bytes(built.data)
     typer.echo(f"{output}: {built}")
+    if built.note:
+        typer.echo(f"{output}: {built.note}", err=True)
 
 
 @app.command()
@@ -163,6 +177,7 @@ def deploy(
     ] = None,
     python: Python = None,
     architecture: Processor = None,
+    imported: Import = True,
     memory: Annotated[int | None, typer.Option(metavar="MB", help="The worker's memory.")] = None,
     timeout: Annotated[int | None, typer.Option(metavar="SECONDS", help="The longest run.")] = None,
     lanes: Annotated[int | None, typer.Option(help="Partitions of the queue; for a new queue only.")] = None,
@@ -221,6 +236,7 @@ def deploy(
         bucket=bucket,
         python=python,
         architecture=architecture,
+        imported=imported,
         parameters={key: str(value) for key, value in parameters.items() if value is not None},
     )
     session = context.session

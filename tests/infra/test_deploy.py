@@ -12,7 +12,7 @@ from duebell_infra import deploy as module
 from duebell_infra.artifacts import Artifacts
 from duebell_infra.bundle import Bundle
 from duebell_infra.deploy import Deployment, deploy
-from duebell_infra.errors import DeployFailed
+from duebell_infra.errors import DeployFailed, InvalidDeployment, WorkerFailed
 from duebell_infra.stack import Outcome
 from duebell_infra.target import Target
 from duebell_shared.errors import AwsUnavailable
@@ -43,12 +43,18 @@ class FakeStack:
 def deployed(session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """Deploy, with CloudFormation, the bundle and its bucket left out; what was said."""
 
-    def deployed(change: Callable[[], None], *, before: Mapping[str, str]) -> list[str]:
+    def deployed(
+        change: Callable[[], None],
+        *,
+        before: Mapping[str, str],
+        called: Callable[..., None] = lambda *_, **__: None,
+    ) -> list[str]:
         bundle = Bundle(data=b"zip", actions="", target=Target(), files=1, unpacked=3)
         monkeypatch.setattr(module, "build", lambda *_, **__: bundle)
         monkeypatch.setattr(Artifacts, "upload", lambda *_, **__: "bundles/duebell/1.zip")
         monkeypatch.setattr(Artifacts, "retire", lambda *_: None)
         monkeypatch.setattr(module, "Stack", lambda *_, **__: FakeStack(before, change))
+        monkeypatch.setattr(module, "call_once", called)
         said: list[str] = []
         deploy(session, Deployment(), say=said.append)
         return said
@@ -98,3 +104,20 @@ def test_a_failed_first_deployment_arms_nothing(deployed: Any, parked: Callable[
     with pytest.raises(DeployFailed, match="UPDATE_ROLLBACK_COMPLETE"):
         deployed(failing, before={})
     assert parked() == SENTINEL
+
+
+def test_a_worker_that_cannot_start_is_raised_with_the_rule_armed(
+    deployed: Any, parked: Callable[[], str]
+) -> None:
+    def called(_: boto3.Session, function: str, **__: object) -> None:
+        assert parked() != SENTINEL
+        raise WorkerFailed(function)
+
+    with pytest.raises(WorkerFailed, match="duebell"):
+        deployed(lambda: None, before=UPDATE, called=called)
+
+
+@pytest.mark.parametrize("given", ["[]", '{"A": 1}', "{"])
+def test_an_environment_that_the_worker_could_not_read_is_refused_first(deployed: Any, given: str) -> None:
+    with pytest.raises(InvalidDeployment, match="Environment: must be a JSON object of texts"):
+        deployed(failing, before={**UPDATE, "Environment": given})

@@ -56,7 +56,8 @@ def test_it_sets_the_rule_and_runs_nothing() -> None:
     function = FakeLambda(STARTED)
     function.call()
     assert [lanes_in(event) for event in function.events] == [()]
-    assert function.said == function.pauses == []
+    assert not function.said
+    assert not function.pauses
 
 
 def test_the_workers_error_is_raised() -> None:

@@ -202,6 +202,12 @@ def deploy(
     precision: Annotated[
         Precision | None, typer.Option(help="How near to their due date tasks start. [minute, or as before]")
     ] = None,
+    alarm_mail: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Make the alarms, and have them mailed there.")
+    ] = None,
+    alarm_topic: Annotated[
+        str | None, typer.Option(metavar="ARN", help="Make the alarms, and have them tell this SNS topic.")
+    ] = None,
     env: Annotated[
         list[str] | None,
         typer.Option("--env", metavar="NAME=VALUE", help="For your actions; all of them, if any is given."),
@@ -226,6 +232,8 @@ def deploy(
         "WarmThroughput": warm_throughput,
         "LogRetentionDays": log_retention_days,
         "Precision": precision,
+        "AlarmMail": alarm_mail,
+        "AlarmTopicArn": alarm_topic,
         "Environment": json.dumps(_pairs("--env", env)) if env else None,
         **_pairs("--parameter", parameter or []),
     }

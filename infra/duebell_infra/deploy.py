@@ -103,6 +103,8 @@ def deploy(
         )
     target = _target(deployment, before)
     given = {**before, **deployment.parameters}
+    if bool(given.get("SubnetIds")) != bool(given.get("SecurityGroupIds")):
+        raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
     surroundings = Surroundings(
         environment={**environment_of(_settings(name, given)), **_variables_of_actions(given)},
         has_layers=bool(given.get("Layers")),
@@ -147,6 +149,7 @@ def deploy(
         artifacts.retire(before)
     if float(parameters.get("MonthlyBudget", "0")):
         say(_ACTIVATE_THE_TAG)
+    say(_whom_alarms_tell(before, parameters))
     say(f"stack {name}: {outcome}")
     call_once(session, name, say=say)
     return settings
@@ -190,6 +193,18 @@ def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
     python = deployment.python or before.get("Runtime", default.runtime).removeprefix("python")
     architecture = deployment.architecture or Architecture(before.get("Architecture", default.architecture))
     return Target(python=python, architecture=architecture)
+
+
+def _whom_alarms_tell(before: Mapping[str, str], parameters: Mapping[str, str]) -> str:
+    """A line that says who is told when tasks fail, or that nobody is."""
+    mail, topic = parameters.get("AlarmMail", ""), parameters.get("AlarmTopicArn", "")
+    if not mail and not topic:
+        return (
+            "alarms: nobody is told when tasks fail or are late; --alarm-mail or --alarm-topic changes that"
+        )
+    new = mail and mail != before.get("AlarmMail")
+    agree = f" ({mail} must first agree: AWS has sent a mail with a link)" if new else ""
+    return f"alarms: they tell {' and '.join(filter(None, (mail, topic)))}{agree}"
 
 
 def _variables_of_actions(parameters: Mapping[str, str]) -> dict[str, str]:

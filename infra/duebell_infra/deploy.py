@@ -1,6 +1,6 @@
 """Deploys a stack to AWS, or to the embedded stack: bundle, upload, template, then the rule is armed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +13,10 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError
 from duebell_shared.settings import Settings
 
+from .alarms import check_alarms, whom_they_tell
 from .artifacts import Artifacts
 from .aws import aws_calls
-from .bundle import build
+from .bundle import Bundle, build
 from .editors import environment_of
 from .errors import DeployFailed, InvalidDeployment
 from .first_call import call_once
@@ -97,28 +98,9 @@ def deploy(
     known = parameter_names(template)
     before = {key: value for key, value in stack.parameters().items() if key in known}
 
-    if unknown := sorted(deployment.parameters.keys() - known):
-        raise InvalidDeployment(
-            "parameters", f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(known))}"
-        )
+    given = _checked({**before, **deployment.parameters}, known)
     target = _target(deployment, before)
-    given = {**before, **deployment.parameters}
-    if bool(given.get("SubnetIds")) != bool(given.get("SecurityGroupIds")):
-        raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
-    surroundings = Surroundings(
-        environment={**environment_of(_settings(name, given)), **_variables_of_actions(given)},
-        has_layers=bool(given.get("Layers")),
-    )
-    bundle = build(
-        deployment.actions,
-        target,
-        requirements=deployment.requirements,
-        folder=deployment.folder,
-        surroundings=surroundings if deployment.imported else None,
-    )
-    say(f"bundle: {bundle}")
-    if bundle.note:
-        say(f"bundle: {bundle.note}")
+    bundle = _bundle(deployment, target, name=name, parameters=given, say=say)
     artifacts = Artifacts(session, account=account, bucket=deployment.bucket, progress=progress)
     key = artifacts.upload(bundle, stack=name)
     code = {"CodeBucket": artifacts.bucket, "CodeKey": key, "Worker": bundle.actions}
@@ -149,10 +131,49 @@ def deploy(
         artifacts.retire(before)
     if float(parameters.get("MonthlyBudget", "0")):
         say(_ACTIVATE_THE_TAG)
-    say(_whom_alarms_tell(before, parameters))
+    if target.place is Place.LAMBDA:
+        say(whom_they_tell(before, parameters))
     say(f"stack {name}: {outcome}")
     call_once(session, name, say=say)
     return settings
+
+
+def _checked(parameters: dict[str, str], known: Collection[str]) -> dict[str, str]:
+    """The parameters. Raises InvalidDeployment if the template does not have them, or they do not fit."""
+    if unknown := sorted(parameters.keys() - known):
+        raise InvalidDeployment(
+            "parameters", f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(known))}"
+        )
+    check_alarms(parameters)
+    if bool(parameters.get("SubnetIds")) != bool(parameters.get("SecurityGroupIds")):
+        raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
+    return parameters
+
+
+def _bundle(
+    deployment: Deployment,
+    target: Target,
+    *,
+    name: str,
+    parameters: Mapping[str, str],
+    say: Callable[[str], None],
+) -> Bundle:
+    """Build the bundle, and import it as the worker will be set up. Raises BundleFailed."""
+    surroundings = Surroundings(
+        environment={**environment_of(_settings(name, parameters)), **_variables_of_actions(parameters)},
+        has_layers=bool(parameters.get("Layers")),
+    )
+    bundle = build(
+        deployment.actions,
+        target,
+        requirements=deployment.requirements,
+        folder=deployment.folder,
+        surroundings=surroundings if deployment.imported else None,
+    )
+    say(f"bundle: {bundle}")
+    if bundle.note:
+        say(f"bundle: {bundle.note}")
+    return bundle
 
 
 def _found_table(table: QueueTable, before: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
@@ -193,18 +214,6 @@ def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
     python = deployment.python or before.get("Runtime", default.runtime).removeprefix("python")
     architecture = deployment.architecture or Architecture(before.get("Architecture", default.architecture))
     return Target(python=python, architecture=architecture)
-
-
-def _whom_alarms_tell(before: Mapping[str, str], parameters: Mapping[str, str]) -> str:
-    """A line that says who is told when tasks fail, or that nobody is."""
-    mail, topic = parameters.get("AlarmMail", ""), parameters.get("AlarmTopicArn", "")
-    if not mail and not topic:
-        return (
-            "alarms: nobody is told when tasks fail or are late; --alarm-mail or --alarm-topic changes that"
-        )
-    new = mail and mail != before.get("AlarmMail")
-    agree = f" ({mail} must first agree: AWS has sent a mail with a link)" if new else ""
-    return f"alarms: they tell {' and '.join(filter(None, (mail, topic)))}{agree}"
 
 
 def _variables_of_actions(parameters: Mapping[str, str]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +13,6 @@ from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.program import everywhere, with_json
 from duebell_shared.errors import DuebellError
 from duebell_shared.keeping import History
-from duebell_shared.quoting import quoted
 from duebell_shared.settings import Precision, Settings
 
 from .bundle import build
@@ -27,10 +25,12 @@ from .editors import environment_of
 from .errors import EmbeddedStackFailed
 from .import_check import Surroundings
 from .naming import check_scheduler_name
+from .option_values import bounds, pairs
 from .queue_table import Capacity
 from .signals import ended_by_signal
 from .stack import Stack
 from .target import Architecture, Target
+from .template import template_text
 from .verify import When
 from .verify import verify as make_checks
 from .verify.cli import tell
@@ -166,6 +166,12 @@ def bundle(
 
 
 @app.command()
+def template() -> None:
+    """Write the CloudFormation template to standard output, for other tools that deploy."""
+    typer.echo(template_text(), nl=False)
+
+
+@app.command()
 def deploy(
     context: Context,
     *,
@@ -227,15 +233,15 @@ def deploy(
         "History": history,
         "KeptPayload": kept_payload,
         "Capacity": capacity,
-        **_bounds("--read-units", "ReadUnits", read_units),
-        **_bounds("--write-units", "WriteUnits", write_units),
+        **bounds("--read-units", "ReadUnits", read_units),
+        **bounds("--write-units", "WriteUnits", write_units),
         "WarmThroughput": warm_throughput,
         "LogRetentionDays": log_retention_days,
         "Precision": precision,
         "AlarmMail": alarm_mail,
         "AlarmTopicArn": alarm_topic,
-        "Environment": json.dumps(_pairs("--env", env)) if env else None,
-        **_pairs("--parameter", parameter or []),
+        "Environment": json.dumps(pairs("--env", env)) if env else None,
+        **pairs("--parameter", parameter or []),
     }
     deployment = Deployment(
         name=name,
@@ -312,29 +318,6 @@ def destroy(
     if not yes:
         typer.confirm(f"Delete the stack {name} {what}?", abort=True)
     destroy_stack(context.session, name, queue=queue, say=typer.echo, progress=typer.echo)
-
-
-def _bounds(option: str, name: str, given: str | None) -> dict[str, str]:
-    """The parameters `Min<name>` and `Max<name>` that `MIN:MAX` gives. Raises BadParameter, a usage error."""
-    if given is None:
-        return {}
-    least, colon, most = given.partition(":")
-    if not (colon and least.isdecimal() and most.isdecimal() and 1 <= int(least) <= int(most)):
-        raise typer.BadParameter(f"{option} {quoted(given)} is not MIN:MAX, two numbers from 1 on")
-    return {f"Min{name}": least, f"Max{name}": most}
-
-
-def _pairs(option: str, given: Iterable[str]) -> dict[str, str]:
-    """The values by name that repeated `NAME=VALUE` options set. Raises BadParameter, a usage error."""
-    found: dict[str, str] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise typer.BadParameter(f"{option} {quoted(text)} is not NAME=VALUE")
-        if name in found:
-            raise typer.BadParameter(f"{option} {name} is given twice")
-        found[name] = value
-    return found
 
 
 everywhere(app)

@@ -26,6 +26,7 @@ _OURS = (*_OWN, "duebell_infra")
 #: Parts of these that a Lambda does not need; they import the extras.
 _LEFT_OUT = (
     "duebell/__main__",
+    "duebell/cdk",
     "duebell/http",
     "duebell/testing",
     "duebell_editor/cli",

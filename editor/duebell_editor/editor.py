@@ -23,6 +23,7 @@ from .batches import check_all
 from .change_log import log_change
 from .change_many import ChangeReport, change_all, check_verb
 from .filters import check_flag, check_ids
+from .health import silence_problem
 from .queue_reader import QueueReader
 from .rule_setter import RuleSetter
 from .status import Diagnosis, SchedulerStatus
@@ -275,7 +276,9 @@ class Editor(QueueReader):
         status = self.status(thorough=True)
         still = {problem.kind for problem in status.problems}
         mended = tuple(one for one in before if one.mendable and one.kind not in still)
-        return Diagnosis(status=status, mended=mended)
+        silence = self._backend.alarms.silence() if self._backend.alarms else None
+        advice = () if silence is None else (silence_problem(silence),)
+        return Diagnosis(status=status, mended=mended, advice=advice)
 
     def ensure_armed(self) -> SchedulerStatus:
         """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""

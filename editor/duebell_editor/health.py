@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from duebell_shared.alarms import Silence
 from duebell_shared.arming import GRACE, ArmingRecord
 from duebell_shared.expression import SENTINEL, next_ring
 from duebell_shared.instants import NEVER, render
@@ -23,6 +24,7 @@ __all__ = [
     "lanes_problem",
     "queue_problems",
     "rule_problems",
+    "silence_problem",
     "tzdata_problem",
 ]
 
@@ -55,6 +57,7 @@ class ProblemKind(StrEnum):
     FAILED_TASKS = "failed_tasks"
     FAILING_TASKS = "failing_tasks"
     TZDATA = "tzdata"
+    SILENCE = "silence"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,6 +198,17 @@ def failing_problem(ids: Sequence[str]) -> Problem:
         kind=ProblemKind.FAILING_TASKS,
         what=f"the last occurrence failed of {which if ids[1:] else f'the recurring task {quoted(ids[0])}'}",
         way_out="see why with `duebell show ID`; `duebell run-now ID` runs one once more",
+    )
+
+
+def silence_problem(silence: Silence) -> Problem:
+    """Nobody is told when tasks fail."""
+    return Problem(
+        kind=ProblemKind.SILENCE,
+        what=f"nobody is told when tasks fail: {silence}",
+        way_out="somebody must follow the link in the mail that AWS sent, or subscribe to the alarms' topic"
+        if silence is Silence.UNCONFIRMED
+        else "`duebell deploy --alarm-mail ADDRESS` has alarms mailed",
     )
 
 

@@ -83,10 +83,14 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """The thorough status, and the problems that were repaired just before."""
+    """The thorough status, the problems that were repaired just before, and advice.
+
+    `advice` is what could be better and is no problem: nobody is told when tasks fail.
+    """
 
     status: SchedulerStatus
     mended: tuple[Problem, ...] = ()
+    advice: tuple[Problem, ...] = ()
 
 
 def read_status(backend: Backend, *, thorough: bool) -> SchedulerStatus:

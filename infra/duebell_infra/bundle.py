@@ -9,7 +9,8 @@ from pathlib import Path
 from .archive import pack
 from .dependencies import IN_RUNTIME, install
 from .errors import BundleFailed
-from .sources import actions_files, own_files
+from .import_check import Surroundings, check_import
+from .sources import actions_files, own_files, search_path
 from .target import Target
 
 __all__ = ["Bundle", "build"]
@@ -28,6 +29,7 @@ class Bundle:
     target    what it was built for
     files     how many files are in it
     unpacked  how large they are, in bytes
+    note      what of it could not be tried here; empty if all was
     """
 
     data: bytes
@@ -35,6 +37,7 @@ class Bundle:
     target: Target
     files: int
     unpacked: int
+    note: str = ""
 
     @property
     def hash(self) -> str:
@@ -53,20 +56,24 @@ def build(
     requirements: Path | None = None,
     folder: Path | None = None,
     leave_out: Collection[str] = IN_RUNTIME,
+    surroundings: Surroundings | None = Surroundings(),  # noqa: B008 (a value)
 ) -> Bundle:
-    """Build the bundle of the core, its libraries, the user's actions and their requirements.
+    """Build the bundle of the core, its libraries, the user's actions and their requirements, and import it.
 
     actions       `module:attribute` of the user's Worker; None makes a worker that knows no action
     requirements  a requirements file or a pyproject.toml, with what the actions need besides
     folder        where the actions are looked for first; the current one if not given
     leave_out     libraries that are there where the bundle runs
+    surroundings  those of the bundle where it will run; None: it is not imported here
 
-    The same inputs give the same bytes. Raises BundleFailed.
+    The same inputs give the same bytes. Raises BundleFailed, also for a bundle that could not run.
     """
     users = actions_files(actions, folder=folder) if actions else {}
-    with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as installed:
-        libraries = install(Path(installed), target, requirements=requirements, leave_out=leave_out)
-        files = {**libraries, **users, **own_files()}
+    ours = {**users, **own_files()}
+    note = ""
+    with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as made:
+        libraries = install(Path(made, "there"), target, requirements=requirements, leave_out=leave_out)
+        files = {**libraries, **ours}
         unpacked = sum(file.stat().st_size for file in files.values())
         if unpacked > _UNPACKED_LIMIT:
             raise BundleFailed(
@@ -74,4 +81,20 @@ def build(
                 f"{_UNPACKED_LIMIT / 1e6:.0f} MB: require less, or keep large files in S3"
             )
         data = pack(files)
-    return Bundle(data=data, actions=actions or "", target=target, files=len(files), unpacked=unpacked)
+        if actions and surroundings:
+            try:
+                tried = data
+                if not target.runs_here:  # the same, with libraries that do
+                    here = Target.this_machine()
+                    folder_here = Path(made, "here")
+                    libraries = install(folder_here, here, requirements=requirements, leave_out=leave_out)
+                    tried = pack({**libraries, **ours})
+                    if requirements:
+                        note = f"imported with libraries for {here}; those for {target} were not tried"
+            except BundleFailed as error:
+                note = f"not imported, for there are no libraries to import it with here: {error}"
+            else:
+                note = check_import(tried, actions, target, surroundings, search_path(folder)) or note
+    return Bundle(
+        data=data, actions=actions or "", target=target, files=len(files), unpacked=unpacked, note=note
+    )

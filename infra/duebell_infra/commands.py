@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +13,6 @@ from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.program import everywhere, with_json
 from duebell_shared.errors import DuebellError
 from duebell_shared.keeping import History
-from duebell_shared.quoting import quoted
 from duebell_shared.settings import Precision, Settings
 
 from .bundle import build
@@ -25,11 +23,14 @@ from .destroy import Queue
 from .destroy import destroy as destroy_stack
 from .editors import environment_of
 from .errors import EmbeddedStackFailed
+from .import_check import Surroundings
 from .naming import check_scheduler_name
+from .option_values import bounds, pairs
 from .queue_table import Capacity
 from .signals import ended_by_signal
 from .stack import Stack
 from .target import Architecture, Target
+from .template import template_text
 from .verify import When
 from .verify import verify as make_checks
 from .verify.cli import tell
@@ -51,6 +52,12 @@ Python = Annotated[
 ]
 Processor = Annotated[
     Architecture | None, typer.Option("--architecture", help="Lambda's processor. [arm64, or as before]")
+]
+Import = Annotated[
+    bool,
+    typer.Option(
+        "--import/--no-import", help="Import the bundle in a clean interpreter first, to see that it can run."
+    ),
 ]
 Name = Annotated[
     str,
@@ -137,6 +144,7 @@ def bundle(
     with_sdk: Annotated[
         bool, typer.Option("--with-sdk", help="With boto3, instead of the one that Lambda brings.")
     ] = False,
+    imported: Import = True,
 ) -> None:
     """Build the worker's Lambda bundle: a zip, the same bytes for the same inputs."""
     if not output.parent.is_dir():
@@ -145,10 +153,22 @@ def bundle(
     chosen = Target(python=python or default.python, architecture=architecture or default.architecture)
     target = Target.this_machine() if this_machine else chosen
     built = build(
-        actions, target, requirements=requirements, leave_out=frozenset() if with_sdk else IN_RUNTIME
+        actions,
+        target,
+        requirements=requirements,
+        leave_out=frozenset() if with_sdk else IN_RUNTIME,
+        surroundings=Surroundings() if imported else None,
     )
     output.write_bytes(built.data)
     typer.echo(f"{output}: {built}")
+    if built.note:
+        typer.echo(f"{output}: {built.note}", err=True)
+
+
+@app.command()
+def template() -> None:
+    """Write the CloudFormation template to standard output, for other tools that deploy."""
+    typer.echo(template_text(), nl=False)
 
 
 @app.command()
@@ -163,6 +183,7 @@ def deploy(
     ] = None,
     python: Python = None,
     architecture: Processor = None,
+    imported: Import = True,
     memory: Annotated[int | None, typer.Option(metavar="MB", help="The worker's memory.")] = None,
     timeout: Annotated[int | None, typer.Option(metavar="SECONDS", help="The longest run.")] = None,
     lanes: Annotated[int | None, typer.Option(help="Partitions of the queue; for a new queue only.")] = None,
@@ -187,6 +208,12 @@ def deploy(
     precision: Annotated[
         Precision | None, typer.Option(help="How near to their due date tasks start. [minute, or as before]")
     ] = None,
+    alarm_mail: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Make the alarms, and have them mailed there.")
+    ] = None,
+    alarm_topic: Annotated[
+        str | None, typer.Option(metavar="ARN", help="Make the alarms, and have them tell this SNS topic.")
+    ] = None,
     env: Annotated[
         list[str] | None,
         typer.Option("--env", metavar="NAME=VALUE", help="For your actions; all of them, if any is given."),
@@ -206,13 +233,15 @@ def deploy(
         "History": history,
         "KeptPayload": kept_payload,
         "Capacity": capacity,
-        **_bounds("--read-units", "ReadUnits", read_units),
-        **_bounds("--write-units", "WriteUnits", write_units),
+        **bounds("--read-units", "ReadUnits", read_units),
+        **bounds("--write-units", "WriteUnits", write_units),
         "WarmThroughput": warm_throughput,
         "LogRetentionDays": log_retention_days,
         "Precision": precision,
-        "Environment": json.dumps(_pairs("--env", env)) if env else None,
-        **_pairs("--parameter", parameter or []),
+        "AlarmMail": alarm_mail,
+        "AlarmTopicArn": alarm_topic,
+        "Environment": json.dumps(pairs("--env", env)) if env else None,
+        **pairs("--parameter", parameter or []),
     }
     deployment = Deployment(
         name=name,
@@ -221,6 +250,7 @@ def deploy(
         bucket=bucket,
         python=python,
         architecture=architecture,
+        imported=imported,
         parameters={key: str(value) for key, value in parameters.items() if value is not None},
     )
     session = context.session
@@ -288,29 +318,6 @@ def destroy(
     if not yes:
         typer.confirm(f"Delete the stack {name} {what}?", abort=True)
     destroy_stack(context.session, name, queue=queue, say=typer.echo, progress=typer.echo)
-
-
-def _bounds(option: str, name: str, given: str | None) -> dict[str, str]:
-    """The parameters `Min<name>` and `Max<name>` that `MIN:MAX` gives. Raises BadParameter, a usage error."""
-    if given is None:
-        return {}
-    least, colon, most = given.partition(":")
-    if not (colon and least.isdecimal() and most.isdecimal() and 1 <= int(least) <= int(most)):
-        raise typer.BadParameter(f"{option} {quoted(given)} is not MIN:MAX, two numbers from 1 on")
-    return {f"Min{name}": least, f"Max{name}": most}
-
-
-def _pairs(option: str, given: Iterable[str]) -> dict[str, str]:
-    """The values by name that repeated `NAME=VALUE` options set. Raises BadParameter, a usage error."""
-    found: dict[str, str] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise typer.BadParameter(f"{option} {quoted(text)} is not NAME=VALUE")
-        if name in found:
-            raise typer.BadParameter(f"{option} {name} is given twice")
-        found[name] = value
-    return found
 
 
 everywhere(app)

@@ -1,21 +1,26 @@
 """Deploys a stack to AWS, or to the embedded stack: bundle, upload, template, then the rule is armed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import boto3
+import msgspec
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError
 from duebell_shared.settings import Settings
 
+from .alarms import check_alarms, whom_they_tell
 from .artifacts import Artifacts
 from .aws import aws_calls
-from .bundle import build
+from .bundle import Bundle, build
+from .editors import environment_of
 from .errors import DeployFailed, InvalidDeployment
+from .first_call import call_once
+from .import_check import Surroundings
 from .naming import check_scheduler_name
 from .queue_table import QueueTable, TableSettings
 from .stack import Outcome, Stack
@@ -54,6 +59,7 @@ class Deployment:
     python        version of Lambda's Python, such as 3.13
     architecture  its processor
     place         Lambda, or this machine: then `python` and `architecture` are this machine's
+    imported      False: the bundle is not imported here before it is uploaded
     parameters    more parameters of the template, by name
     """
 
@@ -65,6 +71,7 @@ class Deployment:
     python: str | None = None
     architecture: Architecture | None = None
     place: Place = Place.LAMBDA
+    imported: bool = True
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -80,7 +87,8 @@ def deploy(
     `say` is given a line for each step, and `progress` one for each change of a resource.
 
     Deploying what is deployed already changes nothing, and an armed rule stays as it is whatever else
-    changes. Raises DeployFailed, BundleFailed and what `Editor.ensure_armed` raises.
+    changes. The worker is called once at the end, for no task. Raises DeployFailed (WorkerFailed, if the
+    worker cannot start), BundleFailed and what `Editor.ensure_armed` raises.
     """
     name = check_scheduler_name(deployment.name)
     with aws_calls("AWS cannot be used"):
@@ -90,20 +98,16 @@ def deploy(
     known = parameter_names(template)
     before = {key: value for key, value in stack.parameters().items() if key in known}
 
-    if unknown := sorted(deployment.parameters.keys() - known):
-        raise InvalidDeployment(
-            "parameters", f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(known))}"
-        )
+    given = _checked({**before, **deployment.parameters}, known)
     target = _target(deployment, before)
-    bundle = build(deployment.actions, target, requirements=deployment.requirements, folder=deployment.folder)
-    say(f"bundle: {bundle}")
+    bundle = _bundle(deployment, target, name=name, parameters=given, say=say)
     artifacts = Artifacts(session, account=account, bucket=deployment.bucket, progress=progress)
     key = artifacts.upload(bundle, stack=name)
     code = {"CodeBucket": artifacts.bucket, "CodeKey": key, "Worker": bundle.actions}
 
     python = {"Runtime": target.runtime, "Architecture": target.architecture.value}
     table = QueueTable(session, name)
-    parameters = {**before, **deployment.parameters, **python, **code, "Name": name}
+    parameters = {**given, **python, **code, "Name": name}
     parameters |= _found_table(table, before, deployment.parameters)
     settings = _settings(name, parameters)
     backend = Backend.connect(settings, session)
@@ -127,8 +131,49 @@ def deploy(
         artifacts.retire(before)
     if float(parameters.get("MonthlyBudget", "0")):
         say(_ACTIVATE_THE_TAG)
+    if target.place is Place.LAMBDA:
+        say(whom_they_tell(before, parameters))
     say(f"stack {name}: {outcome}")
+    call_once(session, name, say=say)
     return settings
+
+
+def _checked(parameters: dict[str, str], known: Collection[str]) -> dict[str, str]:
+    """The parameters. Raises InvalidDeployment if the template does not have them, or they do not fit."""
+    if unknown := sorted(parameters.keys() - known):
+        raise InvalidDeployment(
+            "parameters", f"the template has no parameter {unknown[0]}; it has {', '.join(sorted(known))}"
+        )
+    check_alarms(parameters)
+    if bool(parameters.get("SubnetIds")) != bool(parameters.get("SecurityGroupIds")):
+        raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
+    return parameters
+
+
+def _bundle(
+    deployment: Deployment,
+    target: Target,
+    *,
+    name: str,
+    parameters: Mapping[str, str],
+    say: Callable[[str], None],
+) -> Bundle:
+    """Build the bundle, and import it as the worker will be set up. Raises BundleFailed."""
+    surroundings = Surroundings(
+        environment={**environment_of(_settings(name, parameters)), **_variables_of_actions(parameters)},
+        has_layers=bool(parameters.get("Layers")),
+    )
+    bundle = build(
+        deployment.actions,
+        target,
+        requirements=deployment.requirements,
+        folder=deployment.folder,
+        surroundings=surroundings if deployment.imported else None,
+    )
+    say(f"bundle: {bundle}")
+    if bundle.note:
+        say(f"bundle: {bundle.note}")
+    return bundle
 
 
 def _found_table(table: QueueTable, before: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
@@ -169,6 +214,14 @@ def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
     python = deployment.python or before.get("Runtime", default.runtime).removeprefix("python")
     architecture = deployment.architecture or Architecture(before.get("Architecture", default.architecture))
     return Target(python=python, architecture=architecture)
+
+
+def _variables_of_actions(parameters: Mapping[str, str]) -> dict[str, str]:
+    """The actions' own environment. Raises InvalidDeployment, for the worker could not read it either."""
+    try:
+        return msgspec.json.decode(parameters.get("Environment", "{}"), type=dict[str, str])
+    except msgspec.MsgspecError as error:
+        raise InvalidDeployment("Environment", f"must be a JSON object of texts: {error}") from None
 
 
 def _settings(name: str, parameters: Mapping[str, str]) -> Settings:

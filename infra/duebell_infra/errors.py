@@ -5,12 +5,20 @@ DuebellError
     ├── InvalidDeployment     a name, a version or a parameter cannot be right (an InvalidInput, too)
     ├── BundleFailed          the Lambda bundle could not be built
     ├── DeployFailed          the stack could not be created, updated or deleted
+    │   └── WorkerFailed      the stack is there, and the worker in it cannot start
     └── EmbeddedStackFailed   the stack on this machine could not be started or stopped
 """
 
 from duebell_shared.errors import DuebellError, InvalidInput
 
-__all__ = ["BundleFailed", "DeployFailed", "EmbeddedStackFailed", "InfraError", "InvalidDeployment"]
+__all__ = [
+    "BundleFailed",
+    "DeployFailed",
+    "EmbeddedStackFailed",
+    "InfraError",
+    "InvalidDeployment",
+    "WorkerFailed",
+]
 
 
 class InfraError(DuebellError):
@@ -27,6 +35,10 @@ class BundleFailed(InfraError):
 
 class DeployFailed(InfraError):
     """The stack could not be created, updated or deleted; the message gives AWS's own reasons."""
+
+
+class WorkerFailed(DeployFailed):
+    """The stack was deployed, and its worker does not start; the message has the worker's own error."""
 
 
 class EmbeddedStackFailed(InfraError):

@@ -64,6 +64,19 @@ class Target:
         )
 
     @property
+    def runs_here(self) -> bool:
+        """True if its wheels can be imported by the interpreter that is running now."""
+        if self.place is Place.THIS_MACHINE:
+            return True
+        library, version = platform.libc_ver()
+        here = Target.this_machine()
+        return (
+            (sys.platform, library) == ("linux", "glibc")
+            and int(version.split(".")[1]) >= self._glibc_minor
+            and (self.python, self.architecture) == (f"3.{sys.version_info.minor}", here.architecture)
+        )
+
+    @property
     def runtime(self) -> str:
         """The name of Lambda's runtime."""
         return f"python{self.python}"
@@ -71,9 +84,14 @@ class Target:
     @property
     def wheel_platforms(self) -> list[str]:
         """The platform tags of the wheels that run on Lambda, the most demanding first."""
-        newest = _GLIBC_MINOR.get(self.python, _GLIBC_MINOR_SINCE)
-        tags = [f"manylinux_2_{minor}_{self.architecture.machine}" for minor in range(newest, 16, -1)]
+        tags = [
+            f"manylinux_2_{minor}_{self.architecture.machine}" for minor in range(self._glibc_minor, 16, -1)
+        ]
         return [*tags, f"manylinux2014_{self.architecture.machine}"]
+
+    @property
+    def _glibc_minor(self) -> int:
+        return _GLIBC_MINOR.get(self.python, _GLIBC_MINOR_SINCE)
 
     def __str__(self) -> str:
         return f"Python {self.python} on {self.architecture}, {self.place}"

@@ -6,18 +6,23 @@ from pathlib import Path
 
 from .errors import DeployFailed
 
-__all__ = ["parameter_names", "template_text", "unknown_types", "without_types"]
+__all__ = ["parameter_names", "template_file", "template_text", "unknown_types", "without_types"]
 
 _NAME = "template.yaml"
 
 
-def template_text() -> str:
-    """The template that `duebell deploy` applies."""
+def template_file() -> Path:
+    """The file of the template. Raises DeployFailed."""
     here = Path(__file__).parent
     for place in (here / _NAME, here.parent / _NAME):
         if place.is_file():
-            return place.read_text(encoding="utf-8")
+            return place
     raise DeployFailed(f"{_NAME} is missing from {here}: install duebell again")
+
+
+def template_text() -> str:
+    """The template that `duebell deploy` applies."""
+    return template_file().read_text(encoding="utf-8")
 
 
 def parameter_names(template: str) -> set[str]:

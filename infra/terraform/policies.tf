@@ -96,6 +96,42 @@ data "aws_iam_policy_document" "worker" {
       }
     }
   }
+  # Lambda puts the worker into its subnets in the role's name. The code in it may not.
+  # https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html
+  dynamic "statement" {
+    for_each = length(var.subnet_ids) > 0 ? ["*"] : []
+    content {
+      sid = "Network"
+      actions = [
+        "ec2:AssignPrivateIpAddresses",
+        "ec2:CreateNetworkInterface",
+        "ec2:DeleteNetworkInterface",
+        "ec2:DescribeNetworkInterfaces",
+        "ec2:DescribeSubnets",
+        "ec2:UnassignPrivateIpAddresses",
+      ]
+      resources = [statement.value] # most of these know no resources
+    }
+  }
+  dynamic "statement" {
+    for_each = length(var.subnet_ids) > 0 ? ["*"] : []
+    content {
+      sid    = "NotByItself"
+      effect = "Deny"
+      actions = [
+        "ec2:AssignPrivateIpAddresses",
+        "ec2:CreateNetworkInterface",
+        "ec2:DeleteNetworkInterface",
+        "ec2:UnassignPrivateIpAddresses",
+      ]
+      resources = [statement.value]
+      condition {
+        test     = "ArnEquals"
+        variable = "lambda:SourceFunctionArn"
+        values   = [local.worker]
+      }
+    }
+  }
   dynamic "statement" {
     for_each = var.tracing ? ["*"] : []
     content {
@@ -117,10 +153,11 @@ data "aws_iam_policy_document" "assumed_by_lambda" {
 }
 
 resource "aws_iam_role" "worker" {
-  name_prefix        = "${var.name}-worker-"
-  description        = "What the duebell worker ${var.name} may do."
-  assume_role_policy = data.aws_iam_policy_document.assumed_by_lambda.json
-  tags               = local.tags
+  name_prefix          = "${var.name}-worker-"
+  description          = "What the duebell worker ${var.name} may do."
+  assume_role_policy   = data.aws_iam_policy_document.assumed_by_lambda.json
+  permissions_boundary = var.permissions_boundary_arn == "" ? null : var.permissions_boundary_arn
+  tags                 = local.tags
 }
 
 resource "aws_iam_role_policy" "worker" {

@@ -163,6 +163,30 @@ variable "worker_policies" {
   default     = []
 }
 
+variable "permissions_boundary_arn" {
+  description = "An IAM policy that bounds what the worker's role may do, where your organisation wants one."
+  type        = string
+  default     = ""
+}
+
+variable "subnet_ids" {
+  description = "Subnets of a VPC for the worker. Without any it is in none. From there it must reach DynamoDB, EventBridge and Lambda, by a NAT gateway or by endpoints of the VPC."
+  type        = list(string)
+  default     = []
+}
+
+variable "security_group_ids" {
+  description = "Security groups of the worker in its subnets; they must let it out to port 443."
+  type        = list(string)
+  default     = []
+}
+
+variable "layers" {
+  description = "ARNs of versions of Lambda layers that the worker has, five at most."
+  type        = list(string)
+  default     = []
+}
+
 variable "tracing" {
   description = "Whether X-Ray traces the worker's runs."
   type        = bool
@@ -170,19 +194,25 @@ variable "tracing" {
 }
 
 variable "metrics" {
-  description = "Whether the worker writes metrics. Each of its actions has five, and all that it does not know together; CloudWatch charges for each metric."
+  description = "Whether the worker writes metrics without alarms; with alarms it always does. Each of its actions has five, and all that it does not know together; CloudWatch charges for each metric."
   type        = bool
-  default     = true
+  default     = false
 }
 
 variable "alarms" {
-  description = "Whether to make the alarms, the dashboard and the saved log queries."
+  description = "Whether to make the alarms, the dashboard and the saved log queries even if the alarms tell nobody. CloudWatch charges for alarms and dashboards."
   type        = bool
-  default     = true
+  default     = false
+}
+
+variable "alarm_mail" {
+  description = "An address that the alarms are mailed to; it gets a topic of its own. AWS first sends it a mail with a link, by which it must agree."
+  type        = string
+  default     = ""
 }
 
 variable "alarm_topic_arn" {
-  description = "An SNS topic that the alarms tell. Without it they only show their state."
+  description = "An SNS topic of yours that the alarms tell."
   type        = string
   default     = ""
 }

@@ -1,5 +1,6 @@
 locals {
-  tells = var.alarm_topic_arn == "" ? [] : [var.alarm_topic_arn]
+  is_watched = var.alarms || var.alarm_topic_arn != "" || var.alarm_mail != ""
+  tells      = concat(var.alarm_topic_arn == "" ? [] : [var.alarm_topic_arn], aws_sns_topic.alarms[*].arn)
 
   # What each alarm looks at. Each is raised by one period above its threshold.
   watched = {
@@ -72,8 +73,23 @@ locals {
   }
 }
 
+# Tells who is to be woken. The subscription is a resource of its own, so that another address leaves the topic as it is.
+resource "aws_sns_topic" "alarms" {
+  # checkov:skip=CKV_AWS_26: CloudWatch cannot use SNS's own key, and an alarm holds nothing of a task
+  count = var.alarm_mail == "" ? 0 : 1
+  name  = "${var.name}-alarms"
+  tags  = local.tags
+}
+
+resource "aws_sns_topic_subscription" "alarms" {
+  count     = var.alarm_mail == "" ? 0 : 1
+  topic_arn = aws_sns_topic.alarms[0].arn
+  protocol  = "email"
+  endpoint  = var.alarm_mail
+}
+
 resource "aws_cloudwatch_metric_alarm" "watched" {
-  for_each = { for name, alarm in local.watched : name => alarm if var.alarms }
+  for_each = { for name, alarm in local.watched : name => alarm if local.is_watched }
 
   alarm_name          = "${var.name}-${each.key}"
   alarm_description   = each.value.description
@@ -92,7 +108,7 @@ resource "aws_cloudwatch_metric_alarm" "watched" {
 }
 
 resource "aws_cloudwatch_dashboard" "watched" {
-  count          = var.alarms ? 1 : 0
+  count          = local.is_watched ? 1 : 0
   dashboard_name = var.name
   dashboard_body = <<-JSON
     {"widgets": [
@@ -153,7 +169,7 @@ locals {
 }
 
 resource "aws_cloudwatch_query_definition" "saved" {
-  for_each = { for name, query in local.queries : name => query if var.alarms && var.saved_queries }
+  for_each = { for name, query in local.queries : name => query if local.is_watched && var.saved_queries }
 
   name            = "duebell/${var.name}/${each.key}"
   log_group_names = [aws_cloudwatch_log_group.worker.name]

@@ -1,7 +1,7 @@
 resource "aws_lambda_function" "worker" {
   # checkov:skip=CKV_AWS_115: runs hold leases, so one more at a time is harmless; a limit would throttle rings
   # checkov:skip=CKV_AWS_116: failed runs go to a queue by the invoke config, which also tells why
-  # checkov:skip=CKV_AWS_117: it needs AWS's own services only; what your actions need is yours to decide
+  # checkov:skip=CKV_AWS_117: in your VPC with subnet_ids; by itself it needs AWS's own services only
   # checkov:skip=CKV_AWS_173: AWS's own key unless kms_key_arn is given, and no secrets belong there
   # checkov:skip=CKV_AWS_272: the bundle is built and applied by the same hands
   function_name    = var.name
@@ -15,6 +15,7 @@ resource "aws_lambda_function" "worker" {
   source_code_hash = filebase64sha256(var.bundle)
   role             = aws_iam_role.worker.arn
   memory_size      = var.memory_size
+  layers           = var.layers
   timeout          = var.timeout
   kms_key_arn      = var.kms_key_arn == "" ? null : var.kms_key_arn
   tags             = local.tags
@@ -22,6 +23,13 @@ resource "aws_lambda_function" "worker" {
   logging_config {
     log_format = "Text"
     log_group  = aws_cloudwatch_log_group.worker.name
+  }
+  dynamic "vpc_config" {
+    for_each = length(var.subnet_ids) > 0 ? ["in it"] : []
+    content {
+      subnet_ids         = var.subnet_ids
+      security_group_ids = var.security_group_ids
+    }
   }
   tracing_config {
     mode = var.tracing ? "Active" : "PassThrough"
@@ -35,13 +43,21 @@ resource "aws_lambda_function" "worker" {
       DUEBELL_RETENTION_DAYS = tostring(var.retention_days)
       DUEBELL_HISTORY        = var.history
       DUEBELL_KEPT_PAYLOAD   = tostring(var.kept_payload)
-      DUEBELL_METRICS        = var.metrics ? "on" : "off"
+      DUEBELL_METRICS        = var.metrics || local.is_watched ? "on" : "off"
       DUEBELL_PRECISION      = var.precision
       DUEBELL_MAX_RUNS       = tostring(var.max_runs)
       DUEBELL_FUNCTION       = var.name
       DUEBELL_ENVIRONMENT    = jsonencode(var.environment)
     }
   }
+
+  lifecycle {
+    precondition {
+      condition     = (length(var.subnet_ids) > 0) == (length(var.security_group_ids) > 0)
+      error_message = "subnet_ids and security_group_ids go together."
+    }
+  }
+  depends_on = [aws_iam_role_policy.worker] # by which Lambda puts it into its subnets
 }
 
 # A run whose time is up starts its successor, and so on for as long as there is something to do: after some sixteen of

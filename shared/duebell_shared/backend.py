@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, NoRegionError
 
+from .alarms import Alarms
 from .armer import Armer
 from .arming import ArmingRecord
 from .errors import AwsError, InvalidSettings, NotArmed, NotDeployed
@@ -50,6 +52,12 @@ _EVENTS = Config(
 #: An add waits for this call, and the rule rings even if it fails: so it is short.
 _LAMBDA = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 1})
 
+#: Only a person who asks the doctor waits for this.
+_WATCHING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
+
+#: An AWS on this machine has nobody to tell.
+_HERE = {"127.0.0.1", "localhost"}
+
 
 def default_session(**chosen: Any) -> boto3.Session:
     """A boto3 session with these arguments; the environment gives the others.
@@ -68,6 +76,7 @@ class Backend:
 
     parallel  makes many calls of the store side by side
     armer     changes the arming record and sets the rule
+    alarms    the alarms in CloudWatch; None where there is none of it
     """
 
     settings: Settings
@@ -78,6 +87,7 @@ class Backend:
     sleep: Callable[[float], None] = time.sleep
     parallel: Parallel = field(default_factory=Parallel)
     function: Function | None = None
+    alarms: Alarms | None = None
     armer: Armer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -137,6 +147,8 @@ class Backend:
             raise InvalidSettings("AWS settings", str(error)) from error
         name = settings.function
         function = Function(name, lambda: session.client("lambda", config=_LAMBDA)) if name else None
+        is_here = urlsplit(dynamodb.meta.endpoint_url).hostname in _HERE
+        alarms = Alarms(settings.rule, lambda one: session.client(one, config=_WATCHING))  # type: ignore[call-overload]
         return cls(
             settings,
             DynamoTable(settings.table, dynamodb, sleep=sleep),
@@ -145,4 +157,5 @@ class Backend:
             sleep=sleep,
             parallel=parallel or Parallel(),
             function=function,
+            alarms=None if is_here else alarms,
         )

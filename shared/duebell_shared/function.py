@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
-__all__ = ["Function", "failing_event", "lanes_in", "token_in"]
+__all__ = ["Function", "arming_event", "failing_event", "lanes_in", "token_in"]
 
 _LOG = logging.getLogger("duebell.function")
 
@@ -56,6 +56,11 @@ def lanes_in(event: object) -> tuple[int, ...] | None:
     if not isinstance(lanes, list) or not all(isinstance(lane, int) for lane in lanes):
         return None
     return tuple(lanes)
+
+
+def arming_event() -> dict[str, object]:
+    """An event that makes the worker set the rule, and run nothing."""
+    return {"duebell": {"lanes": []}}
 
 
 def failing_event(token: str) -> dict[str, object]:

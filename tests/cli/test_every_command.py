@@ -12,6 +12,7 @@ from rich.console import Console
 from duebell_editor import Editor
 from duebell_editor.cli import watch
 from duebell_shared import errors
+from duebell_shared.alarms import Alarms, Silence
 from tests.cli.program import Duebell, lines
 from tests.support import NOON, Clock
 
@@ -115,6 +116,26 @@ def test_sigterm_ends_watch_through_its_own_doors(duebell: Duebell, steps: Calla
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_doctor_says_that_nobody_is_told_and_that_is_no_problem(
+    duebell: Duebell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for silence, way_out in (
+        (Silence.NO_ALARMS, "duebell deploy --alarm-mail ADDRESS"),
+        (Silence.NO_TARGET, "duebell deploy --alarm-mail ADDRESS"),
+        (Silence.UNCONFIRMED, "the link in the mail that AWS sent"),
+    ):
+        monkeypatch.setattr(Alarms, "silence", lambda _, found=silence: found)
+        status, out, _ = duebell("doctor")
+        assert status == 0
+        assert f"nobody is told when tasks fail: {silence}" in out
+        assert way_out in out
+        [document] = lines(duebell("doctor", "--json").out)
+        assert document["advice"] == [f"nobody is told when tasks fail: {silence}"]
+        assert document["healthy"]
+    monkeypatch.setattr(Alarms, "silence", lambda _: None)
+    assert "nobody is told" not in duebell("doctor").out
+
+
 def test_doctor_says_what_it_mended(duebell: Duebell, events: Any) -> None:
     # Given a rule that someone set elsewhere
     duebell("add", "x", "--in", "1h")
@@ -123,7 +144,7 @@ def test_doctor_says_what_it_mended(duebell: Duebell, events: Any) -> None:
     assert duebell("doctor").status == 6
     status, out, _ = duebell("doctor", "--fix")
     assert status == 0
-    mended, healthy = out.splitlines()
+    mended, healthy, *_ = out.splitlines()
     assert mended.startswith("mended: the rule is at cron(0 1 1 1 ? 2030)")
     assert healthy == "healthy: nothing is wrong"
     # And there is nothing to mend then

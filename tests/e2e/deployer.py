@@ -33,8 +33,12 @@ class Deployer:
     def name(self) -> str:
         return self.deployment.name
 
-    def deploy(self, *, folder: Path = HERE, actions: str = ACTIONS, **parameters: str) -> Editor:
-        deployment = replace(self.deployment, folder=folder, actions=actions, parameters=parameters)
+    def deploy(
+        self, *, folder: Path = HERE, actions: str = ACTIONS, imported: bool = True, **parameters: str
+    ) -> Editor:
+        deployment = replace(
+            self.deployment, folder=folder, actions=actions, imported=imported, parameters=parameters
+        )
         settings = deploy(self.session, deployment, say=self.said.append, progress=self.said.append)
         return Editor(settings, session=self.session)
 

@@ -115,7 +115,7 @@ def test_the_bundle_that_was_replaced_is_marked_and_the_one_in_use_is_not(
     deployer: Deployer, tmp_path: Path
 ) -> None:
     for version in ("first", "second"):
-        (tmp_path / "jobs.py").write_text(f"worker = None  # {version}")
+        (tmp_path / "jobs.py").write_text(f"from duebell import Worker\nworker = Worker()  # {version}")
         deployer.deploy(folder=tmp_path, actions="jobs:worker")
     marked = deployer.bundles()
     assert sorted(marked.values()) == [False, True]

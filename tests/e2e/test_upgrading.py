@@ -10,6 +10,7 @@ import pytest
 from duebell_editor import Editor, NotDeployed, Status
 from duebell_infra import deploy as module
 from duebell_infra.destroy import Queue
+from duebell_infra.errors import BundleFailed, WorkerFailed
 from duebell_infra.template import template_text
 from duebell_shared.expression import expression_at
 from tests.e2e.deployer import LATER, Deployer
@@ -70,7 +71,10 @@ def test_code_that_cannot_be_imported_loses_nothing(deployer: Deployer, versions
     (second / "versioned.py").write_text("raise RuntimeError('broken')\nworker = None\n")
     editor.add("which", due=LATER, id="later")
     editor.add("which", due=SOON, id="held up")
-    deployer.deploy(folder=second, actions="versioned:worker")
+    with pytest.raises(BundleFailed, match="broken"):
+        deployer.deploy(folder=second, actions="versioned:worker")
+    with pytest.raises(WorkerFailed, match="broken"):
+        deployer.deploy(folder=second, actions="versioned:worker", imported=False)
     with pytest.raises(AssertionError, match="broken"):
         deployer.run()
     assert editor.get("held up").status is Status.SCHEDULED

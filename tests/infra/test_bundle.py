@@ -12,10 +12,11 @@ from duebell_infra.errors import BundleFailed
 from duebell_infra.target import Target
 
 HERE = Target.this_machine()
+WORKER = "from duebell import Worker\nworker = Worker()\n"
 
 
 def test_it_holds_the_core_its_libraries_and_the_actions(tmp_path: Path) -> None:
-    (tmp_path / "jobs.py").write_text("worker = None")
+    (tmp_path / "jobs.py").write_text(WORKER)
     built = build("jobs:worker", HERE, folder=tmp_path)
 
     with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
@@ -26,11 +27,11 @@ def test_it_holds_the_core_its_libraries_and_the_actions(tmp_path: Path) -> None
 
 
 def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
-    (tmp_path / "jobs.py").write_text("worker = None")
+    (tmp_path / "jobs.py").write_text(WORKER)
     first = build("jobs:worker", HERE, folder=tmp_path)
     (tmp_path / "jobs.py").touch()
     second = build("jobs:worker", HERE, folder=tmp_path)
-    (tmp_path / "jobs.py").write_text("worker = None  # changed")
+    (tmp_path / "jobs.py").write_text(f"{WORKER}# changed")
     third = build("jobs:worker", HERE, folder=tmp_path)
 
     assert first.data == second.data

@@ -37,7 +37,7 @@ def test_it_has_the_commands_about_tasks_and_about_the_stack(tmp_path: Path) -> 
 
 
 def test_bundle_writes_the_same_zip_each_time(tmp_path: Path) -> None:
-    (tmp_path / "jobs.py").write_text("worker = None")
+    (tmp_path / "jobs.py").write_text("from duebell import Worker\nworker = Worker()")
     for name in ("one.zip", "two.zip"):
         done = duebell("bundle", "--actions", "jobs:worker", "--this-machine", "-o", name, folder=tmp_path)
         assert (done.returncode, done.stderr) == (0, "")

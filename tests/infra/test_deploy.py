@@ -1,5 +1,6 @@
 """A deployment whose stack fails, on moto: the rule is armed all the same, and the failure is raised."""
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -9,10 +10,11 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_infra import deploy as module
+from duebell_infra.alarms import whom_they_tell
 from duebell_infra.artifacts import Artifacts
 from duebell_infra.bundle import Bundle
 from duebell_infra.deploy import Deployment, deploy
-from duebell_infra.errors import DeployFailed
+from duebell_infra.errors import DeployFailed, InvalidDeployment, WorkerFailed
 from duebell_infra.stack import Outcome
 from duebell_infra.target import Target
 from duebell_shared.errors import AwsUnavailable
@@ -43,12 +45,18 @@ class FakeStack:
 def deployed(session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """Deploy, with CloudFormation, the bundle and its bucket left out; what was said."""
 
-    def deployed(change: Callable[[], None], *, before: Mapping[str, str]) -> list[str]:
+    def deployed(
+        change: Callable[[], None],
+        *,
+        before: Mapping[str, str],
+        called: Callable[..., None] = lambda *_, **__: None,
+    ) -> list[str]:
         bundle = Bundle(data=b"zip", actions="", target=Target(), files=1, unpacked=3)
         monkeypatch.setattr(module, "build", lambda *_, **__: bundle)
         monkeypatch.setattr(Artifacts, "upload", lambda *_, **__: "bundles/duebell/1.zip")
         monkeypatch.setattr(Artifacts, "retire", lambda *_: None)
         monkeypatch.setattr(module, "Stack", lambda *_, **__: FakeStack(before, change))
+        monkeypatch.setattr(module, "call_once", called)
         said: list[str] = []
         deploy(session, Deployment(), say=said.append)
         return said
@@ -98,3 +106,61 @@ def test_a_failed_first_deployment_arms_nothing(deployed: Any, parked: Callable[
     with pytest.raises(DeployFailed, match="UPDATE_ROLLBACK_COMPLETE"):
         deployed(failing, before={})
     assert parked() == SENTINEL
+
+
+def test_a_worker_that_cannot_start_is_raised_with_the_rule_armed(
+    deployed: Any, parked: Callable[[], str]
+) -> None:
+    def called(_: boto3.Session, function: str, **__: object) -> None:
+        assert parked() != SENTINEL
+        raise WorkerFailed(function)
+
+    with pytest.raises(WorkerFailed, match="duebell"):
+        deployed(lambda: None, before=UPDATE, called=called)
+
+
+@pytest.mark.parametrize("given", ["[]", '{"A": 1}', "{"])
+def test_an_environment_that_the_worker_could_not_read_is_refused_first(deployed: Any, given: str) -> None:
+    with pytest.raises(InvalidDeployment, match="Environment: must be a JSON object of texts"):
+        deployed(failing, before={**UPDATE, "Environment": given})
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"AlarmMail": "anna"}, "AlarmMail: 'anna' is no address of mail"),
+        ({"AlarmTopicArn": "oncall"}, "AlarmTopicArn: 'oncall' is no SNS topic, such as arn:aws:sns:"),
+        ({"SubnetIds": "subnet-1"}, "SubnetIds: and SecurityGroupIds go together"),
+        ({"SecurityGroupIds": "sg-1"}, "SubnetIds: and SecurityGroupIds go together"),
+    ],
+)
+def test_what_cannot_be_deployed_is_refused_before_anything_is_built(
+    deployed: Any, given: Mapping[str, str], says: str
+) -> None:
+    with pytest.raises(InvalidDeployment, match=says):
+        deployed(failing, before={**UPDATE, **given})
+
+
+TOPIC = "arn:aws:sns:eu-central-1:123456789012:oncall"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "says"),
+    [
+        ({}, {}, "nobody is told when tasks fail or are late; --alarm-mail or --alarm-topic changes that"),
+        (
+            {},
+            {"AlarmMail": "a@b.c"},
+            "they tell a@b.c; a@b.c must agree first, by the link in a mail that AWS ",
+        ),
+        ({"AlarmMail": "a@b.c"}, {"AlarmMail": "a@b.c"}, "they tell a@b.c$"),
+        ({}, {"AlarmTopicArn": TOPIC}, f"they tell {TOPIC}$"),
+        (
+            {"AlarmMail": "a@b.c"},
+            {"AlarmMail": "a@b.c", "AlarmTopicArn": TOPIC},
+            f"they tell a@b.c and {TOPIC}$",
+        ),
+    ],
+)
+def test_it_is_said_whom_alarms_tell(before: Mapping[str, str], now: Mapping[str, str], says: str) -> None:
+    assert re.match(f"alarms: {says}", whom_they_tell(before, now))

@@ -53,6 +53,24 @@ def test_a_key_is_for_what_asks_for_it_on_their_behalf_only(template: Any, modul
     assert theirs["editor"] | theirs["worker"] == worker
 
 
+def test_the_code_in_a_vpc_may_not_change_its_network(template: Any, module: Any) -> None:
+    role = properties(template, "Role")["Policies"][0]["PolicyDocument"]
+    ours = {one["Fn::If"][1]["Sid"]: one["Fn::If"][1] for one in role["Statement"] if "Fn::If" in one}
+    denied = ours["NotByItself"]
+    assert denied["Effect"] == "Deny"
+    assert set(denied["Action"]) == {one for one in ours["Network"]["Action"] if "Describe" not in one}
+    worker = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${Name}"
+    assert denied["Condition"] == {"ArnEquals": {"lambda:SourceFunctionArn": {"Fn::Sub": worker}}}
+
+    dynamics = module["data"]["aws_iam_policy_document"]["worker"]["dynamic"]
+    statements = [one["statement"]["content"][0] for one in dynamics]
+    [theirs] = [one for one in statements if one["sid"] == "NotByItself"]
+    assert theirs["effect"] == "Deny"
+    assert theirs["condition"] == [
+        {"test": "ArnEquals", "variable": "lambda:SourceFunctionArn", "values": ["${local.worker}"]}
+    ]
+
+
 def _conditions(document: Any) -> dict[str, set[str]]:
     """What each conditional statement is for: always by `kms:ViaService`."""
     found = {}

@@ -13,6 +13,9 @@ OTHERWISE = {
 }
 ONLY_TERRAFORM = {"bundle", "saved_queries"}
 
+#: Of more than one value; CloudFormation's defaults are texts.
+LISTS = {"environment", "layers", "security_group_ids", "subnet_ids", "worker_policies"}
+
 #: What follows the use where capacity is provisioned.
 SCALED = (("Table", "Read"), ("Table", "Write"), ("Past", "Read"), ("Past", "Write"))
 
@@ -20,7 +23,7 @@ SCALED = (("Table", "Read"), ("Table", "Write"), ("Past", "Read"), ("Past", "Wri
 #: otherwise, and the rest can have none.
 UNTAGGED = {
     *("Rule", "Dashboard", "Budget", "EditorPolicy"),
-    *("Permission", "Retries", "LostRingsPolicy"),
+    *("Permission", "Retries", "LostRingsPolicy", "AlarmSubscription"),
     *("FailuresQuery", "LatestQuery", "TaskQuery"),
     *(f"{of}{what}{kind}" for of, what in SCALED for kind in ("s", "Scaling")),
 }
@@ -41,6 +44,7 @@ UNTAGGABLE = {
     "aws_s3_bucket_policy",
     "aws_s3_bucket_public_access_block",
     "aws_s3_bucket_server_side_encryption_configuration",
+    "aws_sns_topic_subscription",
 }
 
 
@@ -53,7 +57,7 @@ def test_they_are_given_the_same(template: Any, module: Any) -> None:
         default, variable = parameter["Default"], variables[name]
         if variable["type"] == "${bool}" or variable["type"] == "bool":
             assert yes[default] is variable["default"], name
-        elif name in {"environment", "worker_policies"}:
+        elif name in LISTS:
             assert not variable["default"], name
         else:
             assert str(variable["default"]) == str(default), name
@@ -164,6 +168,28 @@ def test_the_worker_and_its_retries(template: Any, module: Any) -> None:
     assert "failed_runs" in config["destination_config"][0]["on_failure"][0]["destination"]
 
 
+def test_the_worker_is_where_it_is_wanted(template: Any, module: Any) -> None:
+    # In the subnets, with the layers, and within the boundary that are given, and nowhere by itself
+    none = {"Ref": "AWS::NoValue"}
+    ours, theirs = properties(template, "Function"), module["resource"]["aws_lambda_function"]["worker"]
+    network = {"SubnetIds": {"Ref": "SubnetIds"}, "SecurityGroupIds": {"Ref": "SecurityGroupIds"}}
+    assert ours["VpcConfig"] == {"Fn::If": ["IsInVpc", network, none]}
+    vpc = theirs["dynamic"][0]["vpc_config"]
+    assert vpc["for_each"] == '${length(var.subnet_ids) > 0 ? ["in it"] : []}'
+    assert vpc["content"] == [
+        {"subnet_ids": "${var.subnet_ids}", "security_group_ids": "${var.security_group_ids}"}
+    ]
+    assert ours["Layers"] == {"Fn::If": ["HasLayers", {"Ref": "Layers"}, none]}
+    assert theirs["layers"] == "${var.layers}"
+    assert theirs["depends_on"] == ["${aws_iam_role_policy.worker}"]
+    boundary = properties(template, "Role")["PermissionsBoundary"]
+    assert boundary == {"Fn::If": ["HasBoundary", {"Ref": "PermissionsBoundaryArn"}, none]}
+    their_role = module["resource"]["aws_iam_role"]["worker"]
+    assert their_role["permissions_boundary"] == (
+        '${var.permissions_boundary_arn == "" ? null : var.permissions_boundary_arn}'
+    )
+
+
 def test_the_rule_may_wake_the_worker(template: Any, module: Any) -> None:
     ours, theirs = properties(template, "Permission"), module["resource"]["aws_lambda_permission"]["bell"]
     assert (ours["Action"], ours["Principal"]) == (theirs["action"], theirs["principal"])
@@ -172,7 +198,7 @@ def test_the_rule_may_wake_the_worker(template: Any, module: Any) -> None:
 def test_all_that_can_be_is_tagged(template: Any, module: Any) -> None:
     tagged = {name for name, one in template["Resources"].items() if "Tags" in one["Properties"]}
     alarms = {name for name in template["Resources"] if name.endswith("Alarm")}
-    assert tagged == {"Table", "Function", "LostRings", "FailedRuns", "Log", "Role"} | alarms
+    assert tagged == {"Table", "Function", "LostRings", "FailedRuns", "Log", "Role", "AlarmTopic"} | alarms
     assert set(template["Resources"]) - tagged == UNTAGGED
     for kind, resources in module["resource"].items():
         for name, resource in resources.items():

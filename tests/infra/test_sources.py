@@ -47,6 +47,38 @@ def test_a_module_goes_in_alone(tmp_path: Path) -> None:
     assert actions_files("jobs:worker", folder=tmp_path) == {"jobs.py": tmp_path / "jobs.py"}
 
 
+def test_what_it_imports_from_the_project_goes_in_too(tmp_path: Path) -> None:
+    # Given a module that imports others, which import others in turn, in every form of an import
+    (tmp_path / "actions.py").write_text(
+        "import json, boto3, payloads\nfrom sale.prices import of\nworker = 1"
+    )
+    (tmp_path / "payloads.py").write_text("def later():\n    import rates.daily as daily")
+    (tmp_path / "more.py").write_text("from importlib import import_module\nimport_module('named')")
+    # And packages, each with more than the imported file, one of them with what this Python cannot parse
+    write(tmp_path, "sale/__init__.py", "sale/prices.py", "sale/old.py", "rates/daily.py", "rates/eur.json")
+    (tmp_path / "sale" / "old.py").write_text("import more\n")
+    (tmp_path / "sale" / "broken.py").write_text("print 'hello'")
+    # And what nobody imports
+    write(tmp_path, "named.py", "setup.py", "other/__init__.py", "json/__init__.py")
+
+    found = actions_files("actions:worker", folder=tmp_path)
+
+    packages = {"sale/__init__.py", "sale/prices.py", "sale/old.py", "sale/broken.py"}
+    data = {"rates/daily.py", "rates/eur.json"}
+    assert set(found) == {"actions.py", "payloads.py", "more.py", "named.py", *packages, *data}
+
+
+def test_what_is_installed_is_left_to_the_requirements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "site-packages/installed.py", "src/ours/__init__.py")
+    (tmp_path / "jobs.py").write_text("import installed, ours, pytest, duebell_infra\nworker = 1")
+    monkeypatch.syspath_prepend(tmp_path / "site-packages")
+    monkeypatch.syspath_prepend(tmp_path / "src")
+
+    assert set(actions_files("jobs:worker", folder=tmp_path)) == {"jobs.py", "ours/__init__.py"}
+
+
 def test_a_folder_without_init_is_a_package_too(tmp_path: Path) -> None:
     write(tmp_path, "jobs/actions.py", "jobs/more.py")
 

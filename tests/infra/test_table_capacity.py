@@ -6,8 +6,8 @@ import boto3
 import pytest
 import typer
 
-from duebell_infra.commands import _bounds
 from duebell_infra.errors import InvalidDeployment
+from duebell_infra.option_values import bounds
 from duebell_infra.queue_table import QueueTable, TableSettings
 from tests.infra.both import properties
 from tests.support import create_table
@@ -131,9 +131,9 @@ def test_what_parameters_say() -> None:
             TableSettings.of({"WarmThroughput": wrong})
 
 
-def test_bounds_on_the_command_line() -> None:
-    assert _bounds("--read-units", "ReadUnits", None) == {}
-    assert _bounds("--read-units", "ReadUnits", "5:50") == {"MinReadUnits": "5", "MaxReadUnits": "50"}
+def testbounds_on_the_command_line() -> None:
+    assert bounds("--read-units", "ReadUnits", None) == {}
+    assert bounds("--read-units", "ReadUnits", "5:50") == {"MinReadUnits": "5", "MaxReadUnits": "50"}
     for wrong in ("5", "5:", "50:5", "0:5", "a:b"):
         with pytest.raises(typer.BadParameter, match="MIN:MAX"):
-            _bounds("--read-units", "ReadUnits", wrong)
+            bounds("--read-units", "ReadUnits", wrong)

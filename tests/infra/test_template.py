@@ -96,3 +96,8 @@ def test_only_the_rule_may_wake_the_worker(template: Any) -> None:
 
 def test_its_parameters_are_read_off_it(template: Any) -> None:
     assert parameter_names(template_text()) == set(template["Parameters"])
+
+
+def test_it_is_small_enough_to_be_given_with_the_call() -> None:
+    # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
+    assert len(template_text().encode()) <= 51_200

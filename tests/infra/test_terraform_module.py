@@ -126,6 +126,82 @@ def test_capacity_is_provisioned_and_scaled_if_asked_for(tmp_path: Path) -> None
     assert "2 passed, 0 failed" in Terraform(folder, {}).run("test", "-no-color")
 
 
+PLACED = """
+mock_provider "aws" {
+  mock_data "aws_iam_policy_document" {
+    defaults = { json = "{}" }
+  }
+}
+variables {
+  bundle = "bundle.zip"
+}
+run "by_default" {
+  command = plan
+  assert {
+    condition     = length(aws_lambda_function.worker.vpc_config) == 0
+    error_message = "no VPC"
+  }
+  assert {
+    condition     = length(aws_cloudwatch_metric_alarm.watched) + length(aws_sns_topic.alarms) == 0
+    error_message = "nothing that costs while it stands"
+  }
+  assert {
+    condition     = one(aws_lambda_function.worker.environment).variables.DUEBELL_METRICS == "off"
+    error_message = "no metrics"
+  }
+}
+run "placed_and_watched" {
+  command = plan
+  variables {
+    subnet_ids               = ["subnet-1"]
+    security_group_ids       = ["sg-1"]
+    layers                   = ["arn:aws:lambda:eu-central-1:123456789012:layer:tools:1"]
+    permissions_boundary_arn = "arn:aws:iam::123456789012:policy/bounds"
+    alarm_mail               = "someone@example.com"
+  }
+  assert {
+    condition     = one(aws_lambda_function.worker.vpc_config).subnet_ids == toset(["subnet-1"])
+    error_message = "the subnets"
+  }
+  assert {
+    condition     = length(aws_lambda_function.worker.layers) == 1
+    error_message = "the layers"
+  }
+  assert {
+    condition     = aws_iam_role.worker.permissions_boundary == var.permissions_boundary_arn
+    error_message = "the boundary"
+  }
+  assert {
+    condition     = length(aws_cloudwatch_metric_alarm.watched) == 7
+    error_message = "the alarms"
+  }
+  assert {
+    condition     = one(aws_sns_topic_subscription.alarms).endpoint == "someone@example.com"
+    error_message = "whom they tell"
+  }
+  assert {
+    condition     = one(aws_lambda_function.worker.environment).variables.DUEBELL_METRICS == "on"
+    error_message = "the metrics that they watch"
+  }
+}
+run "half_placed" {
+  command = plan
+  variables {
+    subnet_ids = ["subnet-1"]
+  }
+  expect_failures = [aws_lambda_function.worker]
+}
+"""
+
+
+def test_it_goes_where_it_is_wanted_and_tells_who_is_to_be_told(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(MODULE, tmp_path / "module"))
+    (folder / "bundle.zip").write_bytes(b"bundle")
+    (folder / "placed.tftest.hcl").write_text(PLACED)
+
+    assert "3 passed, 0 failed" in Terraform(folder, {}).run("test", "-no-color")
+
+
 def test_the_example_names_all_that_editors_need() -> None:
     example = (MODULE / "example" / "main.tf").read_text()
     for name in ("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION"):

@@ -111,14 +111,15 @@ def doctor(
 ) -> None:
     """Say what is wrong with the scheduler, and repair it with --fix.
 
-    Looks for failed tasks too, and for recurring ones that fail. The exit status is 6 if something is (still)
-    wrong.
+    Looks for failed tasks too, for recurring ones that fail, and whether alarms tell anybody. The exit status
+    is 6 if something is (still) wrong.
     """
     diagnosis, out = context.editor().doctor(fix=fix), console()
     found, mended = diagnosis.status, diagnosis.mended
     if context.out.as_json:
         more = {"mended": [problem.what for problem in mended]} if fix else {}
-        context.out.print_json({**status_fields(found), **more})
+        advice = [problem.what for problem in diagnosis.advice]
+        context.out.print_json({**status_fields(found), **more, "advice": advice})
     else:
         for problem in mended:
             out.print(Text(f"mended: {plain(problem.what)}", style="green"))
@@ -127,6 +128,9 @@ def doctor(
         for problem in found.problems:
             out.print(Text(plain(problem.what), style="red"))
             out.print(Text(f"  {plain(problem.way_out)}{' (--fix does)' if problem.mendable else ''}"))
+        for one in diagnosis.advice:
+            out.print(Text(plain(one.what), style="yellow"))
+            out.print(Text(f"  {plain(one.way_out)}"))
     if not found.healthy:
         raise typer.Exit(Exit.WRONG)
 

@@ -1,0 +1,124 @@
+"""The scheduler as a construct for the AWS CDK: the template of `duebell deploy`, in a stack of yours."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from aws_cdk import Aws, Fn, Stack, Token
+from aws_cdk.aws_iam import IRole, ManagedPolicy
+from aws_cdk.aws_lambda import Function, IFunction
+from aws_cdk.aws_s3_assets import Asset
+from aws_cdk.cloudformation_include import CfnInclude
+from constructs import Construct
+
+from .bundle import build
+from .errors import InvalidDeployment
+from .import_check import Surroundings
+from .naming import check_scheduler_name
+from .target import Architecture, Target
+from .template import parameter_names, template_file, template_text
+
+__all__ = ["GIVEN", "Scheduler"]
+
+#: The template's conditions that something is given, each with its parameter. CloudFormation lets no value
+#: that it makes, such as the ARN of a topic in the same stack, stand in a condition: but such a one is given.
+GIVEN = {
+    "HasBoundary": "PermissionsBoundaryArn",
+    "HasKey": "KmsKeyArn",
+    "HasLayers": "Layers",
+    "HasPolicies": "WorkerPolicies",
+    "IsInVpc": "SubnetIds",
+    "TellsMail": "AlarmMail",
+    "TellsTopic": "AlarmTopicArn",
+}
+
+#: Set by the construct itself.
+_OURS = {"Architecture", "CodeBucket", "CodeKey", "Environment", "ExistingTable", "Name", "Runtime", "Worker"}
+
+
+class Scheduler(Construct):
+    """A table, a rule, a worker and all that belongs to them.
+
+    `function` is the worker. `environment` is what services need to add tasks, and `grant_editing` lets a
+    role do so.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        actions: str,
+        name: str = "duebell",
+        folder: Path | None = None,
+        requirements: Path | None = None,
+        python: str = "3.13",
+        architecture: str = "arm64",
+        environment: Mapping[str, str] | None = None,
+        parameters: Mapping[str, str | int | Sequence[str]] | None = None,
+    ) -> None:
+        """Build the bundle, and declare the scheduler with it.
+
+        actions       `module:attribute` of the Worker
+        name          names table, rule and worker; 3 to 30 letters, digits and hyphens
+        folder        where the actions are looked for first; the current one if not given
+        requirements  a requirements file or a pyproject.toml, with what the actions need
+        environment   what the actions find in their environment; tokens may be in it
+        parameters    others of the template's parameters, such as `MemorySize`, `AlarmMail`, `SubnetIds`
+
+        Raises BundleFailed and InvalidDeployment.
+        """
+        super().__init__(scope, id)
+        check_scheduler_name(name)
+        given = dict(parameters or {})
+        if wrong := sorted(given.keys() - (parameter_names(template_text()) - _OURS)):
+            raise InvalidDeployment("parameters", f"the construct takes no parameter {wrong[0]}")
+        target = Target(python=python, architecture=Architecture(architecture))
+        surroundings = Surroundings(environment=environment or {}, has_layers=bool(given.get("Layers")))
+        built = build(actions, target, requirements=requirements, folder=folder, surroundings=surroundings)
+        with TemporaryDirectory(prefix="duebell-cdk-") as made:
+            file = Path(made, "worker.zip")
+            file.write_bytes(built.data)
+            bundle = Asset(self, "Bundle", path=str(file))
+        ours = {
+            "Name": name,
+            "Worker": actions,
+            "CodeBucket": bundle.s3_bucket_name,
+            "CodeKey": bundle.s3_object_key,
+            "Runtime": target.runtime,
+            "Architecture": target.architecture.value,
+            "Environment": Stack.of(self).to_json_string(dict(environment or {})),
+            "ExistingTable": "no",
+        }
+        self._template = CfnInclude(
+            self,
+            "Template",
+            template_file=str(template_file()),
+            parameters=_texts({**given, **ours}),
+            preserve_logical_ids=False,  # a stack may have several
+        )
+        for condition, parameter in GIVEN.items():
+            if _is_made(given.get(parameter)):
+                self._template.get_condition(condition).expression = Fn.condition_equals("yes", "yes")
+        place = f"{Aws.REGION}:{Aws.ACCOUNT_ID}"
+        self.function: IFunction = Function.from_function_arn(
+            self, "Function", f"arn:{Aws.PARTITION}:lambda:{place}:function:{name}"
+        )
+        self.environment = {"DUEBELL_TABLE": name, "DUEBELL_RULE": name, "DUEBELL_FUNCTION": name}
+        policy = self._template.get_resource("EditorPolicy").ref
+        self._editing = ManagedPolicy.from_managed_policy_arn(self, "Editing", policy)
+
+    def grant_editing(self, role: IRole) -> None:
+        """Let this role add tasks and change them."""
+        role.add_managed_policy(self._editing)
+
+
+def _is_made(value: object) -> bool:
+    """Return True if CloudFormation makes this value, or one in this list."""
+    return any(map(_is_made, value)) if isinstance(value, list | tuple) else Token.is_unresolved(value)
+
+
+def _texts(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The values as the template has them: numbers are texts."""
+    return {name: str(value) if isinstance(value, int) else value for name, value in parameters.items()}

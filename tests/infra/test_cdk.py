@@ -1,0 +1,176 @@
+"""The construct for the AWS CDK, synthesised; CloudFormation gets what `duebell deploy` would give it."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from duebell_infra import bundle
+from duebell_infra.archive import Files
+from duebell_infra.dependencies import install
+from duebell_infra.errors import BundleFailed, InvalidDeployment
+from duebell_infra.target import Target
+from duebell_infra.template import parameter_names, template_text
+
+pytest.importorskip("aws_cdk")
+if shutil.which("node") is None:
+    pytest.skip("the CDK needs Node.js", allow_module_level=True)
+
+from aws_cdk import App, Stack
+from aws_cdk.aws_ec2 import SecurityGroup, Vpc
+from aws_cdk.aws_iam import Role, ServicePrincipal
+from aws_cdk.aws_sns import Topic
+
+import duebell.cdk
+from duebell.cdk import Scheduler
+from duebell_infra import cdk
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project with a Worker and a module beside it, whose folder is the current one."""
+    (tmp_path / "jobs.py").write_text("import prices\nfrom duebell import Worker\nworker = Worker()\n")
+    (tmp_path / "prices.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+
+    def libraries(folder: Path, _: Target, **options: Any) -> Files:
+        return install(folder, Target.this_machine(), **options)  # those of the target would be downloaded
+
+    monkeypatch.setattr(bundle, "install", libraries)
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> Stack:
+    return Stack(App(outdir=str(tmp_path / "cdk.out")), "Shop")
+
+
+def synthesised(stack: Stack) -> Any:
+    return json.loads(Path(stack.node.root.synth().get_stack_by_name("Shop").template_full_path).read_text())  # type: ignore[attr-defined]
+
+
+def of_type(template: Any, type: str) -> list[Any]:
+    return [one for one in template["Resources"].values() if one["Type"] == type]
+
+
+def test_it_is_the_template_with_its_values(stack: Stack, template: Any) -> None:
+    Scheduler(
+        stack,
+        "Tasks",
+        name="shop",
+        actions="jobs:worker",
+        environment={"PLACE": "Berlin"},
+        parameters={"MemorySize": 1024, "AlarmMail": "oncall@example.com", "Layers": ["arn:one", "arn:two"]},
+    )
+    made = synthesised(stack)
+    assert sorted(one["Type"] for one in made["Resources"].values()) == sorted(
+        one["Type"] for one in template["Resources"].values()
+    )
+    [function] = of_type(made, "AWS::Lambda::Function")
+    variables = function["Properties"]["Environment"]["Variables"]
+    assert variables["DUEBELL_WORKER"] == "jobs:worker"
+    assert json.loads(variables["DUEBELL_ENVIRONMENT"]) == {"PLACE": "Berlin"}
+    assert function["Properties"]["FunctionName"] == "shop"
+    assert int(function["Properties"]["MemorySize"]) == 1024
+    assert function["Properties"]["Layers"]["Fn::If"][1] == ["arn:one", "arn:two"]
+    assert function["Properties"]["Code"]["S3Key"].endswith(".zip")
+    [subscription] = of_type(made, "AWS::SNS::Subscription")
+    assert subscription["Properties"]["Endpoint"] == "oncall@example.com"
+    # And the rule is what every other deployment makes, so that none disarms it
+    [rule] = of_type(made, "AWS::Events::Rule")
+    assert set(rule["Properties"]) == set(template["Resources"]["Rule"]["Properties"])
+    [table] = of_type(made, "AWS::DynamoDB::Table")
+    assert table["DeletionPolicy"] == "Retain"
+
+
+def test_what_the_same_stack_makes_may_be_given(stack: Stack) -> None:
+    # Given a topic and a VPC that are made with it
+    topic, vpc = Topic(stack, "Oncall"), Vpc(stack, "Network")
+    group = SecurityGroup(stack, "Group", vpc=vpc)
+    parameters = {
+        "AlarmTopicArn": topic.topic_arn,
+        "SubnetIds": [subnet.subnet_id for subnet in vpc.private_subnets],
+        "SecurityGroupIds": [group.security_group_id],
+    }
+    Scheduler(stack, "Tasks", actions="jobs:worker", parameters=parameters)
+    # Then no condition refers to a resource, which CloudFormation would refuse
+    made = synthesised(stack)
+    conditions = json.dumps(made["Conditions"])
+    assert not [name for name in made["Resources"] if f'"Ref": "{name}"' in conditions]
+    assert "GetAtt" not in conditions
+    for name in ("IsInVpc", "TellsTopic"):
+        [condition] = [one for key, one in made["Conditions"].items() if name in key]
+        assert condition == {"Fn::Equals": ["yes", "yes"]}
+
+
+def test_a_service_is_let_add_tasks(stack: Stack) -> None:
+    scheduler = Scheduler(stack, "Tasks", name="shop", actions="jobs:worker")
+    role = Role(stack, "Service", assumed_by=ServicePrincipal("lambda.amazonaws.com"))
+    scheduler.grant_editing(role)
+    scheduler.function.grant_invoke(role)
+
+    assert scheduler.environment == dict.fromkeys(
+        ("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION"), "shop"
+    )
+    made = synthesised(stack)
+    [policy] = [key for key, one in made["Resources"].items() if one["Type"] == "AWS::IAM::ManagedPolicy"]
+    [service] = [
+        one for key, one in made["Resources"].items() if key.startswith("Service") and "Role" in one["Type"]
+    ]
+    assert service["Properties"]["ManagedPolicyArns"] == [{"Ref": policy}]
+
+
+def test_the_app_of_the_how_to_is_synthesised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "cdk.md"
+    [app] = re.findall(r"```python\n# app.py\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    for name in ("myservice/actions.py", "src/orders.py"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text((tmp_path / "jobs.py").read_text())
+    (tmp_path / "requirements.txt").write_text("")
+    monkeypatch.setenv("CDK_OUTDIR", str(tmp_path / "cdk.out"))
+
+    exec(compile(app, "app.py", "exec"), {"__name__": "__main__"})
+
+    made = json.loads((tmp_path / "cdk.out" / "Shop.template.json").read_text())
+    assert {one["Properties"].get("FunctionName") for one in of_type(made, "AWS::Lambda::Function")} == {
+        "shop",
+        None,
+    }
+
+
+def test_a_stack_may_have_two(stack: Stack) -> None:
+    for name in ("first", "second"):
+        Scheduler(stack, name, name=name, actions="jobs:worker")
+    assert len(of_type(synthesised(stack), "AWS::Events::Rule")) == 2
+
+
+def test_what_cannot_be_right_is_refused(stack: Stack) -> None:
+    with pytest.raises(InvalidDeployment, match="3 to 30 letters"):
+        Scheduler(stack, "One", name="my_queue", actions="jobs:worker")
+    for wrong in ("Memory", "CodeKey", "Name"):
+        with pytest.raises(InvalidDeployment, match=f"takes no parameter {wrong}"):
+            Scheduler(stack, f"Two{wrong}", actions="jobs:worker", parameters={wrong: "x"})
+    with pytest.raises(BundleFailed, match="there is no module 'nothing'"):
+        Scheduler(stack, "Three", actions="nothing:worker")
+
+
+def test_each_condition_that_something_is_given_is_known(template: Any) -> None:
+    given = {
+        name: parameter
+        for name, condition in template["Conditions"].items()
+        for parameter in parameter_names(template_text())
+        if json.dumps(condition)
+        in (
+            json.dumps({"Fn::Not": [{"Fn::Equals": [{"Ref": parameter}, ""]}]}),
+            json.dumps({"Fn::Not": [{"Fn::Equals": [{"Fn::Join": ["", {"Ref": parameter}]}, ""]}]}),
+        )
+    }
+    assert {name: one for name, one in given.items() if name != "IsWarmed"} == cdk.GIVEN
+
+
+def test_it_is_the_one_name() -> None:
+    assert duebell.cdk.__all__ == ["Scheduler"]

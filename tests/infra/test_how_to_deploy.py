@@ -1,0 +1,124 @@
+"""The files of docs/how-to for other tools that deploy, held against the template and the command line."""
+
+import ast
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+from cfnlint.decode import decode  # type: ignore[import-untyped]
+from typer.main import get_command
+
+from duebell_editor import cli as tasks
+from duebell_infra.commands import app
+
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
+PAGES = ("sam", "serverless", "pulumi", "cdk", "github-actions")
+
+#: What a service that adds tasks needs, by the stack's output.
+ENVIRONMENT = {
+    "DUEBELL_TABLE": "TableName",
+    "DUEBELL_RULE": "RuleName",
+    "DUEBELL_FUNCTION": "FunctionName",
+}
+
+
+def text_of(page: str) -> str:
+    return (HOW_TO / f"{page}.md").read_text(encoding="utf-8")
+
+
+def file_of(page: str, folder: Path) -> Path:
+    """The file that a page shows, written down."""
+    [(name, content)] = re.findall(r"```(?:yaml|python)\n# (\S+)\n(.*?)```", text_of(page), re.DOTALL)
+    file = folder / Path(name).name
+    file.write_text(content, encoding="utf-8")
+    return file
+
+
+def fits(parameters: Any, template: Any) -> None:
+    """Each parameter is the template's, and none that it needs is missing."""
+    needed = {name for name, one in template["Parameters"].items() if "Default" not in one}
+    assert needed <= set(parameters) <= set(template["Parameters"])
+    assert parameters["Name"] == "shop"
+
+
+def test_sam(tmp_path: Path, template: Any) -> None:
+    resources = decode(str(file_of("sam", tmp_path)))[0]["Resources"]
+    parameters = resources["Scheduler"]["Properties"]["Parameters"]
+    fits(parameters, template)
+    assert json.loads(parameters["Environment"])
+    service = resources["Orders"]["Properties"]
+    given = service["Environment"]["Variables"]
+    assert given == {
+        name: {"Fn::GetAtt": ["Scheduler", f"Outputs.{one}"]} for name, one in ENVIRONMENT.items()
+    }
+    assert service["Policies"] == [{"Fn::GetAtt": ["Scheduler", "Outputs.EditorPolicyArn"]}]
+    assert {*ENVIRONMENT.values(), "EditorPolicyArn"} <= set(template["Outputs"])
+
+
+def test_serverless(tmp_path: Path, template: Any) -> None:
+    read = yaml.safe_load(file_of("serverless", tmp_path).read_text())
+    parameters = read["resources"]["Resources"]["Scheduler"]["Properties"]["Parameters"]
+    fits(parameters, template)
+    assert json.loads(parameters["Environment"])
+    provider = read["provider"]
+    wanted = {name: {"Fn::GetAtt": ["Scheduler", f"Outputs.{one}"]} for name, one in ENVIRONMENT.items()}
+    assert provider["environment"] == wanted
+    [policy] = provider["iam"]["role"]["managedPolicies"]
+    assert policy == {"Fn::GetAtt": ["Scheduler", "Outputs.EditorPolicyArn"]}
+
+
+def test_pulumi(tmp_path: Path, template: Any) -> None:
+    program = ast.parse(file_of("pulumi", tmp_path).read_text())
+    [given] = [
+        keyword.value
+        for node in ast.walk(program)
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "parameters"
+    ]
+    assert isinstance(given, ast.Dict)
+    names = {one.value: one.value for one in given.keys if isinstance(one, ast.Constant)}
+    fits({**names, "Name": "shop"}, template)
+    used = {
+        node.slice.value
+        for node in ast.walk(program)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+    }
+    assert used == {*ENVIRONMENT.values(), "EditorPolicyArn"} <= set(template["Outputs"])
+    assert 'NAME = "shop"' in text_of("pulumi")
+    for name in ENVIRONMENT:
+        assert f'"{name}"' in text_of("pulumi")
+
+
+def test_github_actions(tmp_path: Path) -> None:
+    read = yaml.safe_load(file_of("github-actions", tmp_path).read_text())
+    steps = read["jobs"]["deploy"]["steps"]
+    runs = [step["run"] for step in steps if "run" in step]
+    assert [run.split()[0] for run in runs] == ["pip", "pytest", "duebell", "duebell"]
+    assert read["permissions"]["id-token"] == "write"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_that_it_shows_are_duebells(page: str) -> None:
+    commands = get_command(tasks.app).commands | get_command(app).commands  # type: ignore[attr-defined]
+    lines = re.findall(
+        r"^(?:\$ |      - run: )(?:DUEBELL_\w+=\w+ )*duebell (.+)$", text_of(page), re.MULTILINE
+    )
+    assert lines
+    for line in lines:
+        name, *arguments = shlex.split(line.partition(" > ")[0])
+        options = {
+            one for parameter in commands[name].params for one in (*parameter.opts, *parameter.secondary_opts)
+        }
+        assert {one for one in arguments if one.startswith("-")} <= options, line
+
+
+def test_the_template_is_written_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    from duebell_infra.template import template_text  # noqa: PLC0415
+
+    get_command(app).main(["template"], standalone_mode=False)
+    assert capsys.readouterr().out == template_text()

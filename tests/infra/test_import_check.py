@@ -1,0 +1,153 @@
+"""The bundle is imported before it goes anywhere: what cannot run is refused, with the way out."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from duebell_infra import bundle, import_check
+from duebell_infra.archive import Files
+from duebell_infra.bundle import build
+from duebell_infra.dependencies import install
+from duebell_infra.errors import BundleFailed
+from duebell_infra.import_check import Surroundings
+from duebell_infra.target import Architecture, Target
+
+pytestmark = pytest.mark.slow
+
+HERE = Target.this_machine()
+OTHER = Architecture.ARM64 if HERE.architecture is Architecture.X86_64 else Architecture.X86_64
+#: Lambda, with this Python but another processor.
+LAMBDA = Target(python=HERE.python, architecture=OTHER)
+WORKER = "from duebell import Worker\nworker = Worker()\n"
+
+DEPLOYED = Surroundings(environment={"PLACE": "Berlin"})
+
+Built = Callable[..., str]
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Built:
+    """Build a bundle of a module with these lines before its Worker; the note."""
+
+    def built(
+        lines: str = "",
+        *,
+        worker: str = WORKER,
+        target: Target = LAMBDA,
+        surroundings: Surroundings | None = DEPLOYED,
+    ) -> str:
+        (tmp_path / "jobs.py").write_text(f"{lines}\n{worker}")
+        return build("jobs:worker", target, folder=tmp_path, surroundings=surroundings).note
+
+    def libraries(folder: Path, _: Target, **options: Any) -> Files:
+        return install(folder, HERE, **options)  # those of the target would be downloaded
+
+    monkeypatch.setattr(bundle, "install", libraries)
+    return built
+
+
+def test_what_can_run_is_built(built: Built) -> None:
+    assert built("import os, boto3, duebell_editor\nassert os.environ['PLACE'] == 'Berlin'") == ""
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("import pytest", "jobs.py, line 1: ModuleNotFoundError: No module named 'pytest'; it is installed "
+         "here with pytest: name pytest among the requirements (--requirements FILE)"),
+        ("import nowhere_at_all", "there is no 'nowhere_at_all' in .*, and none is installed here"),
+        ("import duebell_infra", "No module named 'duebell_infra'"),
+        ("from boto3 import nothing", "ImportError: cannot import name 'nothing'"),
+        ("x = (", r"jobs.py, line \d: SyntaxError"),
+        ("open('rates.json')", "FileNotFoundError.*rates.json"),
+        ("import os; os.environ['MISSING']", "jobs.py, line 1: KeyError: 'MISSING'"),
+        ("raise ValueError('a\\nb')", "ValueError: a b"),
+        ("import sys; sys.exit(3)", "jobs.py, line 1: SystemExit: 3"),
+        ("import os; os._exit(3)", "importing jobs:worker ends the interpreter with status 3"),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_is_refused(built: Built, lines: str, says: str) -> None:
+    with pytest.raises(BundleFailed, match=says.replace("(", r"\(").replace(")", r"\)")):
+        built(lines)
+
+
+def test_a_worker_that_is_none_is_refused(built: Built) -> None:
+    with pytest.raises(
+        BundleFailed, match=r"InvalidSettings.*'jobs:worker' is not a duebell.Worker, but None"
+    ):
+        built(worker="worker = None")
+
+
+def test_a_module_with_a_computed_name_is_to_be_imported_by_name(built: Built, tmp_path: Path) -> None:
+    (tmp_path / "plugin.py").write_text("")
+    computed = "from importlib import import_module\nimport_module('plug' + 'in')"
+    with pytest.raises(BundleFailed, match="imported by a computed name: write `import plugin` in a module"):
+        built(computed)
+    assert built(f"{computed}\nimport plugin") == ""
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ("import boto3; boto3.client('sqs').list_queues()", "NoCredentialsError.*network and AWS"),
+        ("raise ConnectionRefusedError", "ConnectionRefusedError.*network and AWS"),
+        ("import socket; raise socket.gaierror(1, 'no')", "gaierror.*network and AWS"),
+    ],
+)
+def test_what_needs_the_place_where_it_runs_is_built_and_told(built: Built, lines: str, why: str) -> None:
+    note = built(lines)
+    assert note.startswith("not imported to the end here (jobs.py, line 1: ")
+    assert re.search(why, note)
+
+
+def test_what_needs_an_environment_is_refused_only_where_that_is_known(built: Built) -> None:
+    needs = "import os; os.environ['MISSING']"
+    assert "may depend on the environment" in built(needs, surroundings=Surroundings())
+    with pytest.raises(BundleFailed):
+        built("import pytest", surroundings=Surroundings())
+
+
+def test_a_layer_may_have_what_the_bundle_has_not(built: Built) -> None:
+    layers = Surroundings(environment={}, has_layers=True)
+    assert "a layer may have it" in built("import pytest", surroundings=layers)
+    with pytest.raises(BundleFailed):
+        built("raise ValueError", surroundings=layers)
+
+
+def test_another_python_may_know_more(built: Built) -> None:
+    other = "3.12" if HERE.python != "3.12" else "3.13"
+    newer = Target(python=other, architecture=HERE.architecture)
+    assert f"it may be right in Python {other}" in built("x = (", target=newer)
+    with pytest.raises(BundleFailed, match="No module named"):
+        built("import pytest", target=newer)
+
+
+def test_an_import_that_takes_too_long_is_told(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_check, "_LIMIT", 0.01)
+    assert "it took longer than" in built()
+
+
+def test_no_credentials_and_nothing_else_of_this_environment_is_there(
+    built: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "secret")
+    monkeypatch.setenv("SOMEBODYS", "own")
+    built(
+        "import boto3, os\nassert boto3.Session().get_credentials() is None\n"
+        "assert 'SOMEBODYS' not in os.environ"
+    )
+
+
+def test_a_bundle_for_this_machine_finds_what_is_installed_here(built: Built) -> None:
+    assert built("import pytest", target=HERE) == ""
+
+
+def test_it_is_not_imported_if_that_is_not_wanted(built: Built) -> None:
+    assert built("raise ValueError", surroundings=None) == ""
+
+
+def test_what_the_module_prints_does_no_harm(built: Built) -> None:
+    assert built("import sys; print('{}'); print('error', file=sys.stderr)") == ""

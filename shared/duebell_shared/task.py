@@ -12,6 +12,7 @@ from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_
 from .given import check_due, check_expiry, check_name, check_spread
 from .instants import MILLISECOND, MOST_SKEW, render, to_utc
 from .keeping import History, Keeping
+from .quoting import quoted
 from .recurrence import (
     Occurrence,
     Recurrence,
@@ -68,8 +69,8 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     def __repr__(self) -> str:
         """One short line for logs and consoles: no payload and no traceback, which may be long or secret."""
         return (
-            f"Task(id={self.id!r}, action={self.action!r}, status={self.status.value!r}, "
-            f"due={render(self.due)!r}, attempt={self.attempt}, rev={self.rev})"
+            f"Task(id={quoted(self.id)}, action={quoted(self.action)}, status={quoted(self.status.value)}, "
+            f"due={quoted(render(self.due))}, attempt={self.attempt}, rev={self.rev})"
         )
 
     # Changes by editors. Each returns the changed task, or raises TaskConflict.

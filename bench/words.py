@@ -105,15 +105,16 @@ the hours in which it is written. Where there are alarms and a dashboard, these 
 | ${alarms_dollars:.2f} | ${dashboard:.2f} | ${dollars:.2f} |
 
 Ten alarms and three dashboards are [free in each account](https://aws.amazon.com/cloudwatch/pricing/), so the first scheduler of
-an account pays nothing for them. With `--parameter Alarms=no` there are none. What is stored is paid for by its size: the table beyond 25 GB, its backups, the log, and a
-bundle of about a megabyte for each version of the worker.
+an account pays nothing for them. They are made only where somebody is to be told (`--alarm-mail`, `--alarm-topic`) or with
+`--parameter Alarms=yes`. What is stored is paid for by its size: the table beyond 25 GB, its backups, the log, and a bundle of about
+a megabyte for each version of the worker.
 """
 
 WATCHING = """### Watching, a month
 
-What the templates make in CloudWatch, in a month in which tasks run in every hour: {fixed} metrics of the scheduler and {each} more for each action, since each name with each
-value of its dimensions is one that is charged for; the alarms; the dashboard. `--parameter Metrics=off` and
-`--parameter Alarms=no` leave them out; the alarms on lateness, failed tasks and dead runs need the metrics. A run writes {run} bytes of
+What the templates make in CloudWatch where somebody is to be told, in a month in which tasks run in every hour: {fixed} metrics of
+the scheduler and {each} more for each action, since each name with each value of its dimensions is one that is charged for; the
+alarms; the dashboard. `--parameter Metrics=on` alone writes the metrics without alarms and dashboard; the alarms on lateness, failed tasks and dead runs need the metrics. A run writes {run} bytes of
 log besides its tasks, metrics included, and {task} for each of them; that is in the table above.
 """
 

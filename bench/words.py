@@ -97,9 +97,9 @@ A recurring task keeps its last twenty occurrences in 600 bytes at most, so that
 
 WATCHING = """### Watching, a month
 
-What the templates make in CloudWatch: {fixed} metrics of the scheduler and {each} more for each action, since each name with each
-value of its dimensions is one that is charged for; the alarms; the dashboard. `--parameter Metrics=off` and
-`--parameter Alarms=no` leave them out; the alarms on lateness and on failed tasks need the metrics. A run writes {run} bytes of
+What the templates make in CloudWatch where somebody is to be told (`--alarm-mail`): {fixed} metrics of the scheduler and {each} more for each action, since each name with each
+value of its dimensions is one that is charged for; the alarms; the dashboard. None of them
+is made unless it is asked for. Three of the alarms need the metrics. A run writes {run} bytes of
 log besides its tasks, metrics included, and {task} for each of them; that is in the table above.
 """
 

@@ -9,7 +9,7 @@ LOCK := requirements-dev.txt
 # Test processes: more than most machines have processors, because the end-to-end tests mostly wait.
 WORKERS ?= 4
 
-.PHONY: help demo test quick soak mutants bench check audit lock reference format clean
+.PHONY: help demo test quick soak mutants bench check audit dist lock reference format clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -52,6 +52,10 @@ audit: $(READY) ## Look for known faults: in the templates with checkov (some 30
 	$(VENV)/audit/bin/checkov --compact --quiet --skip-download --framework terraform --directory infra/terraform
 	@test -x $(VENV)/pip-audit/bin/pip-audit || ($(PYTHON) -m venv $(VENV)/pip-audit && $(VENV)/pip-audit/bin/pip install --quiet pip-audit)
 	$(BIN)/python -m tests.audit $(VENV)/pip-audit/bin/pip-audit $(LOCK)
+
+dist: $(READY) ## Build wheel and sdist into dist/, check them, and run the smoke tests with each in an empty environment
+	@test -x $(VENV)/twine/bin/twine || ($(PYTHON) -m venv $(VENV)/twine && $(VENV)/twine/bin/pip install --quiet twine)
+	$(BIN)/python -m tests.dist $(VENV)/twine/bin/twine
 
 lock: ## Write the lock anew for what pyproject.toml asks for (ARGS=--upgrade: with the newest versions of everything)
 	@test -x $(VENV)/lock/bin/uv || ($(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install --quiet uv)

@@ -114,7 +114,8 @@ WATCHING = """### Watching, a month
 
 What the templates make in CloudWatch where somebody is to be told, in a month in which tasks run in every hour: {fixed} metrics of
 the scheduler and {each} more for each action, since each name with each value of its dimensions is one that is charged for; the
-alarms; the dashboard. `--parameter Metrics=on` alone writes the metrics without alarms and dashboard; the alarms on lateness, failed tasks and dead runs need the metrics. A run writes {run} bytes of
+alarms; the dashboard. `--parameter Metrics=on` alone writes the metrics without alarms and dashboard. The alarms on lateness, failed
+tasks and dead runs need the metrics. A run writes {run} bytes of
 log besides its tasks, metrics included, and {task} for each of them; that is in the table above.
 """
 

@@ -125,20 +125,23 @@ def _tried(
     }
     alone = ["-I"] if is_here else ["-I", "-S"]
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    told = folder / "stderr"  # a file, as a process that the module starts would hold a pipe open
     try:
-        done = subprocess.run(  # noqa: S603
-            [sys.executable, *alone, str(_CHILD), json.dumps(asked)],
-            cwd=bundle,
-            env={**inherited, **_NO_CREDENTIALS, **(surroundings.environment or {})},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_LIMIT,
-            check=False,
-        )
+        with told.open("wb") as stderr:
+            done = subprocess.run(  # noqa: S603
+                [sys.executable, *alone, str(_CHILD), json.dumps(asked)],
+                cwd=bundle,
+                env={**inherited, **_NO_CREDENTIALS, **(surroundings.environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                timeout=_LIMIT,
+                check=False,
+            )
     except subprocess.TimeoutExpired:
         return f"not imported to the end here: it took longer than {_LIMIT:.0f} seconds"
     if not written.is_file():
-        said = done.stderr.decode(errors="replace").strip().splitlines()
+        said = told.read_text(errors="replace").strip().splitlines()
         last = f": {said[-1]}" if said else ""
         raise BundleFailed(
             f"importing {actions} ends the interpreter with status {done.returncode}{last}; as a Lambda it "

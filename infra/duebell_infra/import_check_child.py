@@ -4,6 +4,7 @@ It imports nothing of duebell but what is in the bundle.
 """
 
 import json
+import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -62,6 +63,7 @@ def main() -> None:
     sys.meta_path.append(BesideTheBundle(asked["beside"]))
     outcome = loaded(Path(asked["bundle"]), asked["actions"])
     Path(asked["outcome"]).write_text(json.dumps(outcome), encoding="utf-8")
+    os._exit(0)  # threads that the module started must not keep it
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 """The construct for the AWS CDK, synthesised; CloudFormation gets what `duebell deploy` would give it."""
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -124,22 +127,23 @@ def test_a_service_is_let_add_tasks(stack: Stack) -> None:
     assert service["Properties"]["ManagedPolicyArns"] == [{"Ref": policy}]
 
 
-def test_the_app_of_the_how_to_is_synthesised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.e2e
+def test_the_app_of_the_how_to_is_synthesised(tmp_path: Path) -> None:
     page = Path(__file__).parents[2] / "docs" / "how-to" / "cdk.md"
     [app] = re.findall(r"```python\n# app.py\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     for name in ("myservice/actions.py", "src/orders.py"):
         (tmp_path / name).parent.mkdir()
-        (tmp_path / name).write_text((tmp_path / "jobs.py").read_text())
+        (tmp_path / name).write_text("from duebell import Worker\nworker = Worker()\n")
+    (tmp_path / "app.py").write_text(app)
     (tmp_path / "requirements.txt").write_text("")
-    monkeypatch.setenv("CDK_OUTDIR", str(tmp_path / "cdk.out"))
 
-    exec(compile(app, "app.py", "exec"), {"__name__": "__main__"})
+    # In a process of its own: the CDK's Node.js stays in the folder that it is started in
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "CDK_OUTDIR": str(tmp_path / "out")}
+    subprocess.run([sys.executable, "app.py"], cwd=tmp_path, env=environment, capture_output=True, check=True)
 
-    made = json.loads((tmp_path / "cdk.out" / "Shop.template.json").read_text())
-    assert {one["Properties"].get("FunctionName") for one in of_type(made, "AWS::Lambda::Function")} == {
-        "shop",
-        None,
-    }
+    made = json.loads((tmp_path / "out" / "Shop.template.json").read_text())
+    functions = of_type(made, "AWS::Lambda::Function")
+    assert {one["Properties"].get("FunctionName") for one in functions} == {"shop", None}
 
 
 def test_a_stack_may_have_two(stack: Stack) -> None:

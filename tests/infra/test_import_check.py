@@ -149,5 +149,16 @@ def test_it_is_not_imported_if_that_is_not_wanted(built: Built) -> None:
     assert built("raise ValueError", surroundings=None) == ""
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "import threading, time\nthreading.Thread(target=time.sleep, args=[600]).start()",
+        "import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(30)'])",
+    ],
+)
+def test_what_the_module_starts_does_not_hold_it_up(built: Built, lines: str) -> None:
+    assert built(lines) == ""
+
+
 def test_what_the_module_prints_does_no_harm(built: Built) -> None:
     assert built("import sys; print('{}'); print('error', file=sys.stderr)") == ""

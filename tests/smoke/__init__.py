@@ -1,0 +1,1 @@
+"""What an installed duebell must be able to do; `make dist` runs it beside nothing but the package."""

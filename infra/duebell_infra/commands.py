@@ -24,8 +24,9 @@ from .deploy import deploy as deploy_stack
 from .destroy import Queue
 from .destroy import destroy as destroy_stack
 from .editors import environment_of
-from .errors import EmbeddedStackFailed
+from .local_commands import app as local_app
 from .naming import check_scheduler_name
+from .options import Actions, Requirements
 from .queue_table import Capacity
 from .signals import ended_by_signal
 from .stack import Stack
@@ -38,14 +39,6 @@ __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
-_ACTIONS = typer.Option(
-    metavar="MODULE:ATTRIBUTE", envvar="DUEBELL_WORKER", help="The Worker with your actions."
-)
-Actions = Annotated[str, _ACTIONS]
-Requirements = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="What your actions need: a requirements file, or a pyproject.toml."),
-]
 Python = Annotated[
     str | None, typer.Option("--python", metavar="VERSION", help="Lambda's Python. [3.13, or as before]")
 ]
@@ -69,39 +62,6 @@ The exit status is 6 if a check failed, 5 if one could not be made for want of a
 
 
 @app.command()
-def local(
-    *,
-    state: Annotated[Path, typer.Option(metavar="DIR", help="Where everything is kept.")] = Path(".duebell"),
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The stack's port.")] = 4566,
-    editor_port: Annotated[int, typer.Option(min=1, max=65535, help="The HTTP editor's port.")] = 8125,
-    actions: Annotated[str | None, _ACTIONS] = None,
-    requirements: Requirements = None,
-    precision: Annotated[Precision, typer.Option(help="How near to their due date tasks start.")] = (
-        Precision.MINUTE
-    ),
-) -> None:
-    """Run the whole stack on this machine, with the HTTP editor; no AWS account is needed."""
-    # Not at the top: it needs locks and signals that only Unix has, and the other commands run anywhere.
-    from .local_service import serve  # noqa: PLC0415
-
-    try:
-        serve(
-            state,
-            port=port,
-            editor_port=editor_port,
-            actions=actions,
-            requirements=requirements,
-            precision=precision,
-            say=typer.echo,
-        )
-    except EmbeddedStackFailed as error:
-        if not error.field:
-            raise
-        option = f"--{error.field.replace('_', '-')}"
-        raise EmbeddedStackFailed(f"{error.reason}: choose another with {option}") from error
-
-
-@app.command()
 def run(context: Context, *, actions: Actions) -> None:
     """Run what is due here and now, in this process, and re-arm the rule.
 
@@ -109,8 +69,10 @@ def run(context: Context, *, actions: Actions) -> None:
     """
     context.export_account()
     sys.path.insert(0, str(Path.cwd()))  # as python -m does
-    from duebell_worker.entry import load  # noqa: PLC0415 (it turns on the worker's log)
+    from duebell_worker.entry import load  # noqa: PLC0415
+    from duebell_worker.log import LogFormat, to_stdout  # noqa: PLC0415
 
+    to_stdout(LogFormat.JSON)
     try:
         worker = load(actions)
     except DuebellError:
@@ -314,3 +276,4 @@ def _pairs(option: str, given: Iterable[str]) -> dict[str, str]:
 
 
 everywhere(app)
+app.add_typer(local_app)

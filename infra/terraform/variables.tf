@@ -105,6 +105,16 @@ variable "log_retention_days" {
   default     = 30
 }
 
+variable "log_format" {
+  description = "The format of what your actions log, and of Lambda's own lines: Text or JSON. The worker's lines are JSON in both. In JSON, Lambda can filter all by their level."
+  type        = string
+  default     = "Text"
+  validation {
+    condition     = contains(["Text", "JSON"], var.log_format)
+    error_message = "Text or JSON."
+  }
+}
+
 variable "capacity" {
   description = "How DynamoDB is paid for. on-demand, by the request; provisioned, by the hour, between the units below, scaled to 70 % use. The same bounds are for the table and for past-index."
   type        = string

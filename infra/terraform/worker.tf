@@ -20,7 +20,7 @@ resource "aws_lambda_function" "worker" {
   tags             = local.tags
 
   logging_config {
-    log_format = "Text"
+    log_format = var.log_format
     log_group  = aws_cloudwatch_log_group.worker.name
   }
   tracing_config {

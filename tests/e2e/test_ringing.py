@@ -17,7 +17,7 @@ SOON = timedelta(seconds=2)
 
 def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_editor: Editor) -> None:
     editor = stack_editor
-    log = WorkerLog(stack.session.client("logs"), stack.log_group)
+    log = WorkerLog(stack.worker_log)
     # Given tasks that are due soon, one for later, and the rule armed for the first
     next_year = datetime(2100, 1, 1, tzinfo=UTC)
     editor.add("succeed", due=SOON, id="ring-done", payload={"n": 2**70})

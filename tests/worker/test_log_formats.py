@@ -65,11 +65,11 @@ def test_what_actions_log_is_in_lambdas_json_format(
     set_up(None if by_lambda else LogFormat.JSON)
     with invocation("3f2c"):
         try:
-            raise ValueError("sold out")
+            int("sold out")
         except ValueError:
             logging.getLogger("sales").exception("item %s", 42)
     [line] = map(json.loads, written(capsys))
-    assert line.pop("traceback").endswith("ValueError: sold out")
+    assert line.pop("traceback").endswith("'sold out'")
     assert line.pop("timestamp").endswith("Z")
     assert line == {"level": "ERROR", "requestId": "3f2c", "message": "item 42", "logger": "sales"}
 
@@ -151,6 +151,8 @@ def test_the_entry_sets_up_the_log_of_a_lambda_and_of_nothing_else(*, is_lambda:
     code = "import logging, duebell_worker.entry; logging.info('shown')"
     given = {"AWS_LAMBDA_FUNCTION_NAME": "duebell"} if is_lambda else {}
     path = {"PYTHONPATH": ":".join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code], env={**given, **path}, capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**given, **path}, capture_output=True, check=True
+    )
     assert (b"shown" in done.stdout) == is_lambda
     assert not done.stderr

@@ -46,8 +46,6 @@ class FailedOnPurpose(Exception):
 class LambdaContext(Protocol):
     """The context that Lambda gives a handler, as far as the worker uses it."""
 
-    aws_request_id: str
-
     def get_remaining_time_in_millis(self) -> int:
         """The time until Lambda ends this invocation, in milliseconds."""
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandInfo, TyperInfo
 
 from .context import Context
 from .errors import HELP, Exit, exit_of
@@ -103,11 +104,17 @@ def with_json(help: str = "JSON for programs.") -> Callable[[_Function], _Functi
 
 
 def everywhere(app: typer.Typer) -> typer.Typer:
-    """Give each command of this app its Context, and the options that every command has."""
-    for command in app.registered_commands:
+    """Give each command of this app its Context, and the options that every command has.
+
+    A group that does something by itself is a command, too.
+    """
+    group = app.registered_callback
+    commands: list[CommandInfo | TyperInfo] = [*app.registered_commands, *([group] if group else [])]
+    for command in commands:
         if command.callback is not None:
             command.callback = _with_context(command.callback)
-            command.cls = _Command
+            if isinstance(command, CommandInfo):
+                command.cls = _Command
     return app
 
 

@@ -1,6 +1,7 @@
 """The commands about the stack: on this machine, in a bundle, on AWS."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable
 from contextlib import closing
@@ -11,11 +12,13 @@ import typer
 
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit
+from duebell_editor.cli.places import forget_place
 from duebell_editor.cli.program import everywhere, with_json
 from duebell_shared.errors import DuebellError
 from duebell_shared.keeping import History
 from duebell_shared.quoting import quoted
-from duebell_shared.settings import Precision, Settings
+from duebell_shared.settings import Color, Precision
+from duebell_worker.log import LogFormat
 
 from .bundle import build
 from .dependencies import IN_RUNTIME
@@ -45,13 +48,6 @@ Python = Annotated[
 Processor = Annotated[
     Architecture | None, typer.Option("--architecture", help="Lambda's processor. [arm64, or as before]")
 ]
-Name = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="Names the stack, the table, the rule and the worker: 3 to 30 letters, digits and hyphens.",
-    ),
-]
 
 _VERIFY = """\b
 In a pipe it is a line for each check, with a tab between the result, the check, what was found and what to
@@ -67,6 +63,8 @@ def run(context: Context, *, actions: Actions) -> None:
 
     The worker's log goes to standard output, a JSON object to a line. The exit status is 7 if a task failed.
     """
+    if context.chosen_name:
+        os.environ.update(environment_of(context.settings))
     context.export_account()
     sys.path.insert(0, str(Path.cwd()))  # as python -m does
     from duebell_worker.entry import load  # noqa: PLC0415
@@ -118,7 +116,6 @@ def deploy(
     context: Context,
     *,
     actions: Actions,
-    name: Name = "duebell",
     requirements: Requirements = None,
     bucket: Annotated[
         str | None, typer.Option(metavar="NAME", help="Upload there. [a bucket of duebell's own]")
@@ -146,6 +143,14 @@ def deploy(
         str | None, typer.Option(metavar="READS,WRITES", help="Units a second that the table takes at once.")
     ] = None,
     log_retention_days: Annotated[int | None, typer.Option(help="How long the worker's log is kept.")] = None,
+    log_format: Annotated[
+        LogFormat | None,
+        typer.Option(case_sensitive=False, help="The format of what your actions log. [text, or as before]"),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What status and page call it, such as production.")
+    ] = None,
+    color: Annotated[Color | None, typer.Option(help="The colour of the label.")] = None,
     precision: Annotated[
         Precision | None, typer.Option(help="How near to their due date tasks start. [minute, or as before]")
     ] = None,
@@ -159,8 +164,10 @@ def deploy(
     ] = None,
 ) -> None:
     """Create or update the stack on AWS. What is not given stays as it was; so does an armed rule."""
-    check_scheduler_name(name)
+    name = check_scheduler_name(context.chosen_name or "duebell")
     parameters = {
+        "Label": label,
+        "Color": color,
         "MemorySize": memory,
         "Timeout": timeout,
         "Lanes": lanes,
@@ -172,6 +179,7 @@ def deploy(
         **_bounds("--write-units", "WriteUnits", write_units),
         "WarmThroughput": warm_throughput,
         "LogRetentionDays": log_retention_days,
+        "LogFormat": log_format,
         "Precision": precision,
         "Environment": json.dumps(_pairs("--env", env)) if env else None,
         **_pairs("--parameter", parameter or []),
@@ -191,6 +199,7 @@ def deploy(
     typer.echo(f"what editors need in their environment: {' '.join(map('='.join, needed.items()))}")
     outputs = Stack(session.client("cloudformation"), name, progress=typer.echo).outputs()
     typer.echo(f"what their roles need: the policy {outputs['EditorPolicyArn']}")
+    context.note_place(name, account=outputs["EditorPolicyArn"].split(":")[4])
 
 
 @app.command(epilog=_VERIFY)
@@ -198,9 +207,6 @@ def deploy(
 def verify(
     context: Context,
     *,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The scheduler's name. [what the environment says]")
-    ] = None,
     probe: Annotated[
         bool, typer.Option("--probe/--no-probe", help="Wait for the rule to ring, some minutes.")
     ] = True,
@@ -212,11 +218,6 @@ def verify(
 
     Safe on a queue that is in use: it changes no task but its own, which are gone when it ends.
     """
-    if name is None:
-        settings = Settings.from_env()
-    else:
-        check_scheduler_name(name)
-        settings = Settings(table=name, rule=name, function=name)
     when = {When.ALWAYS, *([When.PROBING] if probe else []), *([When.DEAD_LETTER] if dead_letter else [])}
 
     def progress(text: str) -> None:
@@ -225,7 +226,7 @@ def verify(
 
     with (
         ended_by_signal(),
-        closing(make_checks(context.session, settings, when=when, progress=progress)) as made,
+        closing(make_checks(context.session, context.settings, when=when, progress=progress)) as made,
     ):
         if status := tell(made, as_json=context.out.as_json):
             raise typer.Exit(status)
@@ -235,14 +236,13 @@ def verify(
 def destroy(
     context: Context,
     *,
-    name: Name = "duebell",
     delete_table: Annotated[
         bool, typer.Option("--delete-table", help="The table as well, with every task in it.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete the stack from AWS. The table stays unless --delete-table is given."""
-    check_scheduler_name(name)
+    name = check_scheduler_name(context.chosen_name or "duebell")
     queue = Queue.DELETE if delete_table else Queue.KEEP
     what = "and its table, with every task in it" if delete_table else "and keep its table"
     if not yes and not sys.stdin.isatty():
@@ -250,6 +250,7 @@ def destroy(
     if not yes:
         typer.confirm(f"Delete the stack {name} {what}?", abort=True)
     destroy_stack(context.session, name, queue=queue, say=typer.echo, progress=typer.echo)
+    forget_place(name)
 
 
 def _bounds(option: str, name: str, given: str | None) -> dict[str, str]:

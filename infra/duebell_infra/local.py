@@ -27,8 +27,8 @@ __all__ = ["EmbeddedStack"]
 #: The time after its start in which MiniStack may overlook a rule's minute: it looks every ten seconds.
 _BLIND = timedelta(seconds=30)
 
-#: Metrics would only fill the worker's log here.
-_QUIET = {"Metrics": "off", "Alarms": "no"}
+#: Metrics would only fill the worker's log here; the label tells the page from one on AWS.
+_USUAL = {"Metrics": "off", "Alarms": "no", "Label": "local"}
 
 
 class EmbeddedStack:
@@ -76,7 +76,7 @@ class EmbeddedStack:
             folder=folder,
             requirements=requirements,
             place=Place.THIS_MACHINE,
-            parameters={**_QUIET, "LogFormat": log_format.value, **(parameters or {})},
+            parameters={**_USUAL, "LogFormat": log_format.value, **(parameters or {})},
         )
         self._while_locked = while_locked or nullcontext()
         self._say = say

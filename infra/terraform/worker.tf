@@ -40,6 +40,8 @@ resource "aws_lambda_function" "worker" {
       DUEBELL_MAX_RUNS       = tostring(var.max_runs)
       DUEBELL_FUNCTION       = var.name
       DUEBELL_ENVIRONMENT    = jsonencode(var.environment)
+      DUEBELL_LABEL          = var.label
+      DUEBELL_COLOR          = var.color
     }
   }
 }

@@ -18,7 +18,7 @@ from typer.models import CommandInfo, TyperInfo
 
 from .context import Context
 from .errors import HELP, Exit, exit_of
-from .options import EndpointUrl, Profile, Region, Verbose, json_option
+from .options import EndpointUrl, Name, Profile, Region, Verbose, json_option
 
 __all__ = ["app", "everywhere", "run", "with_json"]
 
@@ -78,6 +78,7 @@ def _show_version(*, is_asked: bool) -> None:
 def options(
     call: typer.Context,
     *,
+    name: Name = None,
     profile: Profile = None,
     region: Region = None,
     endpoint_url: EndpointUrl = None,
@@ -120,6 +121,7 @@ def everywhere(app: typer.Typer) -> typer.Typer:
 
 #: The options that every command has; they can be given before it or after it.
 _OPTIONS: dict[str, Any] = {
+    "name": Name,
     "profile": Profile,
     "region": Region,
     "endpoint_url": EndpointUrl,

@@ -35,8 +35,9 @@ def run(folder: Path, *arguments: str, **environment: str) -> "subprocess.Comple
     )
 
 
-def pytest_in(folder: Path, **environment: str) -> str:
-    done = run(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", **environment)
+def pytest_in(folder: Path, *arguments: str, **environment: str) -> str:
+    chosen = arguments or ("--ignore", "test_stack.py")  # it has a test of its own
+    done = run(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, **environment)
     return done.stdout + done.stderr
 
 
@@ -51,6 +52,28 @@ def test_the_worker_may_be_named_in_the_environment(tmp_path: Path) -> None:
     written("test", tmp_path)
     (tmp_path / "pyproject.toml").unlink()
     assert "2 passed" in pytest_in(tmp_path, DUEBELL_WORKER="actions:worker")
+
+
+@pytest.mark.e2e
+def test_the_stack_runs_what_is_deployed(tmp_path: Path) -> None:
+    written("test", tmp_path)
+    assert "1 passed" in pytest_in(tmp_path, "test_stack.py")
+    # And a test that fails shows what the worker logged
+    test = tmp_path / "test_stack.py"
+    test.write_text(
+        test.read_text().replace('"welcome bob"', '"welcome eve"').replace("log_lines()", "environment")
+    )
+    said = pytest_in(tmp_path, "test_stack.py")
+    assert "1 failed" in said
+    assert "welcome bob" in said
+
+
+@pytest.mark.e2e
+def test_without_actions_that_can_be_bundled_the_stack_says_why(tmp_path: Path) -> None:
+    written("test", tmp_path)
+    said = pytest_in(tmp_path, "test_stack.py", "-o", "duebell_worker=nowhere:worker")
+    assert "duebell_stack: there is no module 'nowhere'" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize("name", ["", "actions", "actions:nothing", "trials:active"])

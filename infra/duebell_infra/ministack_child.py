@@ -17,7 +17,7 @@ import threading
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 #: Seconds that a connection may be idle, as MiniStack's own command has it.
 _KEEP_ALIVE = 75
@@ -43,25 +43,27 @@ def _allow_many_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _copy_lines(path: str) -> None:
+def _copy_lines(file: TextIO) -> None:
     """Copy each line that a function writes to this file as it comes, with the time before it.
 
     Problem: MiniStack shows what a function writes only when its invocation has ended, all at one time.
     Solution: where it keeps the lines until then, they are written to the file first.
     """
-    from ministack.core import lambda_runtime  # type: ignore[import-untyped]  # noqa: PLC0415
-
-    file = Path(path).open("a", buffering=1, encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
     lock = threading.Lock()
 
     class Copied(queue.Queue[str]):
         def put(self, item: str, block: bool = True, timeout: float | None = None) -> None:
-            with lock, suppress(OSError):
+            with lock, suppress(OSError, ValueError):  # full, or closed at the end
                 file.write(f"{datetime.now(UTC).isoformat(timespec='milliseconds')} {item}\n")
             super().put(item, block, timeout)
 
-    read = getattr(lambda_runtime.Worker, "_read_stderr", None)
-    if read is None:
+    try:
+        from ministack.core.lambda_runtime import (  # type: ignore[import-untyped]  # noqa: PLC0415
+            Worker,
+        )
+
+        read = Worker._read_stderr  # noqa: SLF001
+    except (ImportError, AttributeError):
         file.write(
             f"{datetime.now(UTC).isoformat(timespec='milliseconds')} this version of MiniStack shows the "
             f"worker's log only in CloudWatch Logs: install another\n"
@@ -72,7 +74,7 @@ def _copy_lines(path: str) -> None:
         worker._stderr_queue = Copied()  # noqa: SLF001
         read(worker)
 
-    lambda_runtime.Worker._read_stderr = read_and_copy  # noqa: SLF001
+    Worker._read_stderr = read_and_copy  # noqa: SLF001
 
 
 def _serve(listener: int) -> None:
@@ -96,7 +98,8 @@ if __name__ == "__main__":
     threading.Thread(target=_stop_when_the_parent_is_gone, daemon=True).start()
     try:
         _allow_many_connections()
-        _copy_lines(sys.argv[2])
-        _serve(int(sys.argv[1]))
+        with Path(sys.argv[2]).open("a", buffering=1, encoding="utf-8", errors="backslashreplace") as log:
+            _copy_lines(log)
+            _serve(int(sys.argv[1]))
     finally:
         _end_running_functions()

@@ -39,6 +39,29 @@ def test_without_a_label_only_the_name_is_shown(open_page: Open, url: str) -> No
     assert page.evaluate("getComputedStyle(document.documentElement).borderTopWidth") == "0px"
 
 
+@pytest.mark.parametrize("width", [1440, 1024, 720, 390])
+def test_the_longest_label_covers_nothing(open_page: Open, scene: Scene, width: int) -> None:
+    with serving(called(scene, name="a" * 30, label="m" * 32, color=Color.BLUE)) as url:
+        page = open_page(url, viewport={"width": width, "height": 800})
+        label = page.locator("#environment .label")
+        expect(label).to_be_visible()
+        boxes = [one.bounding_box() for one in (label, page.locator("header nav"), page.locator("h1"))]
+        one, nav, heading = ((box["x"], box["y"], box["width"], box["height"]) for box in boxes if box)
+        assert not overlaps(one, nav)
+        assert not overlaps(one, heading)
+        assert one[0] + one[2] <= width
+
+
+Box = tuple[float, float, float, float]
+
+
+def overlaps(one: Box, other: Box) -> bool:
+    x, y, width, height = one
+    return (
+        x < other[0] + other[2] and other[0] < x + width and y < other[1] + other[3] and other[1] < y + height
+    )
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("color", [*Color, None])
 def test_every_label_can_be_read(open_page: Open, scene: Scene, color: Color | None, scheme: str) -> None:

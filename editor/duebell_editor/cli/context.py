@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,9 @@ __all__ = ["EVERYWHERE", "Context"]
 
 #: Names of the options that every command has.
 EVERYWHERE = ("name", "profile", "region", "endpoint_url", "verbose", "as_json")
+
+#: The name of a Lambda function. https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 #: To the AWS SDK these come before the profile that AWS_PROFILE names.
 _BEFORE_A_PROFILE = (
@@ -96,6 +100,11 @@ class Context:
         if self._local:
             own = {each: text for each, text in ours.items() if each == "DUEBELL_CHANGED_BY"}
             return Settings.from_env({**own, **self._local.environment})
+        if not _NAME.fullmatch(name):
+            raise WrongUsage(
+                f"{quoted(name)} cannot be a scheduler's name: letters, digits, hyphens and underscores, at "
+                f"most 64"
+            )
         found = find(self.session, name, {} if self.name else ours)
         noted = self._place
         if noted and found.account and found.account != noted.account and not (self.profile or self.region):

@@ -103,7 +103,7 @@ def test_the_log_comes_at_once_and_a_change_is_loaded(
         assert "no_such_module_anywhere" in command.printed
         speak("two").touch()
         wait_for(lambda: editor.get("two").status is Status.DONE, patience=60)
-        assert command.printed.count("logged first") == 2
+        wait_for(lambda: command.printed.count("logged first") == 2, patience=60)
 
         # And one that can is loaded
         (project / "words.py").write_text("WORD = 'second'")

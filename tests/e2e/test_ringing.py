@@ -43,8 +43,7 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     assert unknown.failure.type == "UnknownAction"
     assert "succeed" in unknown.failure.message
     # The worker said so, too
-    said: list[str] = []
-    wait_for(lambda: said.extend(log.new_lines()) or "ring-done" in "".join(said))
+    wait_for(lambda: any("ring-done" in line for line in log.new_lines()))
     # And the one that failed is done with the next ring
     wait_for(lambda: editor.get("ring-retried").status is Status.DONE)
     assert editor.get("ring-retried").attempt == 2

@@ -13,7 +13,7 @@ from duebell_editor import Editor
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_infra.testing.bell import Bell
 from duebell_shared.backend import Backend
-from duebell_shared.log_lines import _JsonLines
+from duebell_shared.log_lines import JsonLines
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
@@ -65,7 +65,7 @@ def _logged(tasks: int, *, actions: int = 1) -> list[str]:
         )
     stream = StringIO()
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(_JsonLines())
+    handler.setFormatter(JsonLines())
     logger = logging.getLogger("duebell.worker")
     level = logger.level
     logger.setLevel(logging.INFO)

@@ -1,5 +1,6 @@
 """Fixtures for all tests: a scheduler on moto whose clock stands still."""
 
+import os
 import zoneinfo
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,9 @@ from duebell_shared.settings import Settings
 from tests.e2e.support import ACTIONS, HERE
 from tests.quick_aws import moto_aws, quick_aws
 from tests.support import REGION, Calls, Clock, create_rule, create_table, put_false_zones
+
+#: Variables that tell the tests themselves what to do.
+_OF_TESTS = ("DUEBELL_BROWSER", "DUEBELL_DEEP", "DUEBELL_TERRAFORM_PLUGINS")
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -32,8 +36,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees this machine's AWS settings, nor can reach a real account."""
-    for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL", "DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_WORKER"):
+    for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL"):
         monkeypatch.delenv(name, raising=False)
+    for name in [name for name in os.environ if name.startswith("DUEBELL_") and name not in _OF_TESTS]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     monkeypatch.setenv("AWS_REGION", REGION)

@@ -14,7 +14,7 @@ from duebell_shared.instants import NEVER, Instant
 from duebell_shared.past_index import Past
 from duebell_shared.rule import RuleState
 from duebell_shared.run_notes import LastRun, LateRing
-from duebell_shared.settings import MAX_LANES, Precision
+from duebell_shared.settings import MAX_LANES, Color, Precision
 from duebell_shared.zones import TZDATA_VERSION
 
 from .health import (
@@ -41,6 +41,10 @@ _MINUTE = timedelta(minutes=1)
 class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The state of the scheduler at one moment. Times are UTC.
 
+    name         the scheduler's name; the table's if none was given
+    region       the region and the account that the rule is in; empty if it could not be read
+    account      see region
+    label, color what the environment is called, such as production, and its colour
     table, rule  the names of the table and the rule
     expression   the rule's cron expression, as EventBridge has it; empty if it could not be read
     enabled      whether the rule rings at all
@@ -61,6 +65,11 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     table: str
     rule: str
+    name: str = ""
+    region: str = ""
+    account: str = ""
+    label: str = ""
+    color: Color | None = None
     expression: str = ""
     enabled: bool = False
     rings_at: Instant | None = None
@@ -110,7 +119,15 @@ def read_status(backend: Backend, *, thorough: bool) -> SchedulerStatus:
 
 def _read_once(backend: Backend, *, thorough: bool) -> tuple[SchedulerStatus, ArmingRecord | None]:
     """The status, and the record that it was found with."""
-    status = SchedulerStatus(table=backend.settings.table, rule=backend.rule.name, tzdata=TZDATA_VERSION)
+    settings = backend.settings
+    status = SchedulerStatus(
+        table=settings.table,
+        rule=backend.rule.name,
+        name=settings.name or settings.table,
+        label=settings.label,
+        color=settings.color,
+        tzdata=TZDATA_VERSION,
+    )
     try:
         status, record = _with_queue(status, backend, thorough=thorough)
     except (NotDeployed, AwsRefused) as error:
@@ -153,8 +170,11 @@ def _with_queue(
 def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) -> SchedulerStatus:
     rule = backend.rule.read()
     targets = backend.rule.count_targets()
+    region, account = rule.place
     status = msgspec.structs.replace(
         status,
+        region=region,
+        account=account,
         expression=rule.expression,
         enabled=rule.is_enabled,
         rings_at=_next_ring(rule, backend.clock()),

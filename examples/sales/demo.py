@@ -57,7 +57,7 @@ def play(folder: Path, *, once: bool, port: int) -> int:
         say("to use the command line meanwhile, in another terminal:  . .venv/bin/activate")
         say("  export " + " ".join(f"{name}={value}" for name, value in stack.environment.items()))
         editor = Editor(stack.settings, session=stack.session)
-        log = WorkerLog(stack.session.client("logs"), stack.log_group)
+        log = WorkerLog(stack.worker_log)
         plan(editor)
         task = see_it_run(editor, log)
         if task.status is not Status.DONE:

@@ -1,6 +1,7 @@
 """The commands about the stack: on this machine, in a bundle, on AWS."""
 
 import json
+import os
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -10,10 +11,12 @@ import typer
 
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit
+from duebell_editor.cli.places import forget_place
 from duebell_editor.cli.program import everywhere, with_json
 from duebell_shared.errors import DuebellError
 from duebell_shared.keeping import History
-from duebell_shared.settings import Precision, Settings
+from duebell_shared.settings import Color, Precision
+from duebell_worker.log import LogFormat
 
 from .bundle import build
 from .dependencies import IN_RUNTIME
@@ -22,10 +25,11 @@ from .deploy import deploy as deploy_stack
 from .destroy import Queue
 from .destroy import destroy as destroy_stack
 from .editors import environment_of
-from .errors import EmbeddedStackFailed
 from .import_check import Surroundings
+from .local_commands import app as local_app
 from .naming import check_scheduler_name
 from .option_values import bounds, pairs
+from .options import Actions, Requirements
 from .queue_table import Capacity
 from .signals import ended_by_signal
 from .stack import Stack
@@ -39,14 +43,6 @@ __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
-_ACTIONS = typer.Option(
-    metavar="MODULE:ATTRIBUTE", envvar="DUEBELL_WORKER", help="The Worker with your actions."
-)
-Actions = Annotated[str, _ACTIONS]
-Requirements = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="What your actions need: a requirements file, or a pyproject.toml."),
-]
 Python = Annotated[
     str | None, typer.Option("--python", metavar="VERSION", help="Lambda's Python. [3.13, or as before]")
 ]
@@ -59,13 +55,6 @@ Import = Annotated[
         "--import/--no-import", help="Import the bundle in a clean interpreter first, to see that it can run."
     ),
 ]
-Name = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="Names the stack, the table, the rule and the worker: 3 to 30 letters, digits and hyphens.",
-    ),
-]
 
 _VERIFY = """\b
 In a pipe it is a line for each check, with a tab between the result, the check, what was found and what to
@@ -76,48 +65,19 @@ The exit status is 6 if a check failed, 5 if one could not be made for want of a
 
 
 @app.command()
-def local(
-    *,
-    state: Annotated[Path, typer.Option(metavar="DIR", help="Where everything is kept.")] = Path(".duebell"),
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The stack's port.")] = 4566,
-    editor_port: Annotated[int, typer.Option(min=1, max=65535, help="The HTTP editor's port.")] = 8125,
-    actions: Annotated[str | None, _ACTIONS] = None,
-    requirements: Requirements = None,
-    precision: Annotated[Precision, typer.Option(help="How near to their due date tasks start.")] = (
-        Precision.MINUTE
-    ),
-) -> None:
-    """Run the whole stack on this machine, with the HTTP editor; no AWS account is needed."""
-    # Not at the top: it needs locks and signals that only Unix has, and the other commands run anywhere.
-    from .local_service import serve  # noqa: PLC0415
-
-    try:
-        serve(
-            state,
-            port=port,
-            editor_port=editor_port,
-            actions=actions,
-            requirements=requirements,
-            precision=precision,
-            say=typer.echo,
-        )
-    except EmbeddedStackFailed as error:
-        if not error.field:
-            raise
-        option = f"--{error.field.replace('_', '-')}"
-        raise EmbeddedStackFailed(f"{error.reason}: choose another with {option}") from error
-
-
-@app.command()
 def run(context: Context, *, actions: Actions) -> None:
     """Run what is due here and now, in this process, and re-arm the rule.
 
     The worker's log goes to standard output, a JSON object to a line. The exit status is 7 if a task failed.
     """
+    if context.chosen_name:
+        os.environ.update(environment_of(context.settings))
     context.export_account()
     sys.path.insert(0, str(Path.cwd()))  # as python -m does
-    from duebell_worker.entry import load  # noqa: PLC0415 (it turns on the worker's log)
+    from duebell_worker.entry import load  # noqa: PLC0415
+    from duebell_worker.log import LogFormat, to_stdout  # noqa: PLC0415
 
+    to_stdout(LogFormat.JSON)
     try:
         worker = load(actions)
     except DuebellError:
@@ -176,7 +136,6 @@ def deploy(
     context: Context,
     *,
     actions: Actions,
-    name: Name = "duebell",
     requirements: Requirements = None,
     bucket: Annotated[
         str | None, typer.Option(metavar="NAME", help="Upload there. [a bucket of duebell's own]")
@@ -205,6 +164,14 @@ def deploy(
         str | None, typer.Option(metavar="READS,WRITES", help="Units a second that the table takes at once.")
     ] = None,
     log_retention_days: Annotated[int | None, typer.Option(help="How long the worker's log is kept.")] = None,
+    log_format: Annotated[
+        LogFormat | None,
+        typer.Option(case_sensitive=False, help="The format of what your actions log. [text, or as before]"),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What status and page call it, such as production.")
+    ] = None,
+    color: Annotated[Color | None, typer.Option(help="The colour of the label.")] = None,
     precision: Annotated[
         Precision | None, typer.Option(help="How near to their due date tasks start. [minute, or as before]")
     ] = None,
@@ -224,8 +191,10 @@ def deploy(
     ] = None,
 ) -> None:
     """Create or update the stack on AWS. What is not given stays as it was; so does an armed rule."""
-    check_scheduler_name(name)
+    name = check_scheduler_name(context.chosen_name or "duebell")
     parameters = {
+        "Label": label,
+        "Color": color,
         "MemorySize": memory,
         "Timeout": timeout,
         "Lanes": lanes,
@@ -237,6 +206,7 @@ def deploy(
         **bounds("--write-units", "WriteUnits", write_units),
         "WarmThroughput": warm_throughput,
         "LogRetentionDays": log_retention_days,
+        "LogFormat": log_format,
         "Precision": precision,
         "AlarmMail": alarm_mail,
         "AlarmTopicArn": alarm_topic,
@@ -259,6 +229,7 @@ def deploy(
     typer.echo(f"what editors need in their environment: {' '.join(map('='.join, needed.items()))}")
     outputs = Stack(session.client("cloudformation"), name, progress=typer.echo).outputs()
     typer.echo(f"what their roles need: the policy {outputs['EditorPolicyArn']}")
+    context.note_place(name, account=outputs["EditorPolicyArn"].split(":")[4])
 
 
 @app.command(epilog=_VERIFY)
@@ -266,9 +237,6 @@ def deploy(
 def verify(
     context: Context,
     *,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The scheduler's name. [what the environment says]")
-    ] = None,
     probe: Annotated[
         bool, typer.Option("--probe/--no-probe", help="Wait for the rule to ring, some minutes.")
     ] = True,
@@ -280,11 +248,6 @@ def verify(
 
     Safe on a queue that is in use: it changes no task but its own, which are gone when it ends.
     """
-    if name is None:
-        settings = Settings.from_env()
-    else:
-        check_scheduler_name(name)
-        settings = Settings(table=name, rule=name, function=name)
     when = {When.ALWAYS, *([When.PROBING] if probe else []), *([When.DEAD_LETTER] if dead_letter else [])}
 
     def progress(text: str) -> None:
@@ -293,7 +256,7 @@ def verify(
 
     with (
         ended_by_signal(),
-        closing(make_checks(context.session, settings, when=when, progress=progress)) as made,
+        closing(make_checks(context.session, context.settings, when=when, progress=progress)) as made,
     ):
         if status := tell(made, as_json=context.out.as_json):
             raise typer.Exit(status)
@@ -303,14 +266,13 @@ def verify(
 def destroy(
     context: Context,
     *,
-    name: Name = "duebell",
     delete_table: Annotated[
         bool, typer.Option("--delete-table", help="The table as well, with every task in it.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete the stack from AWS. The table stays unless --delete-table is given."""
-    check_scheduler_name(name)
+    name = check_scheduler_name(context.chosen_name or "duebell")
     queue = Queue.DELETE if delete_table else Queue.KEEP
     what = "and its table, with every task in it" if delete_table else "and keep its table"
     if not yes and not sys.stdin.isatty():
@@ -318,6 +280,8 @@ def destroy(
     if not yes:
         typer.confirm(f"Delete the stack {name} {what}?", abort=True)
     destroy_stack(context.session, name, queue=queue, say=typer.echo, progress=typer.echo)
+    forget_place(name)
 
 
 everywhere(app)
+app.add_typer(local_app)

@@ -44,6 +44,8 @@ _VARIABLES = {
     "History": "DUEBELL_HISTORY",
     "KeptPayload": "DUEBELL_KEPT_PAYLOAD",
     "Precision": "DUEBELL_PRECISION",
+    "Label": "DUEBELL_LABEL",
+    "Color": "DUEBELL_COLOR",
 }
 
 

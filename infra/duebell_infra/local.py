@@ -1,7 +1,7 @@
 """The embedded stack: the very stack that goes to AWS, deployed into MiniStack on this machine."""
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Self
@@ -11,12 +11,14 @@ import boto3
 from duebell_editor import Editor
 from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
+from duebell_worker.log import LogFormat
 
 from .deploy import Deployment, deploy
 from .editors import environment_of
-from .errors import EmbeddedStackFailed
+from .errors import BundleFailed, EmbeddedStackFailed
 from .ministack import MiniStack, free_port
 from .session import embedded_environment, embedded_session
+from .sources import actions_files
 from .state import StateFolder
 from .target import Place
 
@@ -25,8 +27,8 @@ __all__ = ["EmbeddedStack"]
 #: The time after its start in which MiniStack may overlook a rule's minute: it looks every ten seconds.
 _BLIND = timedelta(seconds=30)
 
-#: Metrics would only fill the worker's log here.
-_QUIET = {"Metrics": "off", "Alarms": "no"}
+#: Metrics would only fill the worker's log here; the label tells the page from one on AWS.
+_USUAL = {"Metrics": "off", "Alarms": "no", "Label": "local"}
 
 
 class EmbeddedStack:
@@ -40,9 +42,12 @@ class EmbeddedStack:
     name          names the table, the rule and the worker
     parameters    more parameters of the template, such as Lanes
     environment   more environment variables for MiniStack, and with it for the worker
+    log_format    of what the actions log
+    while_locked  entered as soon as the folder is this stack's, and left just before it is given up
     say           is given a line for every step
 
-    `settings` are for an Editor of the stack that is started; the worker logs to `log_group`.
+    `settings` are for an Editor of the stack that is started. What the worker and its actions write is in the
+    file `worker_log` at once, and in CloudWatch Logs, in `log_group`, when a run has ended.
     Entering raises EmbeddedStackFailed, BundleFailed or DeployFailed, with everything stopped again.
     """
 
@@ -57,24 +62,30 @@ class EmbeddedStack:
         name: str = "duebell",
         parameters: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
+        log_format: LogFormat = LogFormat.TEXT,
+        while_locked: AbstractContextManager[object] | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._state = StateFolder(state)
-        self._ministack = MiniStack(self._state, port or free_port(), environment=environment)
+        # MiniStack does not tell functions the format of their log, as Lambda does.
+        more = {"AWS_LAMBDA_LOG_FORMAT": log_format.value, **(environment or {})}
+        self._ministack = MiniStack(self._state, port or free_port(), environment=more)
         self._deployment = Deployment(
             name=name,
             actions=actions,
             folder=folder,
             requirements=requirements,
             place=Place.THIS_MACHINE,
-            parameters={**_QUIET, **(parameters or {})},
+            parameters={**_USUAL, "LogFormat": log_format.value, **(parameters or {})},
         )
+        self._while_locked = while_locked or nullcontext()
         self._say = say
         self._exit = ExitStack()
         self._session: boto3.Session | None = None
         self.settings = Settings(table=name, rule=name)
         self.endpoint_url = self._ministack.endpoint_url
         self.log_group = f"/aws/lambda/{name}"
+        self.worker_log = self._state.worker_log
 
     @property
     def session(self) -> boto3.Session:
@@ -97,6 +108,7 @@ class EmbeddedStack:
     def __enter__(self) -> Self:
         with ExitStack() as undo:
             undo.enter_context(self._state)
+            undo.enter_context(self._while_locked)
             self._session = embedded_session(self.endpoint_url, self._state.key)
             self._ministack.start()
             undo.callback(self._ministack.stop)
@@ -107,6 +119,32 @@ class EmbeddedStack:
 
     def __exit__(self, *exception: object) -> None:
         self._exit.close()
+
+    def sources(self) -> set[Path]:
+        """The files that the worker is made of and that users change; none if one is missing."""
+        actions, requirements = self._deployment.actions, self._deployment.requirements
+        try:
+            files = actions_files(actions, folder=self._deployment.folder) if actions else {}
+        except (BundleFailed, SyntaxError):
+            return set()
+        return {*files.values(), *([requirements] if requirements else [])}
+
+    def reload(self) -> bool:
+        """Deploy the actions as they are now; False if they are what runs already.
+
+        A run that is under way ends with what it began with. Raises BundleFailed and DeployFailed; then the
+        worker is the one before.
+        """
+        before = self._code()
+        deploy(self.session, self._deployment, say=lambda _: None)
+        return self._code() != before
+
+    def _code(self) -> str:
+        """The hash of the code that the worker runs."""
+        function = self.session.client("lambda").get_function_configuration(
+            FunctionName=self._deployment.name
+        )
+        return function["CodeSha256"]
 
     def _ring_if_missed(self) -> None:
         """Start a run if MiniStack may have missed the rule's minute, or may miss it now.

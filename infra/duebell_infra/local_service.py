@@ -5,16 +5,20 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable
+from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 
 from duebell_editor import Editor
 from duebell_editor.caller import caller
 from duebell_shared.settings import Precision
+from duebell_worker.log import LogFormat
 
 from .errors import EmbeddedStackFailed
 from .local import EmbeddedStack
+from .local_process import Registration, clear
 from .ministack import HOST, refuse_taken
+from .reload import Reloader
 from .signals import Ended, ended_by_signal
 from .worker_log import WorkerLog
 
@@ -27,7 +31,7 @@ _ACTIONS = "actions"
 _TOKEN = "DUEBELL_EDITOR_TOKEN"  # noqa: S105
 
 #: Seconds between looks at the worker's log.
-_LOOK_EVERY = 0.5
+_LOOK_EVERY = 0.2
 
 
 def serve(
@@ -38,6 +42,7 @@ def serve(
     actions: str | None,
     requirements: Path | None,
     precision: Precision,
+    log_format: LogFormat,
     say: Callable[[str], None],
 ) -> None:
     """Serve until Ctrl-C, SIGTERM or an error; then stop everything in order. Raises what stopped it.
@@ -55,26 +60,39 @@ def serve(
             f"--editor-port"
         )
     refuse_taken(editor_port, field="editor_port")
+    clear(state)
     kept = state / _ACTIONS
     if actions is None and kept.is_file():
         actions = kept.read_text(encoding="utf-8")
+    registration = Registration(state)
     stack = EmbeddedStack(
-        state, port=port, actions=actions, requirements=requirements, parameters={"Precision": precision}
+        state,
+        port=port,
+        actions=actions,
+        requirements=requirements,
+        parameters={"Precision": precision},
+        log_format=log_format,
+        while_locked=registration,
     )
 
     def greet(url: str) -> None:
         none = "none, so every task will fail: give your actions with --actions MODULE:ATTRIBUTE"
         say(f"editor   {url}")
         say(f"stack    {stack.endpoint_url}  (state and log in {state})")
-        say(f"worker   {actions or none}")
-        say("in another terminal, the command line and your services reach it with:")
+        say(f"worker   {f'{actions}, reloaded when its sources change' if actions else none}")
+        say("in another terminal, the command line reaches it with --name local:")
+        say("  duebell --name local add ACTION --in 2m")
+        say("and your services, the command line too, with:")
         say("  export " + " ".join(f"{name}={value}" for name, value in stack.environment.items()))
-        say("  duebell add ACTION --in 2m")
         say("Ctrl-C stops it and keeps what is in the queue")
+        registration.is_ready(url, stack.environment)
 
-    watch = _Watch(stack, say)
+    def say_when(line: str) -> None:
+        say(f"{datetime.now():%H:%M:%S}        {line}")  # noqa: DTZ005 (for a person, at this machine)
+
+    watch, reloader = _Watch(stack, say), Reloader(stack, say_when)
     try:
-        with ended_by_signal(), warnings.catch_warnings(), stack, watch:
+        with ended_by_signal(), warnings.catch_warnings(), stack, watch, reloader:
             # If it is told to end just before it starts, uvicorn leaves a coroutine behind, without harm.
             warnings.filterwarnings(
                 "ignore", message="coroutine .* was never awaited", category=RuntimeWarning
@@ -94,7 +112,7 @@ def serve(
 
 
 class _Watch:
-    """A thread that prints the worker's log, and ends this process in order if the stack dies."""
+    """A thread that prints the worker's log as it comes, and ends this process in order if the stack dies."""
 
     def __init__(self, stack: EmbeddedStack, say: Callable[[str], None]) -> None:
         self._stack = stack
@@ -111,7 +129,7 @@ class _Watch:
         self._thread.join()
 
     def _run(self) -> None:
-        log = WorkerLog(self._stack.session.client("logs"), self._stack.log_group)
+        log = WorkerLog(self._stack.worker_log)
         while not self._stop.wait(_LOOK_EVERY):
             if not self._stack.is_running:
                 self.stack_died = True

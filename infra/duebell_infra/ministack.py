@@ -63,11 +63,12 @@ class MiniStack:
         if find_spec("ministack") is None:
             raise EmbeddedStackFailed("the embedded stack needs MiniStack: pip install 'duebell[local]'")
         # The port is ours before the key goes there: nobody else can listen on it and be given the key.
+        self._state.worker_log.write_bytes(b"")
         with self._state.log.open("wb") as log, _bound(self._port, field="port") as listener:
             listener.listen()
             self._process = subprocess.Popen(  # noqa: S603
                 # -P: not with this folder on the path, where this file would be taken for MiniStack.
-                [sys.executable, "-P", str(_CHILD), str(listener.fileno())],
+                [sys.executable, "-P", str(_CHILD), str(listener.fileno()), str(self._state.worker_log)],
                 cwd=self._state.path,
                 env=self._environment(),
                 stdin=subprocess.PIPE,

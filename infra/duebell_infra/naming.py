@@ -3,6 +3,7 @@
 import re
 
 from duebell_shared.quoting import quoted
+from duebell_shared.settings import LOCAL
 
 from .errors import InvalidDeployment
 
@@ -16,6 +17,8 @@ NAME = "[a-zA-Z][a-zA-Z0-9-]{2,29}"
 
 def check_scheduler_name(name: str) -> str:
     """Return `name` if a scheduler can be called so. Raises InvalidDeployment."""
+    if name == LOCAL:
+        raise InvalidDeployment("name", "`local` is the stack of `duebell local`: choose another name")
     if re.fullmatch(NAME, name):
         return name
     raise InvalidDeployment(

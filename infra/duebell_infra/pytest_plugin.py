@@ -1,9 +1,10 @@
-"""The fixture `duebell` for pytest, which finds it by itself where duebell is installed.
+"""The fixtures `duebell` and `duebell_stack` for pytest, which finds them where duebell is installed.
 
 Every run of pytest there loads this module. So nothing of duebell is imported before a test asks for it.
 """
 
 import os
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,9 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from duebell_infra.testing import Rehearsal
+    from duebell_infra.testing.live import LiveStack
     from duebell_worker import Worker
 
-__all__ = ["duebell", "duebell_worker", "pytest_addoption"]
+__all__ = ["duebell", "duebell_stack", "duebell_worker", "pytest_addoption"]
 
 _WAY_OUT = (
     "say where your Worker is: `duebell_worker = myservice.actions:worker` in pytest's settings, "
@@ -33,11 +35,8 @@ def duebell_worker(pytestconfig: pytest.Config) -> "Worker":
     from duebell_shared.errors import InvalidSettings  # noqa: PLC0415
     from duebell_worker.loader import load  # noqa: PLC0415
 
-    name = pytestconfig.getini("duebell_worker") or os.environ.get("DUEBELL_WORKER", "")
-    if not name:
-        raise pytest.UsageError(_WAY_OUT)
     try:
-        return load(name)
+        return load(_worker_name(pytestconfig))
     except InvalidSettings as error:
         raise pytest.UsageError(f"{error.reason}; {_WAY_OUT}") from None
 
@@ -49,3 +48,41 @@ def duebell(duebell_worker: "Worker") -> "Iterator[Rehearsal]":
 
     with Rehearsal(duebell_worker) as rehearsal:
         yield rehearsal
+
+
+@pytest.fixture(scope="session")
+def _duebell_stack(
+    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
+) -> "Iterator[LiveStack]":
+    """One stack for all tests of this process: it takes some seconds to start."""
+    from duebell_infra.errors import InfraError  # noqa: PLC0415
+    from duebell_infra.local import EmbeddedStack  # noqa: PLC0415
+    from duebell_infra.testing.live import LiveStack  # noqa: PLC0415
+
+    folder, worker = tmp_path_factory.mktemp("duebell"), _worker_name(pytestconfig)
+    with ExitStack() as exit:
+        try:
+            stack = exit.enter_context(EmbeddedStack(folder, actions=worker, folder=pytestconfig.rootpath))
+        except InfraError as error:
+            raise pytest.UsageError(f"duebell_stack: {error}") from None
+        yield LiveStack(stack)
+
+
+@pytest.fixture
+def duebell_stack(_duebell_stack: "LiveStack") -> "Iterator[LiveStack]":
+    """The whole stack on this machine, shared by all tests: `duebell_stack.editor`, `.ended(id)`.
+
+    What the worker logs is printed, so that pytest shows it with a test that fails.
+    """
+    _duebell_stack.log_lines()
+    yield _duebell_stack
+    for line in _duebell_stack.log_lines():
+        print(line)  # noqa: T201
+
+
+def _worker_name(config: pytest.Config) -> str:
+    """The worker as `module:attribute`. Raises UsageError if none is named."""
+    name: str = config.getini("duebell_worker") or os.environ.get("DUEBELL_WORKER", "")
+    if not name:
+        raise pytest.UsageError(_WAY_OUT)
+    return name

@@ -25,6 +25,7 @@ class StateFolder:
     objects    the objects of MiniStack's S3
     temporary  the functions, unpacked while they run
     log        MiniStack's own log
+    worker_log what the worker and its actions write, as it comes, since the stack was started
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,6 +34,7 @@ class StateFolder:
         self.objects = self.path / "s3"
         self.temporary = self.path / "tmp"
         self.log = self.path / "ministack.log"
+        self.worker_log = self.path / "worker.log"
         self._lock: int | None = None
         self._key: str | None = None
 

@@ -1,75 +1,85 @@
 """The log of an embedded stack's worker, as lines for a terminal."""
 
 import json
-import time
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-if TYPE_CHECKING:
-    from mypy_boto3_logs import CloudWatchLogsClient
+from duebell_shared.instants import parse
 
 __all__ = ["WorkerLog", "readable"]
 
-#: Milliseconds that each look goes back: lines of two runs may become visible out of order.
-_OVERLAP = 10_000
+#: A line of what actions log, in the format Text: `[INFO]`, time, request and message, with tabs between.
+_LAMBDA_TEXT = re.compile(r"\[(?P<level>[A-Z]+)\]\t(?P<timestamp>\S+Z)\t[^\t]*\t(?P<message>.*)")
 
-#: Lambda's own lines about each invocation.
-_FRAME = ("START RequestId:", "END RequestId:", "REPORT RequestId:", "INIT_START ")
+#: Fields that a line for people does not repeat.
+_APART = ("event", "level", "timestamp", "requestId")
 
 
 class WorkerLog:
-    """The worker's log group, read again and again."""
+    """The file to which the stack copies each line of the worker as it comes, with the time before it."""
 
-    def __init__(self, client: "CloudWatchLogsClient", group: str) -> None:
-        self._client = client
-        self._group = group
-        self._since = time.time_ns() // 1_000_000
-        self._seen: dict[str, int] = {}
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._position = 0
+        self._begun = b""
 
     def new_lines(self) -> Iterator[str]:
-        """The lines that were logged since the last look; none while the log cannot be read."""
-        try:
-            pages = self._client.get_paginator("filter_log_events").paginate(
-                logGroupName=self._group, startTime=self._since
-            )
-            events = [event for page in pages for event in page["events"]]
-        except (BotoCoreError, ClientError):
+        """The lines that were written since the last look, for a terminal."""
+        if not self._file.exists():
             return
-        for event in sorted(events, key=lambda event: event["timestamp"]):
-            # MiniStack leaves the id out at times; time, stream and message tell events apart as well.
-            id = (
-                event.get("eventId")
-                or f"{event['timestamp']} {event.get('logStreamName')} {event['message']}"
-            )
-            if id in self._seen:
-                continue
-            self._seen[id] = event["timestamp"]
-            message = event["message"].rstrip()
-            if message and not message.startswith(_FRAME):
-                yield readable(message, at=datetime.fromtimestamp(event["timestamp"] / 1000).astimezone())
-        latest = max(self._seen.values(), default=0)
-        self._since = max(self._since, latest - _OVERLAP)
-        self._seen = {event: at for event, at in self._seen.items() if at >= self._since}
+        with self._file.open("rb") as file:
+            file.seek(self._position)
+            *lines, self._begun = (self._begun + file.read()).split(b"\n")
+            self._position = file.tell()
+        for line in lines:
+            came, _, message = line.decode(errors="replace").partition(" ")
+            if message.strip():
+                yield readable(message.rstrip(), at=parse(came))
 
 
 def readable(message: str, *, at: datetime) -> str:
-    """A line of the worker's, which is JSON with an `event`, or of an action's, which is anything."""
+    """A line of the worker or of an action, with its own time; it came `at` this one."""
+    fields = _fields(message)
+    time = _time(fields.get("timestamp")) or at
+    level = fields.get("level", "INFO")
+    if "event" in fields:
+        event = fields["event"]
+        rest = {name: value for name, value in fields.items() if name not in _APART}
+        words = f"{event:<5} {_printable(_TELLERS.get(event, _any_event)(rest))}"
+    else:
+        told = str(fields.get("message", message))
+        words = f"      {_printable(told)}{_indented(fields.get('traceback'))}"
+    return f"{time.astimezone():%H:%M:%S}  {words}{'' if level == 'INFO' else f'  [{level}]'}"
+
+
+def _fields(message: str) -> dict[str, Any]:
+    """The fields of a line that has a level; none of a line that somebody printed."""
+    if found := _LAMBDA_TEXT.fullmatch(message):
+        return found.groupdict()
     try:
         fields = json.loads(message)
     except ValueError:
-        fields = None
-    if not isinstance(fields, dict) or "event" not in fields:
-        return f"{at:%H:%M:%S}        {_printable(message)}"
-    event = fields.pop("event")
-    level = fields.pop("level", "INFO")
-    words = _TELLERS.get(event, _any_event)(fields)
-    return f"{at:%H:%M:%S}  {event:<5} {_printable(words)}{'' if level == 'INFO' else f'  [{level}]'}"
+        return {}
+    return fields if isinstance(fields, dict) and isinstance(fields.get("level"), str) else {}
 
 
-def _task(fields: dict[str, Any]) -> str:
+def _time(text: object) -> datetime | None:
+    try:
+        return parse(str(text))
+    except ValueError:
+        return None
+
+
+def _indented(traceback: object) -> str:
+    """The lines of a traceback, below the message."""
+    lines = traceback.splitlines() if isinstance(traceback, str) else []
+    return "".join(f"\n                {_printable(line)}" for line in lines)
+
+
+def _task(fields: Mapping[str, Any]) -> str:
     late = fields.get("lateness_ms")
     facts = [
         f"attempt {fields.get('attempt', '?')}",
@@ -79,19 +89,18 @@ def _task(fields: dict[str, Any]) -> str:
     return f"{fields.get('id')}  {fields.get('action')}: {fields.get('outcome')} ({', '.join(facts)})"
 
 
-def _run(fields: dict[str, Any]) -> str:
+def _run(fields: Mapping[str, Any]) -> str:
     counts = [f"{fields[name]} {name}" for name in ("done", "retried", "failed") if fields.get(name)]
-    rings = fields.get("rings_at")
-    return (
-        f"{', '.join(counts) or 'nothing was due'}; {f'next ring {rings}' if rings else 'the queue is empty'}"
-    )
+    rings = _time(fields.get("rings_at"))
+    next_ring = f"next ring {rings.astimezone():%Y-%m-%d %H:%M}" if rings else "the queue is empty"
+    return f"{', '.join(counts) or 'nothing was due'}; {next_ring}"
 
 
-def _any_event(fields: dict[str, Any]) -> str:
+def _any_event(fields: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in fields.items())
 
 
-_TELLERS: dict[str, Callable[[dict[str, Any]], str]] = {"task": _task, "run": _run}
+_TELLERS: dict[str, Callable[[Mapping[str, Any]], str]] = {"task": _task, "run": _run}
 
 
 def _printable(text: str) -> str:

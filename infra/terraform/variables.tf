@@ -8,6 +8,26 @@ variable "name" {
   }
 }
 
+variable "label" {
+  description = "What the status and the editors' page call this environment, such as production."
+  type        = string
+  default     = ""
+  validation {
+    condition     = can(regex("^[A-Za-z0-9 ._-]{0,32}$", var.label))
+    error_message = "At most 32 letters, digits, spaces and any of ._-"
+  }
+}
+
+variable "color" {
+  description = "The colour of the label."
+  type        = string
+  default     = ""
+  validation {
+    condition     = contains(["", "red", "orange", "yellow", "green", "blue", "purple", "gray"], var.color)
+    error_message = "red, orange, yellow, green, blue, purple or gray."
+  }
+}
+
 variable "bundle" {
   description = "The worker's bundle, a zip that `duebell bundle` built."
   type        = string
@@ -103,6 +123,16 @@ variable "log_retention_days" {
   description = "How many days the worker's log is kept."
   type        = number
   default     = 30
+}
+
+variable "log_format" {
+  description = "The format of what your actions log, and of Lambda's own lines: Text or JSON. The worker's lines are JSON in both. In JSON, Lambda can filter all by their level."
+  type        = string
+  default     = "Text"
+  validation {
+    condition     = contains(["Text", "JSON"], var.log_format)
+    error_message = "Text or JSON."
+  }
 }
 
 variable "capacity" {

@@ -21,7 +21,7 @@ resource "aws_lambda_function" "worker" {
   tags             = local.tags
 
   logging_config {
-    log_format = "Text"
+    log_format = var.log_format
     log_group  = aws_cloudwatch_log_group.worker.name
   }
   dynamic "vpc_config" {
@@ -48,6 +48,8 @@ resource "aws_lambda_function" "worker" {
       DUEBELL_MAX_RUNS       = tostring(var.max_runs)
       DUEBELL_FUNCTION       = var.name
       DUEBELL_ENVIRONMENT    = jsonencode(var.environment)
+      DUEBELL_LABEL          = var.label
+      DUEBELL_COLOR          = var.color
     }
   }
 

@@ -1,4 +1,8 @@
-"""Structured log lines: one JSON object a line, with a stable `event`. Payloads are never logged."""
+"""Structured log lines: one JSON object a line, with a stable `event`. Payloads are never logged.
+
+The names `timestamp`, `level` and `requestId` are Lambda's: it filters lines by their level if they have a
+time in this form. https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-logformat.html
+"""
 
 import json
 import logging
@@ -8,7 +12,7 @@ from typing import Any
 
 from .instants import render
 
-__all__ = ["log_event", "to_stdout"]
+__all__ = ["JsonLines", "log_event", "to_stdout"]
 
 
 def log_event(logger: logging.Logger, event: str, *, level: int = logging.INFO, **fields: Any) -> None:
@@ -18,29 +22,36 @@ def log_event(logger: logging.Logger, event: str, *, level: int = logging.INFO, 
         logger.log(level, event, extra={"fields": given})
 
 
-def to_stdout(*loggers: logging.Logger, with_time: bool = False) -> None:
-    """Write these logs, from INFO on, to standard output. Only the owner of the process calls this.
-
-    with_time  say when in each line, where nothing else does: CloudWatch knows it
-    """
+def to_stdout(*loggers: logging.Logger) -> None:
+    """Write these logs, from INFO on, to standard output. Only the owner of the process calls this."""
     handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(_JsonLines(with_time=with_time))
+    handler.setFormatter(JsonLines())
     for logger in loggers:
         logger.handlers = [handler]
         logger.setLevel(logging.INFO)
         logger.propagate = False
 
 
-class _JsonLines(logging.Formatter):
-    def __init__(self, *, with_time: bool = False) -> None:
-        super().__init__()
-        self._with_time = with_time
+class JsonLines(logging.Formatter):
+    """Formats a record as a JSON object: an event with its fields, or the message of anybody else."""
 
     def format(self, record: logging.LogRecord) -> str:
-        fields = getattr(record, "fields", {})
-        line = {"event": record.getMessage(), "level": record.levelname, **fields}
-        if self._with_time:
-            line = {"time": render(datetime.fromtimestamp(record.created, UTC)), **line}
+        """The line of this record, with all its times in the form of the queue's."""
+        line: dict[str, Any] = {
+            "timestamp": render(datetime.fromtimestamp(record.created, UTC)),
+            "level": record.levelname,
+        }
+        if request := getattr(record, "aws_request_id", None):
+            line["requestId"] = request
+        fields = getattr(record, "fields", None)
+        if fields is None:
+            line |= {"message": record.getMessage(), "logger": record.name}
+        else:
+            line |= {"event": record.getMessage(), **fields}
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str)
+        return json.dumps(line, ensure_ascii=False, default=_text)
+
+
+def _text(value: object) -> str:
+    return render(value) if isinstance(value, datetime) else str(value)

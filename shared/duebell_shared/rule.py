@@ -46,6 +46,15 @@ class RuleState(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     description: str | None = None
     role: str | None = None
+    arn: str = ""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The region and the account that the rule is in; empty if its ARN does not tell."""
+        match self.arn.split(":"):
+            case [_, _, _, region, account, *_]:
+                return region, account
+        return "", ""
 
     @property
     def is_enabled(self) -> bool:
@@ -94,6 +103,7 @@ class Rule:
             state=rule["State"],
             description=rule.get("Description"),
             role=rule.get("RoleArn"),
+            arn=rule.get("Arn", ""),
         )
 
     def ring_at(self, minute: datetime | None, *, early: datetime | None = None, within: timedelta) -> bool:

@@ -15,13 +15,19 @@ from .keeping import KEPT_PAYLOAD, RETENTION, History, Keeping
 from .payload import MAX_BYTES
 from .quoting import quoted
 
-__all__ = ["MAX_LANES", "MAX_RUNS", "Precision", "Settings"]
+__all__ = ["LOCAL", "MAX_LANES", "MAX_RUNS", "Color", "Precision", "Settings"]
+
+#: The name that stands for the stack of `duebell local` on the command line; no other can have it.
+LOCAL = "local"
 
 #: More lanes mean more queries for each run, and a larger arming record.
 MAX_LANES = 64
 
 #: With more runs side by side, most of their time would be waiting for the arming record.
 MAX_RUNS = 16
+
+#: The longest label; it stands in the page's header.
+_MAX_LABEL = 32
 
 #: A century.
 MAX_RETENTION = timedelta(days=36500)
@@ -34,6 +40,18 @@ class Precision(StrEnum):
 
     MINUTE = "minute"
     SECOND = "second"
+
+
+class Color(StrEnum):
+    """The colours that tell one environment from another on the page and in a terminal."""
+
+    RED = "red"
+    ORANGE = "orange"
+    YELLOW = "yellow"
+    GREEN = "green"
+    BLUE = "blue"
+    PURPLE = "purple"
+    GRAY = "gray"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +70,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_runs   how many runs share what one cannot do in time, 1 to 16; runs need `function` to start others
                (`DUEBELL_MAX_RUNS`)
     changed_by who changes tasks, for an editor's notes: 1 to 128 printable characters (`DUEBELL_CHANGED_BY`)
+    name       the scheduler's name; table, rule and function have it unless they are given (`DUEBELL_NAME`)
+    label      what the status and the page call the environment, such as production; at most 32 printable
+               characters (`DUEBELL_LABEL`)
+    color      the colour of the label, see Color (`DUEBELL_COLOR`)
     """
 
     table: str = "duebell"
@@ -65,6 +87,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     function: str | None = None
     max_runs: int = 4
     changed_by: str | None = None
+    name: str = ""
+    label: str = ""
+    color: Color | None = None
 
     def __post_init__(self) -> None:
         if not self.table:
@@ -81,6 +106,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             )
         if not 1 <= self.max_runs <= MAX_RUNS:
             raise InvalidSettings("DUEBELL_MAX_RUNS", f"must be 1 to {MAX_RUNS}, not {self.max_runs}")
+        if len(self.label) > _MAX_LABEL or not self.label.isprintable():
+            raise InvalidSettings(
+                "DUEBELL_LABEL",
+                f"must be at most {_MAX_LABEL} printable characters, not {quoted(self.label)}",
+            )
         try:
             check_changed_by(self.changed_by)
         except InvalidTask as error:
@@ -99,18 +129,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
         """The settings that the `DUEBELL_…` variables give, with defaults for those that are not set."""
+        name = environ.get("DUEBELL_NAME", "")
+        if name == LOCAL:
+            raise InvalidSettings(
+                "DUEBELL_NAME",
+                "local stands for the stack of `duebell local` on the command line only: elsewhere, set the "
+                "variables that it prints",
+            )
         return cls(
-            table=environ.get("DUEBELL_TABLE", "duebell"),
-            rule=environ.get("DUEBELL_RULE", "duebell"),
+            table=environ.get("DUEBELL_TABLE", name or "duebell"),
+            rule=environ.get("DUEBELL_RULE", name or "duebell"),
             lanes=_whole_number(environ, "DUEBELL_LANES", 4),
             retention=_days(environ, "DUEBELL_RETENTION_DAYS", RETENTION.days),
             history=_one_of(History, environ, "DUEBELL_HISTORY", History.ALL),
             kept_payload=_whole_number(environ, "DUEBELL_KEPT_PAYLOAD", KEPT_PAYLOAD),
             metrics=_switch(environ, "DUEBELL_METRICS"),
             precision=_one_of(Precision, environ, "DUEBELL_PRECISION", Precision.MINUTE),
-            function=environ.get("DUEBELL_FUNCTION") or None,
+            function=environ.get("DUEBELL_FUNCTION", name) or None,
             max_runs=_whole_number(environ, "DUEBELL_MAX_RUNS", 4),
             changed_by=environ.get("DUEBELL_CHANGED_BY") or None,
+            name=name,
+            label=environ.get("DUEBELL_LABEL", ""),
+            color=_color(environ),
         )
 
 
@@ -129,6 +169,10 @@ def _switch(environ: Mapping[str, str], name: str) -> bool:
     if text not in {"on", "off"}:
         raise InvalidSettings(name, f"must be on or off, not {quoted(text)}")
     return text == "on"
+
+
+def _color(environ: Mapping[str, str]) -> Color | None:
+    return _one_of(Color, environ, "DUEBELL_COLOR", Color.GRAY) if environ.get("DUEBELL_COLOR") else None
 
 
 def _one_of(kind: type[_E], environ: Mapping[str, str], name: str, default: _E) -> _E:

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,8 @@ from tests.support import Clock
 
 #: What says where AWS is.
 ACCOUNT = (
+    "DUEBELL_NAME",
+    "DUEBELL_STATE",
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
@@ -31,12 +34,17 @@ ACCOUNT = (
 
 @pytest.fixture
 def duebell(
-    editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    editor: Editor,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> Iterator[Duebell]:
     """The program `duebell`: arguments in; exit status, stdout and stderr out."""
     monkeypatch.setattr(Context, "editor", lambda _, **__: editor)
     monkeypatch.setattr(Context, "now", lambda _: clock())
     monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "user-state"))
     time.tzset()
     for name in ACCOUNT:  # what options change is put back as it was
         monkeypatch.setenv(name, os.environ.get(name, ""))

@@ -80,7 +80,7 @@ def test_with_a_token_each_request_and_each_change_is_a_line(
     assert (status, err) == (0, "")
     assert TOKEN not in out
     changed, request = (json.loads(line) for line in out.splitlines())
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", changed.pop("time"))
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", changed.pop("timestamp"))
     assert changed == {
         "event": "changed",
         "level": "INFO",
@@ -90,7 +90,7 @@ def test_with_a_token_each_request_and_each_change_is_a_line(
         "to_rev": 1,
         "changed_by": "anna",
     }
-    assert list(request)[:3] == ["time", "event", "level"]
+    assert list(request)[:3] == ["timestamp", "level", "event"]
     assert (request["path"], request["status"], request["who"]) == ("/api/tasks", 201, "anna")
     # And not if that is not wanted
     visit(lambda _: None)

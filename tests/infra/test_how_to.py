@@ -36,6 +36,28 @@ def test_the_worker_may_be_named_in_the_environment(tmp_path: Path) -> None:
     assert "2 passed" in pytest_in(tmp_path, DUEBELL_WORKER="actions:worker")
 
 
+@pytest.mark.e2e
+def test_the_stack_runs_what_is_deployed(tmp_path: Path) -> None:
+    written("test", tmp_path)
+    assert "1 passed" in pytest_in(tmp_path, "test_stack.py")
+    # And a test that fails shows what the worker logged
+    test = tmp_path / "test_stack.py"
+    test.write_text(
+        test.read_text().replace('"welcome bob"', '"welcome eve"').replace("log_lines()", "environment")
+    )
+    said = pytest_in(tmp_path, "test_stack.py")
+    assert "1 failed" in said
+    assert "welcome bob" in said
+
+
+@pytest.mark.e2e
+def test_without_actions_that_can_be_bundled_the_stack_says_why(tmp_path: Path) -> None:
+    written("test", tmp_path)
+    said = pytest_in(tmp_path, "test_stack.py", "-o", "duebell_worker=nowhere:worker")
+    assert "duebell_stack: there is no module 'nowhere'" in said
+    assert "Traceback" not in said
+
+
 @pytest.mark.parametrize("name", ["", "actions", "actions:nothing", "trials:active"])
 def test_without_a_worker_the_fixture_says_what_to_do(tmp_path: Path, name: str) -> None:
     written("test", tmp_path)

@@ -46,7 +46,11 @@ def test_setting_the_rule_changes_its_expression_and_nothing_else(
     assert calls == {"DescribeRule": 1, "PutRule": 1}
     # And it reads so
     assert backend.rule.read() == RuleState(
-        expression=expression_at(MINUTE), state="DISABLED", description="mine", role=role
+        expression=expression_at(MINUTE),
+        state="DISABLED",
+        description="mine",
+        role=role,
+        arn=str(before["Arn"]),
     )
     assert not backend.rule.read().is_enabled
     assert backend.rule.count_targets() == 1

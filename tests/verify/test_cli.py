@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from duebell_editor.cli import run
+from duebell_editor.cli.named import Found
 from duebell_infra import commands
 from duebell_infra.verify import Finding, Result, When, cli
 from duebell_shared.settings import Settings
@@ -93,11 +94,14 @@ def test_what_is_to_be_made_follows_from_the_options(
     assert given["when"] == {When.ALWAYS, When.PROBING}
     assert (given["settings"].table, given["settings"].function) == ("mine", None)
 
+    found = Settings(table="other", rule="bell", function="other")
+    monkeypatch.setattr("duebell_editor.cli.context.find", lambda *_: Found(settings=found))
+    monkeypatch.setattr("duebell_editor.cli.context.is_embedded", lambda _: True)
     verify("--name", "other", "--no-probe", "--dead-letter")
     assert given["when"] == {When.ALWAYS, When.DEAD_LETTER}
-    assert given["settings"] == Settings(table="other", rule="other", function="other")
+    assert given["settings"] == found
 
-    wrong = verify("--name", "no_such")
+    wrong = verify("--name", "no such")
     assert (wrong.status, wrong.out) == (2, "")
 
 

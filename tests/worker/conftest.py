@@ -7,7 +7,7 @@ import pytest
 
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.log_lines import _JsonLines
+from duebell_shared.log_lines import JsonLines
 from duebell_worker import Worker
 from tests.support import Clock
 from tests.worker.hooks import Hooks
@@ -52,7 +52,7 @@ def log() -> Iterator[Log]:
     """What the worker writes, as Lambda sees it."""
     log = Log()
     handler = logging.StreamHandler(log.stream)
-    handler.setFormatter(_JsonLines())
+    handler.setFormatter(JsonLines())
     logger = logging.getLogger("duebell.worker")
     level = logger.level
     logger.setLevel(logging.INFO)

@@ -15,4 +15,6 @@ class Log:
 
     def lines(self, event: str | None = None) -> list[dict[str, Any]]:
         lines = [json.loads(line) for line in self.stream.getvalue().splitlines()]
+        for line in lines:
+            del line["timestamp"]  # it is the wall clock's
         return [line for line in lines if event in {None, line["event"]}]

@@ -18,7 +18,8 @@ from .worker import LambdaContext, Worker
 
 __all__ = ["handler", "load"]
 
-to_stdout()
+if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:  # in any other process, the log is its owner's matter
+    to_stdout()
 
 
 def given_environment(text: str) -> dict[str, str]:

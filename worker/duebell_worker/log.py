@@ -1,13 +1,42 @@
-"""The worker's log: one JSON object a line, with a stable `event`. Payloads are never logged."""
+"""The worker's log: one JSON object a line, with a stable `event`. Payloads are never logged.
+
+What the user's actions log with `logging` goes where Lambda's runtime has it, in the format that the function
+has: `AWS_LAMBDA_LOG_FORMAT`, Text or JSON. Where there is no such runtime, as on the embedded stack, it is
+written here, in the same form.
+"""
 
 import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 from duebell_shared import log_lines
+from duebell_shared.instants import render
 
-__all__ = ["emit", "to_stdout"]
+__all__ = ["LogFormat", "emit", "invocation", "to_stdout"]
 
+_OURS = logging.getLogger("duebell")
 _LOGGER = logging.getLogger("duebell.worker")
+
+#: Lambda sets it to the level that a function in JSON format has been given.
+_LEVEL = "AWS_LAMBDA_LOG_LEVEL"
+
+
+class LogFormat(StrEnum):
+    """The format of a function's log, in Lambda's words."""
+
+    TEXT = "Text"
+    JSON = "JSON"
+
+
+class _Invocation:
+    """The id of the request that this process serves. Lambda gives a process one request at a time."""
+
+    request: str | None = None
 
 
 def emit(event: str, *, level: int = logging.INFO, **fields: Any) -> None:
@@ -15,6 +44,53 @@ def emit(event: str, *, level: int = logging.INFO, **fields: Any) -> None:
     log_lines.log_event(_LOGGER, event, level=level, **fields)
 
 
-def to_stdout() -> None:
-    """Write the log to standard output, where Lambda picks it up. Only the process's owner calls this."""
-    log_lines.to_stdout(_LOGGER)
+@contextmanager
+def invocation(request: str | None) -> Iterator[None]:
+    """Have each line that is logged inside, in any thread, carry the id of this request."""
+    before, _Invocation.request = _Invocation.request, request
+    try:
+        yield
+    finally:
+        _Invocation.request = before
+
+
+def to_stdout(format: LogFormat | None = None) -> None:
+    """Write the log to standard output, where Lambda picks it up. Only the owner of the process calls this.
+
+    What others log is written from INFO on, unless Lambda was given a level, or the user's code sets one. Of
+    the SDK only warnings are.
+
+    format  of what others log; Lambda's own setting, and else text, if not given
+    """
+    log_lines.to_stdout(_OURS)
+    _OURS.setLevel(logging.WARNING)
+    _LOGGER.setLevel(logging.INFO)
+    _OURS.handlers[0].addFilter(_with_request)
+    logging.getLogger("botocore").setLevel(logging.WARNING)
+    root = logging.getLogger()
+    if not os.environ.get(_LEVEL):
+        root.setLevel(logging.INFO)
+    if not root.handlers:
+        is_json = (format or os.environ.get("AWS_LAMBDA_LOG_FORMAT", "")).upper() == "JSON"
+        handler = logging.StreamHandler(sys.stdout)
+        handler.setFormatter(log_lines.JsonLines() if is_json else _LambdaText())
+        handler.addFilter(_with_request)
+        root.addHandler(handler)
+
+
+def _with_request(record: logging.LogRecord) -> bool:
+    record.aws_request_id = _Invocation.request
+    return True
+
+
+class _LambdaText(logging.Formatter):
+    """Formats a record as Lambda's runtime does in the format Text.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/python-logging.html
+    """
+
+    def __init__(self) -> None:
+        super().__init__("[%(levelname)s]\t%(asctime)s\t%(aws_request_id)s\t%(message)s")
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
+        return render(datetime.fromtimestamp(record.created, UTC))

@@ -22,7 +22,7 @@ from duebell_shared.settings import Settings
 from .action import BUILT_IN, Action, ActionDecorator, new_action
 from .backoff import Backoff
 from .context import RunContext
-from .log import emit
+from .log import emit, invocation
 from .metrics import Metrics
 from .pool import Pool, ThreadPool
 from .report import RunReport
@@ -168,6 +168,10 @@ class Worker:
         Lambda invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end, and
         FailedOnPurpose when the event says so, before anything else.
         """
+        with invocation(getattr(context, "aws_request_id", None)):
+            return self._handle(event, context)
+
+    def _handle(self, event: object, context: LambdaContext) -> dict[str, Any]:
         if token := token_in(event):
             raise FailedOnPurpose(token)
         # A context that stands in for Lambda's may have no request id.

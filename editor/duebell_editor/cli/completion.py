@@ -8,12 +8,14 @@ import boto3
 import typer
 
 from duebell_editor import Editor, Status, Task, Verb
+from duebell_shared.settings import LOCAL
 from duebell_shared.zones import zone_names
 
 from ..change_many import statuses_for
 from .context import Context
+from .places import known_places
 
-__all__ = ["actions", "ids", "profiles", "zones"]
+__all__ = ["actions", "ids", "names", "profiles", "zones"]
 
 #: Seconds that someone who pressed Tab may wait.
 _PATIENCE = 1.5
@@ -45,6 +47,11 @@ def profiles(incomplete: str) -> list[str]:
     with contextlib.suppress(Exception):
         return [name for name in boto3.Session().available_profiles if name.startswith(incomplete)]
     return []
+
+
+def names(incomplete: str) -> list[str]:
+    """The schedulers that were used from this machine, and `local`."""
+    return [name for name in (LOCAL, *sorted(known_places())) if name.startswith(incomplete)]
 
 
 def _page(editor: Editor, prefix: str, statuses: frozenset[Status] | None = None) -> tuple[Task, ...]:

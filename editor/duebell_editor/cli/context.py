@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,16 +16,25 @@ import typer
 
 from duebell_editor import Editor, Settings
 from duebell_shared.backend import Backend, default_session
+from duebell_shared.errors import NotDeployed
 from duebell_shared.instants import utc_now
+from duebell_shared.quoting import quoted
+from duebell_shared.settings import LOCAL
 
 from ..caller import caller
-from .errors import describe, describe_as_json
+from .errors import WrongUsage, describe, describe_as_json
+from .local_stack import LocalStack
+from .named import find, is_embedded
 from .output import Output
+from .places import Place, known_places, note_place
 
 __all__ = ["EVERYWHERE", "Context"]
 
 #: Names of the options that every command has.
-EVERYWHERE = ("profile", "region", "endpoint_url", "verbose", "as_json")
+EVERYWHERE = ("name", "profile", "region", "endpoint_url", "verbose", "as_json")
+
+#: The name of a Lambda function. https://docs.aws.amazon.com/lambda/latest/api/API_CreateFunction.html
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 #: To the AWS SDK these come before the profile that AWS_PROFILE names.
 _BEFORE_A_PROFILE = (
@@ -43,6 +53,7 @@ _BEFORE_A_PROFILE = (
 class Context:
     """The account, editor, clock and output of a command. Made at the start; the options fill it in."""
 
+    name: str | None = None
     profile: str | None = None
     region: str | None = None
     endpoint_url: str | None = None
@@ -55,17 +66,70 @@ class Context:
         """The context of this call of the program."""
         return call.ensure_object(cls)
 
+    @property
+    def chosen_name(self) -> str | None:
+        """The name of the scheduler, by --name or DUEBELL_NAME."""
+        return self.name or os.environ.get("DUEBELL_NAME") or None
+
     @cached_property
     def session(self) -> boto3.Session:
-        """The AWS session of the options; the environment decides the rest."""
+        """The AWS session of the options and of the noted place; the environment decides the rest."""
         inner = _EndpointSession()
         inner.endpoint_url = self.endpoint_url
-        return default_session(botocore_session=inner, profile_name=self.profile, region_name=self.region)
+        if self._local:
+            given = self._local.environment
+            inner.endpoint_url = given["AWS_ENDPOINT_URL"]
+            inner.set_credentials(
+                given["AWS_ACCESS_KEY_ID"], given["AWS_SECRET_ACCESS_KEY"], given["AWS_SESSION_TOKEN"]
+            )
+            return boto3.Session(botocore_session=inner, region_name=given["AWS_REGION"])
+        return default_session(botocore_session=inner, profile_name=self._profile, region_name=self._region)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings of the scheduler that is named; else those of the environment.
+
+        Its worker's Lambda is asked for them, in one call. Variables of the environment count before that
+        only if the name is one of them. Raises NotDeployed, AwsError, InvalidSettings, WrongUsage.
+        """
+        name = self.chosen_name
+        if name is None:
+            return Settings.from_env()
+        ours = {each: text for each, text in os.environ.items() if each.startswith("DUEBELL_")}
+        ours.pop("DUEBELL_NAME", None)
+        if self._local:
+            own = {each: text for each, text in ours.items() if each == "DUEBELL_CHANGED_BY"}
+            return Settings.from_env({**own, **self._local.environment})
+        if not _NAME.fullmatch(name):
+            raise WrongUsage(
+                f"{quoted(name)} cannot be a scheduler's name: letters, digits, hyphens and underscores, at "
+                f"most 64"
+            )
+        found = find(self.session, name, {} if self.name else ours)
+        noted = self._place
+        if noted and found.account and found.account != noted.account and not (self.profile or self.region):
+            raise WrongUsage(
+                f"{quoted(name)} was last found in account {noted.account}, and these credentials are of "
+                f"{found.account}: give --profile, or --region {self.session.region_name} to mean this one"
+            )
+        if found.why_not:
+            self.out.warn(
+                f"the settings of {quoted(name)} could not be read, so the usual ones are assumed: "
+                f"{found.why_not}"
+            )
+        elif not is_embedded(self.session):
+            note_place(name, self._place_of(found.account))
+        return found.settings
+
+    def note_place(self, name: str, account: str) -> None:
+        """Note where this scheduler is, for the next time that it is named."""
+        if not is_embedded(self.session):
+            note_place(name, self._place_of(account))
 
     @cached_property
     def backend(self) -> Backend:
         """The queue and the rule."""
-        return Backend.connect(Settings.from_env(), self.session)
+        return Backend.connect(self.settings, self.session)
 
     def editor(self, *, by: str | None = "cli") -> Editor:
         """The editor of the queue.
@@ -117,16 +181,53 @@ class Context:
 
     def export_account(self) -> None:
         """Put the chosen account into the environment, for a user's program that makes its own clients."""
-        if self.profile is not None:
+        if self._local:
+            _forget("AWS_PROFILE", *(name for name in os.environ if name.startswith("AWS_ENDPOINT_URL")))
+            os.environ.update(self._local.environment)
+            return
+        if self._profile is not None:
             _forget(*_BEFORE_A_PROFILE)
-            os.environ["AWS_PROFILE"] = self.profile
-        if self.region is not None:
-            os.environ["AWS_REGION"] = os.environ["AWS_DEFAULT_REGION"] = self.region
+            os.environ["AWS_PROFILE"] = self._profile
+        if self._region is not None:
+            os.environ["AWS_REGION"] = os.environ["AWS_DEFAULT_REGION"] = self._region
         if self.endpoint_url is not None:
             _forget(*(name for name in os.environ if name.startswith("AWS_ENDPOINT_URL")))
             os.environ["AWS_ENDPOINT_URL"] = self.endpoint_url
             # Set, not only removed: a profile can also ask to ignore endpoint URLs.
             os.environ["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
+
+    @cached_property
+    def _local(self) -> LocalStack | None:
+        """The stack of `duebell local`, if it is what is named."""
+        if self.chosen_name != LOCAL:
+            return None
+        stack = LocalStack.find()
+        if stack is None or not stack.environment:
+            raise NotDeployed(
+                "no `duebell local` is running in this folder or above: start it, or name its state folder "
+                "in DUEBELL_STATE"
+            )
+        return stack
+
+    @cached_property
+    def _place(self) -> Place | None:
+        """The noted place of the scheduler that is named."""
+        return known_places().get(self.chosen_name) if self.chosen_name else None
+
+    @property
+    def _profile(self) -> str | None:
+        return self.profile or (self._place.profile if self._place else None)
+
+    @property
+    def _region(self) -> str | None:
+        return self.region or (self._place.region if self._place else None)
+
+    def _place_of(self, account: str) -> Place:
+        """The place of the session; its profile, unless the environment has keys, which come before it."""
+        credentials = self.session.get_credentials()
+        by_keys = credentials is not None and credentials.method == "env"
+        profile = self._profile or (None if by_keys else os.environ.get("AWS_PROFILE"))
+        return Place(region=self.session.region_name, account=account, profile=profile)
 
 
 def _forget(*names: str) -> None:

@@ -12,16 +12,16 @@ from duebell_shared.errors import InvalidSchedule
 from duebell_shared.task import Status
 from duebell_shared.zones import zone_of
 
-from .completion import actions, ids, profiles, zones
+from .completion import actions, ids, names, profiles, zones
 from .context import Context
 from .errors import WrongUsage
 from .parsing import duration, instant
 
 __all__ = [
     "Action", "After", "Before", "Due", "End", "EndpointUrl", "ExpiresAfter", "Id", "In", "MaxRuns",
-    "MissedOption", "Payload", "PayloadFile", "Prefix", "Profile", "Region", "ScheduleOption", "Spread",
-    "Start", "StatusOption", "Timezone", "Verbose", "check_order", "due_from", "flag", "json_option",
-    "option",
+    "MissedOption", "Name", "Payload", "PayloadFile", "Prefix", "Profile", "Region", "ScheduleOption",
+    "Spread", "Start", "StatusOption", "Timezone", "Verbose", "check_order", "due_from", "flag",
+    "json_option", "option",
 ]  # fmt: skip
 
 
@@ -90,6 +90,16 @@ def json_option(help: str) -> Any:
     return typer.Option("--json", callback=_set_json, is_eager=True, help=help)
 
 
+Name = Annotated[
+    str | None,
+    _account(
+        "--name",
+        "NAME",
+        "The scheduler's name, which finds table, rule, function, region and profile; `local` is that of "
+        "`duebell local` (DUEBELL_NAME)",
+        autocompletion=names,
+    ),
+]
 Profile = Annotated[str | None, _account("--profile", "NAME", "The AWS profile", autocompletion=profiles)]
 Region = Annotated[str | None, _account("--region", "REGION", "The AWS region")]
 EndpointUrl = Annotated[str | None, _account("--endpoint-url", "URL", "Where AWS is")]

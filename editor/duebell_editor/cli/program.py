@@ -14,10 +14,11 @@ from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandInfo, TyperInfo
 
 from .context import Context
 from .errors import HELP, Exit, exit_of
-from .options import EndpointUrl, Profile, Region, Verbose, json_option
+from .options import EndpointUrl, Name, Profile, Region, Verbose, json_option
 
 __all__ = ["app", "everywhere", "run", "with_json"]
 
@@ -77,6 +78,7 @@ def _show_version(*, is_asked: bool) -> None:
 def options(
     call: typer.Context,
     *,
+    name: Name = None,
     profile: Profile = None,
     region: Region = None,
     endpoint_url: EndpointUrl = None,
@@ -103,16 +105,23 @@ def with_json(help: str = "JSON for programs.") -> Callable[[_Function], _Functi
 
 
 def everywhere(app: typer.Typer) -> typer.Typer:
-    """Give each command of this app its Context, and the options that every command has."""
-    for command in app.registered_commands:
+    """Give each command of this app its Context, and the options that every command has.
+
+    A group that does something by itself is a command, too.
+    """
+    group = app.registered_callback
+    commands: list[CommandInfo | TyperInfo] = [*app.registered_commands, *([group] if group else [])]
+    for command in commands:
         if command.callback is not None:
             command.callback = _with_context(command.callback)
-            command.cls = _Command
+            if isinstance(command, CommandInfo):
+                command.cls = _Command
     return app
 
 
 #: The options that every command has; they can be given before it or after it.
 _OPTIONS: dict[str, Any] = {
+    "name": Name,
     "profile": Profile,
     "region": Region,
     "endpoint_url": EndpointUrl,

@@ -26,7 +26,7 @@ from .errors import Exit
 from .options import End, Id, Start, Timezone, flag, option
 from .output import console, plain, when
 from .program import with_json
-from .tables import attempts_table, occurrences_table, times_table
+from .tables import COLORS, attempts_table, occurrences_table, times_table
 from .tasks import status_text
 
 __all__ = ["app", "status_facts"]
@@ -180,10 +180,21 @@ def _recurrence_facts(recurrence: Recurrence, now: datetime) -> Mapping[str, str
     }
 
 
+def environment_text(status: SchedulerStatus) -> Text:
+    """The scheduler's label in its colour, its name, region and account."""
+    place = ", ".join(filter(None, [status.region, status.account and f"account {status.account}"]))
+    text = Text(f"{plain(status.name)}{f' in {place}' if place else ''}")
+    if not status.label:
+        return text
+    style = f"reverse {COLORS[status.color]}" if status.color else "reverse"
+    return Text.assemble((f" {plain(status.label)} ", style), " ", text)
+
+
 def status_facts(status: SchedulerStatus, now: datetime) -> Table:
     """The state of the scheduler as a table of two columns."""
     health = Text("healthy", style="green") if status.healthy else Text("needs attention", style="red")
     facts: dict[str, str | Text] = {
+        "environment": environment_text(status),
         "status": health,
         "rule": f"{status.rule}{'' if status.enabled else ' (disabled)'}",
         "rings": when(status.rings_at, now) if status.rings_at else "parked",

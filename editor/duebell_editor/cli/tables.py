@@ -12,15 +12,28 @@ from rich.table import Table
 from rich.text import Text
 
 from duebell_editor import FailedAttempt, Occurrence
+from duebell_shared.settings import Color
 from duebell_shared.zones import zone_of
 
 from .output import in_one_line, local, relative, short
 
 __all__ = [
-    "Cell", "Grid", "attempts_table", "block", "first_that_fits", "occurrences_table", "times_table",
+    "COLORS", "Cell", "Grid", "attempts_table", "block", "first_that_fits", "occurrences_table",
+    "times_table",
 ]  # fmt: skip
 
 Cell = str | Text
+
+#: The terminal's words for the colours of labels.
+COLORS = {
+    Color.RED: "red",
+    Color.ORANGE: "dark_orange",
+    Color.YELLOW: "yellow",
+    Color.GREEN: "green",
+    Color.BLUE: "blue",
+    Color.PURPLE: "magenta",
+    Color.GRAY: "bright_black",
+}
 
 _One = TypeVar("_One")
 

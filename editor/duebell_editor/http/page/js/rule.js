@@ -2,6 +2,7 @@
 
 import { get } from "./api.js";
 import { byId, h, refill } from "./dom.js";
+import { showEnvironment } from "./environment.js";
 import { health, isIll } from "./health.js";
 import { on, tell } from "./state.js";
 import { clock, countdown, lateness, time } from "./time.js";
@@ -123,6 +124,7 @@ function draw() {
 
 function show(news) {
   status = news;
+  showEnvironment(status);
   draw();
 }
 

@@ -1,0 +1,278 @@
+"""A scheduler by its name: its settings, where it is, what is noted of it, and the list of all."""
+
+import json
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from duebell_editor.cli import named
+from duebell_editor.cli.context import Context
+from duebell_editor.cli.errors import WrongUsage
+from duebell_editor.cli.local_stack import LocalStack
+from duebell_editor.cli.places import Place, known_places, note_place
+from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
+from duebell_shared.settings import Color, Settings
+from tests.cli.program import Duebell, lines
+
+pytestmark = pytest.mark.usefixtures("duebell")
+
+VARIABLES = {
+    "DUEBELL_TABLE": "sales",
+    "DUEBELL_RULE": "sales",
+    "DUEBELL_FUNCTION": "sales",
+    "DUEBELL_RETENTION_DAYS": "90",
+    "DUEBELL_LABEL": "production",
+    "DUEBELL_COLOR": "red",
+    "DUEBELL_ENVIRONMENT": "{}",
+    "SECRET": "of the actions",
+}
+
+
+def function(account: str = "111111111111", **more: Any) -> dict[str, Any]:
+    arn = f"arn:aws:lambda:eu-north-1:{account}:function:sales"
+    return {"FunctionArn": arn, "Environment": {"Variables": VARIABLES}, **more}
+
+
+class Aws:
+    """Lambda and the tagging API, as far as commands ask them."""
+
+    def __init__(self) -> None:
+        self._stubs: dict[str, Stubber] = {}
+        for service in ("lambda", "resourcegroupstaggingapi", "sts"):
+            self._stubs[service] = Stubber(boto3.client(service, region_name="eu-north-1"))
+            self._stubs[service].activate()
+
+    def client(self, service: str) -> Any:
+        return self._stubs[service].client
+
+    def has(self, service: str, method: str, answer: dict[str, Any]) -> None:
+        self._stubs[service].add_response(method, answer)
+
+    def refuses(self, service: str, method: str, code: str) -> None:
+        self._stubs[service].add_client_error(method, code, f"{code} it is")
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
+    aws = Aws()
+
+    def client(session: boto3.Session, service: str, **_: object) -> Any:
+        return aws.client(service)
+
+    monkeypatch.setattr(boto3.Session, "client", client)
+    yield aws
+    for stub in aws._stubs.values():
+        stub.assert_no_pending_responses()
+
+
+@pytest.fixture
+def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "config"
+    keys = "aws_access_key_id = A\naws_secret_access_key = s\n"
+    file.write_text(f"[default]\n{keys}[profile shop]\n{keys}region = mars-north-1\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(file))
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY", raising=False)
+
+
+def test_the_settings_are_those_of_the_worker(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    aws.has("lambda", "get_function_configuration", function())
+    monkeypatch.setenv("DUEBELL_CHANGED_BY", "anna")
+    monkeypatch.setenv("DUEBELL_TABLE", "another")
+    settings = Context(name="sales", region="eu-north-1").settings
+    assert settings == Settings(
+        table="sales", rule="sales", function="sales", name="sales", retention=timedelta(days=90),
+        label="production", color=Color.RED, changed_by="anna",
+    )  # fmt: skip
+
+
+def test_variables_count_before_the_worker_if_the_name_is_one_of_them(
+    aws: Aws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aws.has("lambda", "get_function_configuration", function())
+    monkeypatch.setenv("DUEBELL_NAME", "sales")
+    monkeypatch.setenv("DUEBELL_TABLE", "another")
+    settings = Context().settings
+    assert (settings.table, settings.rule) == ("another", "sales")
+
+
+@pytest.mark.usefixtures("profiles")
+def test_a_place_is_noted_and_taken_the_next_time(aws: Aws) -> None:
+    # Given a scheduler that was named once with where it is
+    aws.has("lambda", "get_function_configuration", function())
+    assert Context(name="sales", region="eu-north-1", profile="shop").settings.name == "sales"
+    assert known_places() == {"sales": Place(region="eu-north-1", account="111111111111", profile="shop")}
+
+    # When it is named alone, then it is found there, whatever the environment says
+    aws.has("lambda", "get_function_configuration", function())
+    context = Context(name="sales")
+    assert context.settings.name == "sales"
+    assert (context.session.region_name, context.session.profile_name) == ("eu-north-1", "shop")
+    # And a program that makes clients of its own finds it, too
+    context.export_account()
+    assert (os.environ["AWS_REGION"], os.environ["AWS_PROFILE"]) == ("eu-north-1", "shop")
+
+
+def test_another_account_is_not_taken_for_it(aws: Aws) -> None:
+    note_place("sales", Place(region="eu-north-1", account="111111111111"))
+    aws.has("lambda", "get_function_configuration", function("222222222222"))
+    with pytest.raises(
+        WrongUsage, match=r"account 111111111111, .* 222222222222: give --profile, or --region"
+    ):
+        _ = Context(name="sales").settings
+    # Unless one says so
+    aws.has("lambda", "get_function_configuration", function("222222222222"))
+    assert Context(name="sales", region="eu-north-1").settings.name == "sales"
+    assert known_places()["sales"].account == "222222222222"
+
+
+def test_one_that_is_not_there_says_how_to_find_it(aws: Aws) -> None:
+    aws.refuses("lambda", "get_function_configuration", "ResourceNotFoundException")
+    with pytest.raises(
+        NotDeployed, match=r"no scheduler 'sales' in eu-north-1: give its --region and --profile"
+    ):
+        _ = Context(name="sales", region="eu-north-1").settings
+    assert known_places() == {}
+
+
+@pytest.mark.parametrize("is_encrypted", [True, False])
+def test_without_permission_the_usual_names_are_assumed_and_that_is_said(
+    aws: Aws, capsys: pytest.CaptureFixture[str], *, is_encrypted: bool
+) -> None:
+    if is_encrypted:
+        error = {"Error": {"ErrorCode": "AccessDenied", "Message": "no kms:Decrypt"}}
+        aws.has("lambda", "get_function_configuration", function(Environment=error))
+    else:
+        aws.refuses("lambda", "get_function_configuration", "AccessDeniedException")
+        aws.has("sts", "get_caller_identity", {"Account": "111111111111"})
+    assert Context(name="sales", region="eu-north-1").settings == Settings(
+        table="sales", rule="sales", function="sales", name="sales"
+    )
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "warning: the settings of 'sales' could not be read, so the usual ones are assumed"
+    )
+    assert ("no kms:Decrypt" if is_encrypted else "AccessDeniedException") in said
+
+
+def test_errors_of_aws_are_told(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    aws.refuses("lambda", "get_function_configuration", "ExpiredTokenException")
+    with pytest.raises(AwsRefused, match="ExpiredTokenException"):
+        named.find(boto3.Session(region_name="eu-north-1"), "sales", {})
+    monkeypatch.undo()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    session = boto3.Session("a", "b", region_name="eu-north-1")
+    with pytest.raises(AwsUnavailable, match="is `duebell local` running"):
+        named.find(session, "sales", {})
+
+
+def local_stack(folder: Path) -> None:
+    environment = {
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "KEY",
+        "AWS_SECRET_ACCESS_KEY": "s",
+        "AWS_SESSION_TOKEN": "KEY",
+        "DUEBELL_TABLE": "duebell",
+        "DUEBELL_LABEL": "local",
+    }
+    folder.mkdir()
+    LocalStack(pid=1, began="then", editor="http://127.0.0.1:2/", environment=environment).write(folder)
+
+
+@pytest.mark.usefixtures("profiles")
+def test_local_is_the_stack_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NotDeployed, match="no `duebell local` is running in this folder or above"):
+        _ = Context(name="local").session
+    local_stack(tmp_path / ".duebell")
+    monkeypatch.setenv("AWS_PROFILE", "shop")
+    monkeypatch.setenv("DUEBELL_TABLE", "another")
+    context = Context(name="local")
+    credentials = context.session.get_credentials()
+    assert credentials
+    assert (credentials.access_key, credentials.token) == ("KEY", "KEY")
+    client = context.session.client("dynamodb")
+    assert (client.meta.endpoint_url, client.meta.region_name) == ("http://127.0.0.1:1", "us-east-1")
+    assert (context.settings.table, context.settings.label) == ("duebell", "local")
+    context.export_account()
+    assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
+    assert "AWS_PROFILE" not in os.environ
+
+
+def tagged(*names: str) -> dict[str, Any]:
+    arn = "arn:aws:lambda:eu-north-1:111111111111:function:"
+    return {"ResourceTagMappingList": [{"ResourceARN": f"{arn}{name}"} for name in names]}
+
+
+def test_environments_are_those_here_those_noted_and_the_local_one(
+    duebell: Duebell, aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    local_stack(tmp_path / ".duebell")
+    note_place("sales", Place(region="eu-north-1", account="111111111111", profile="shop"))
+    note_place("elsewhere", Place(region="mars-north-1", account="3", profile="m"))
+    for _ in range(2):
+        aws.has("resourcegroupstaggingapi", "get_resources", tagged("sales"))
+        aws.has("lambda", "get_function_configuration", function())
+    found = lines(duebell("environments", "--json", "--region", "eu-north-1").out)
+    told = [(one["name"], one["label"], one["region"], one["profile"], one["where"]) for one in found]
+    assert told == [
+        ("local", "local", "", None, "this machine"),
+        ("sales", "production", "eu-north-1", "shop", "here"),
+        ("elsewhere", "", "mars-north-1", "m", "noted"),
+    ]
+    status, out, err = duebell("environments", "--region", "eu-north-1")
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0].split() == ["NAME", "LABEL", "REGION", "ACCOUNT", "PROFILE", "WHERE"]
+    assert out.splitlines()[2].split() == [
+        "sales",
+        "production",
+        "eu-north-1",
+        "111111111111",
+        "shop",
+        "here",
+    ]
+
+
+def test_environments_that_aws_does_not_tell_are_a_warning(
+    duebell: Duebell, aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    aws.refuses("resourcegroupstaggingapi", "get_resources", "AccessDeniedException")
+    status, out, err = duebell("environments", "--region", "eu-north-1")
+    assert (status, out) == (0, "")
+    assert err.startswith("warning: AWS could not be asked: ")
+    assert "`duebell local` starts one" in err.splitlines()[1]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", json.dumps({"sales": {}})])
+def test_notes_that_cannot_be_read_are_none(text: str) -> None:
+    note_place("sales", Place(region="r", account="1"))
+    file = Path(os.environ["XDG_STATE_HOME"], "duebell", "environments.json")
+    assert file.exists()
+    file.write_text(text)
+    assert known_places() == {}
+
+
+def test_notes_that_cannot_be_written_are_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    note_place("sales", Place(region="r", account="1"))
+    assert known_places() == {}
+
+
+def test_names_are_completed() -> None:
+    from duebell_editor.cli.completion import names  # noqa: PLC0415
+
+    note_place("sales", Place(region="r", account="1"))
+    note_place("stage", Place(region="r", account="1"))
+    assert names("") == ["local", "sales", "stage"]
+    assert names("sa") == ["sales"]

@@ -1,0 +1,124 @@
+"""`duebell local` in the background, its log as it comes, and the worker reloaded when its sources change."""
+
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from duebell_editor import Editor, Settings, Status
+from duebell_editor.cli.local_stack import LocalStack
+from duebell_infra.ministack import free_port
+from tests.e2e.support import COMMAND, local_command, wait_for
+
+pytestmark = pytest.mark.e2e
+
+NOW = timedelta(0)
+
+JOBS = """
+import logging
+from pathlib import Path
+from duebell import Worker
+from words import WORD
+
+worker = Worker.from_env()
+
+@worker.action("speak")
+def speak(payload):
+    print("printed", WORD)
+    logging.info("logged %s", WORD)
+    while not Path(payload["gate"]).exists():
+        pass
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "jobs.py").write_text(JOBS)
+    (folder / "words.py").write_text("WORD = 'first'")
+    return folder
+
+
+def duebell(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_it_runs_in_the_background_until_it_is_stopped(project: Path) -> None:
+    ports = ("--port", str(free_port()), "--editor-port", str(free_port()))
+    began = duebell(project, "local", "--detach", "--actions", "jobs:worker", *ports)
+    try:
+        assert (began.returncode, began.stderr) == (0, "")
+        assert duebell(project, "local", "wait", "--timeout", "1").returncode == 0
+        again = duebell(project, "local", "--detach", *ports)
+        assert "is in use by another stack" in again.stderr
+        # The command line finds it by its name, also from a folder below
+        (project / "below").mkdir()
+        added = duebell(project / "below", "--name", "local", "add", "speak", "--in", "1d", "--id", "later")
+        assert (added.returncode, added.stderr) == (0, "")
+    finally:
+        stopped = duebell(project, "local", "stop")
+    assert stopped.returncode == 0
+    assert stopped.stdout.startswith("stopped")
+    assert LocalStack.read(project / ".duebell") is None
+    assert "none is running" in duebell(project, "local", "stop").stdout
+
+
+def test_the_log_comes_at_once_and_a_change_is_loaded(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(project))
+    monkeypatch.syspath_prepend(project)
+    with local_command(tmp_path / "state", "--actions", "jobs:worker") as command:
+        editor = Editor(Settings(function="duebell"), session=command.session)
+
+        def speak(id: str) -> Path:
+            gate = tmp_path / id
+            editor.add("speak", due=NOW, id=id, payload={"gate": str(gate)})
+            return gate
+
+        # What an action writes is shown while it runs
+        gate = speak("one")
+        wait_for(lambda: "logged first" in command.printed, patience=60)
+        assert "printed first" in command.printed
+        assert editor.get("one").status is Status.RUNNING
+        gate.touch()
+        wait_for(lambda: "speak: done" in command.printed, patience=60)
+
+        # A module that cannot be loaded is said, and the one before goes on
+        (project / "words.py").write_text("import no_such_module_anywhere")
+        wait_for(lambda: "is not reloaded" in command.printed, patience=60)
+        assert "no_such_module_anywhere" in command.printed
+        speak("two").touch()
+        wait_for(lambda: editor.get("two").status is Status.DONE, patience=60)
+        wait_for(lambda: command.printed.count("logged first") == 2, patience=60)
+
+        # And one that can is loaded
+        (project / "words.py").write_text("WORD = 'second'")
+        wait_for(lambda: "is reloaded: words.py changed" in command.printed, patience=60)
+        speak("three").touch()
+        wait_for(lambda: "logged second" in command.printed, patience=60)
+
+
+def test_the_log_of_actions_may_be_in_json(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(project)
+    with local_command(tmp_path / "state", "--actions", "jobs:worker", "--log-format", "json") as command:
+        editor = Editor(Settings(function="duebell"), session=command.session)
+        (tmp_path / "gate").touch()
+        editor.add("speak", due=NOW, id="one", payload={"gate": str(tmp_path / "gate")})
+        wait_for(lambda: "logged first" in command.printed, patience=60)
+        assert '"message": "logged first"' in (tmp_path / "state" / "worker.log").read_text()

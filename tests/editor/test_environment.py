@@ -1,0 +1,70 @@
+"""The environment in the status: the scheduler's name, where it is, and what it is called."""
+
+import boto3
+import msgspec
+import pytest
+from rich.console import Console
+
+from duebell_editor import Editor, Settings
+from duebell_editor.cli.show import environment_text
+from duebell_shared.errors import InvalidSettings
+from duebell_shared.rule import RuleState
+from duebell_shared.settings import Color
+from tests.support import REGION
+
+#: moto's.
+ACCOUNT = "123456789012"
+
+
+@pytest.mark.moto
+def test_the_region_and_the_account_are_those_of_the_rule(session: boto3.Session) -> None:
+    settings = Settings(label="production", color=Color.RED)
+    status = Editor(settings, session=session).status()
+    assert (status.name, status.region, status.account) == ("duebell", REGION, ACCOUNT)
+    assert (status.label, status.color) == ("production", Color.RED)
+    named = Settings(name="sales")
+    assert Editor(named, session=session).status().name == "sales"
+
+
+@pytest.mark.parametrize("arn", ["", "arn", "a:b:c"])
+def test_an_arn_that_tells_nothing_is_nowhere(arn: str) -> None:
+    assert RuleState(expression="", state="ENABLED", arn=arn).place == ("", "")
+
+
+def test_one_name_names_table_rule_and_function() -> None:
+    settings = Settings.from_env({"DUEBELL_NAME": "sales", "DUEBELL_RULE": "bell"})
+    assert (settings.name, settings.table, settings.rule, settings.function) == (
+        "sales",
+        "sales",
+        "bell",
+        "sales",
+    )
+    without = Settings.from_env({"DUEBELL_NAME": "sales", "DUEBELL_FUNCTION": ""})
+    assert without.function is None
+    assert Settings.from_env({}).name == ""
+
+
+def test_the_name_of_the_local_stack_is_for_the_command_line() -> None:
+    with pytest.raises(InvalidSettings, match="DUEBELL_NAME: local stands for the stack of `duebell local`"):
+        Settings.from_env({"DUEBELL_NAME": "local"})
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("LABEL", "x" * 33), ("LABEL", "two\nlines"), ("COLOR", "mauve")]
+)
+def test_a_label_or_a_colour_that_cannot_be_is_refused(variable: str, value: str) -> None:
+    with pytest.raises(InvalidSettings, match=f"DUEBELL_{variable}: must be "):
+        Settings.from_env({f"DUEBELL_{variable}": value})
+    assert Settings.from_env({f"DUEBELL_{variable}": ""}).color is None
+
+
+def test_the_command_line_shows_it_in_its_colour(editor: Editor) -> None:
+    status = msgspec.structs.replace(
+        editor.status(), name="sales", region="eu-north-1", account="1", label="production", color=Color.RED
+    )
+    console = Console(force_terminal=True, color_system="standard", width=80)
+    with console.capture() as captured:
+        console.print(environment_text(status))
+    assert captured.get().startswith("\x1b[7;31m production \x1b[0m sales in eu-north-1, account 1")
+    plainly = msgspec.structs.replace(status, label="", color=None, region="", account="")
+    assert environment_text(plainly).plain == "sales"

@@ -1,0 +1,169 @@
+"""The process of `duebell local`, seen from another one: its note, waiting for it, ending it."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from duebell_editor.cli.local_stack import LocalStack
+from duebell_infra import local_process
+from duebell_infra.errors import EmbeddedStackFailed
+from duebell_infra.local_process import Registration, clear, start, stop, wait
+from duebell_infra.state import StateFolder
+
+#: Holds the folder and its note as `duebell local` does. It ends in order at SIGTERM.
+HOLDER = """
+import signal, sys
+from pathlib import Path
+from duebell_infra.local_process import Registration
+from duebell_infra.signals import Ended, ended_by_signal
+from duebell_infra.state import StateFolder
+state = Path(sys.argv[1])
+try:
+    with ended_by_signal(), StateFolder(state), Registration(state) as note:
+        note.is_ready("http://127.0.0.1:1/", {"AWS_REGION": "here"})
+        print("ready", flush=True)
+        signal.pause()
+except Ended:
+    (state / "kept").touch()
+"""
+
+
+@contextmanager
+def running(state: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(state)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout
+        assert process.stdout.readline() == b"ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+def test_stop_ends_it_in_order(state: Path) -> None:
+    with running(state) as process:
+        assert wait(state, limit=0).environment == {"AWS_REGION": "here"}
+        assert stop(state)
+        assert process.wait() == 0
+        assert (state / "kept").exists()
+    assert LocalStack.read(state) is None
+    assert not stop(state)
+
+
+def test_one_that_was_killed_blocks_nothing(state: Path) -> None:
+    with running(state) as process:
+        process.kill()
+        process.wait()
+    note = LocalStack.read(state)
+    assert note
+    with pytest.raises(EmbeddedStackFailed, match="no stack is ready"):
+        wait(state, limit=0)
+    assert not stop(state)
+    assert LocalStack.read(state) is None
+
+    # And the next start does the same by itself
+    note.write(state)
+    clear(state)
+    assert LocalStack.read(state) is None
+
+
+def test_a_process_that_has_its_number_since_is_not_ended(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(state) as process:
+        note = LocalStack.read(state)
+        assert note
+        process.kill()
+        process.wait()
+    # Given another process with the number in the note: it is this one
+    msgspec.structs.replace(note, pid=os.getpid()).write(state)
+    told: list[int] = []
+    monkeypatch.setattr(signal, "pidfd_send_signal", lambda *_: told.append(1), raising=False)
+    monkeypatch.setattr(os, "kill", lambda *_: told.append(1))
+    assert not stop(state)
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    msgspec.structs.replace(note, pid=os.getpid()).write(state)
+    assert not stop(state)
+    assert not told
+
+
+def test_it_ends_where_there_are_no_process_descriptors(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    with running(state) as process:
+        assert stop(state)
+        assert process.wait() == 0
+
+
+def test_one_that_does_not_end_is_said(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_process, "_STOP_LIMIT", 0.0)
+    with running(state) as process:
+        process.send_signal(signal.SIGSTOP)
+        with pytest.raises(EmbeddedStackFailed, match="is in use"):
+            stop(state)
+
+
+def test_a_wait_is_over_when_its_time_is(state: Path) -> None:
+    ticks = itertools.count()
+    with pytest.raises(EmbeddedStackFailed, match=r"after 3 seconds: `duebell local --detach` starts one"):
+        wait(state, limit=3, clock=lambda: float(next(ticks)))
+
+
+def test_one_that_is_starting_is_not_ready(state: Path) -> None:
+    with StateFolder(state), Registration(state) as note:
+        with pytest.raises(EmbeddedStackFailed):
+            wait(state, limit=0)
+        note.is_ready("http://127.0.0.1:1/", {})
+        assert wait(state, limit=0).pid == os.getpid()
+
+
+def test_a_start_in_the_background_that_fails_tells_why(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    with pytest.raises(EmbeddedStackFailed, match=r"cannot both have port 4803: choose another"):
+        start(state, ["--port=4803", "--editor-port=4803"])
+    with running(state), pytest.raises(EmbeddedStackFailed, match="is in use by another stack"):
+        start(state, [])
+
+
+def test_a_note_is_found_from_a_folder_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DUEBELL_STATE", raising=False)
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    (tmp_path / ".duebell").mkdir()
+    assert LocalStack.find() is None
+    note = LocalStack(pid=1, began="then")
+    note.write(tmp_path / ".duebell")
+    assert LocalStack.find() == note
+
+    # And in the folder that the variable names, only there
+    monkeypatch.setenv("DUEBELL_STATE", str(tmp_path / "elsewhere"))
+    assert LocalStack.find() is None
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"pid": "x", "began": ""}', "[]"])
+def test_a_note_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "local.json").write_text(text)
+    assert LocalStack.read(tmp_path) is None
+
+
+def test_a_note_of_another_user_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    LocalStack(pid=1, began="then").write(tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    assert LocalStack.read(tmp_path) is None

@@ -1,0 +1,113 @@
+"""The worker is reloaded when its sources change; what is wrong with the new version is said."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from duebell_infra import reload
+from duebell_infra.errors import BundleFailed
+from duebell_infra.reload import Reloader
+from tests.e2e.support import wait_for
+
+
+class Stack:
+    """A stack whose reload has these results, one after the other."""
+
+    def __init__(self, sources: set[Path]) -> None:
+        self.results: list[bool | Exception] = []
+        self.files = sources
+        self.reloads = 0
+
+    def sources(self) -> set[Path]:
+        return self.files
+
+    def reload(self) -> bool:
+        self.reloads += 1
+        result = self.results.pop(0) if self.results else True
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reload, "_LOOK_EVERY", 0.01)
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> Stack:
+    for name in ("jobs.py", "payloads.py"):
+        (tmp_path / name).write_text("")
+    return Stack({tmp_path / "jobs.py", tmp_path / "payloads.py"})
+
+
+@pytest.fixture
+def said(stack: Stack) -> Iterator[list[str]]:
+    said: list[str] = []
+    with Reloader(cast("Any", stack), said.append):
+        yield said
+
+
+def change(file: Path) -> None:
+    """Change the file, also where the clock of the file system is coarse."""
+    file.write_text(file.read_text() + "#")
+    os.utime(file, ns=(1, 1))
+
+
+def test_a_change_is_loaded_and_said(tmp_path: Path, stack: Stack, said: list[str]) -> None:
+    change(tmp_path / "payloads.py")
+    wait_for(lambda: said, patience=10)
+    assert said == ["the worker is reloaded: payloads.py changed"]
+    assert stack.reloads == 1
+
+
+def test_a_version_that_cannot_be_loaded_is_said_and_the_next_is_loaded(
+    tmp_path: Path, stack: Stack, said: list[str]
+) -> None:
+    stack.results = [BundleFailed("no module 'x'"), SyntaxError("invalid syntax")]
+    for number in range(3):
+        change(tmp_path / "jobs.py")
+        os.utime(tmp_path / "jobs.py", ns=(number + 2, number + 2))
+        wait_for(lambda number=number: len(said) > number, patience=10)  # type: ignore[misc]
+    kept = "the worker is not reloaded, and the one before goes on: "
+    assert said == [
+        f"{kept}no module 'x'",
+        f"{kept}SyntaxError: invalid syntax",
+        "the worker is reloaded: jobs.py changed",
+    ]
+
+
+def test_a_change_that_makes_no_other_worker_is_not_said(
+    tmp_path: Path, stack: Stack, said: list[str]
+) -> None:
+    stack.results = [False]
+    (tmp_path / "notes.txt").touch()  # in a folder of the sources
+    wait_for(lambda: stack.reloads, patience=10)
+    assert said == []
+
+
+def test_a_file_that_is_added_is_looked_at(tmp_path: Path, stack: Stack, said: list[str]) -> None:
+    # Given a module that was missing, so that nothing could be loaded
+    stack.results = [BundleFailed("no module 'prices'")]
+    change(tmp_path / "jobs.py")
+    wait_for(lambda: said, patience=10)
+    (tmp_path / "prices.py").touch()
+    wait_for(lambda: len(said) > 1, patience=10)
+    assert said[1] == "the worker is reloaded: its sources changed"
+
+
+def test_a_change_during_a_reload_is_loaded_after_it(tmp_path: Path, stack: Stack, said: list[str]) -> None:
+    reload_of_now = stack.reload
+
+    def reload_slowly() -> bool:
+        if not stack.reloads:
+            os.utime(tmp_path / "jobs.py", ns=(9, 9))
+        return reload_of_now()
+
+    vars(stack)["reload"] = reload_slowly
+    change(tmp_path / "jobs.py")
+    wait_for(lambda: len(said) > 1, patience=10)
+    assert said == 2 * ["the worker is reloaded: jobs.py changed"]

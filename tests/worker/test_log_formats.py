@@ -1,0 +1,158 @@
+"""The log as Lambda and a process of one's own have it: both formats, the time, the level and the request."""
+
+import json
+import logging
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from duebell_worker import Worker
+from duebell_worker.log import LogFormat, emit, invocation, to_stdout
+from tests.worker.log_lines import Log
+
+LOGGERS = ("", "duebell", "duebell.worker", "botocore")
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Put everything back in the end."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    before = [(one.handlers, one.level, one.propagate) for one in loggers]
+    loggers[0].setLevel(logging.WARNING)
+    for name in ("AWS_LAMBDA_LOG_FORMAT", "AWS_LAMBDA_LOG_LEVEL"):
+        monkeypatch.delenv(name, raising=False)
+    yield
+    for one, (handlers, level, propagate) in zip(loggers, before, strict=True):
+        one.handlers, one.level, one.propagate = handlers, level, propagate
+        one.setLevel(level)
+
+
+def set_up(format: LogFormat | None = None) -> None:
+    """Set up the log in a process of its own, without pytest's handlers."""
+    logging.getLogger().handlers = []
+    to_stdout(format)
+
+
+def written(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return capsys.readouterr().out.splitlines()
+
+
+def test_what_actions_log_is_in_lambdas_text_format(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up()
+    with invocation("3f2c"):
+        logging.getLogger("sales").info("42 is on sale")
+        logging.info("by the root")
+        logging.getLogger("sales").debug("not shown")
+    [one, two] = written(capsys)
+    level, time, request, message = one.split("\t")
+    assert (level, request, message) == ("[INFO]", "3f2c", "42 is on sale")
+    assert two.endswith("\tby the root")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", time)
+
+
+@pytest.mark.parametrize("by_lambda", [True, False])
+def test_what_actions_log_is_in_lambdas_json_format(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, by_lambda: bool
+) -> None:
+    if by_lambda:
+        monkeypatch.setenv("AWS_LAMBDA_LOG_FORMAT", "JSON")
+    set_up(None if by_lambda else LogFormat.JSON)
+    with invocation("3f2c"):
+        try:
+            int("sold out")
+        except ValueError:
+            logging.getLogger("sales").exception("item %s", 42)
+    [line] = map(json.loads, written(capsys))
+    assert line.pop("traceback").endswith("'sold out'")
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {"level": "ERROR", "requestId": "3f2c", "message": "item 42", "logger": "sales"}
+
+
+def test_our_lines_have_the_time_the_level_and_the_request_in_both_formats(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for format in LogFormat:
+        set_up(format)
+        with invocation("3f2c"):
+            emit("odd", id="a")
+        emit("odd", level=logging.WARNING)
+        inside, outside = map(json.loads, written(capsys))
+        assert list(inside) == ["timestamp", "level", "requestId", "event", "id"]
+        assert (inside["level"], inside["requestId"], inside["event"]) == ("INFO", "3f2c", "odd")
+        assert "requestId" not in outside
+
+
+def test_the_level_is_that_of_lambda_or_of_the_users_code(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_LAMBDA_LOG_LEVEL", "ERROR")
+    logging.getLogger().setLevel(logging.ERROR)  # as Lambda's runtime does then
+    set_up()
+    logging.warning("not shown")
+    assert written(capsys) == []
+
+    monkeypatch.delenv("AWS_LAMBDA_LOG_LEVEL")
+    set_up()
+    logging.getLogger().setLevel(logging.DEBUG)
+    logging.getLogger("botocore.credentials").info("found")
+    logging.getLogger("duebell.editor").info("changed", extra={"fields": {}})
+    logging.debug("shown")
+    assert [line.split("\t")[3] for line in written(capsys)] == ["shown"]
+
+
+def test_a_warning_of_ours_that_is_no_event_says_whose_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up()
+    logging.getLogger("duebell.function").warning("%r could not be invoked", "f")
+    [line] = map(json.loads, written(capsys))
+    assert (line["message"], line["logger"]) == ("'f' could not be invoked", "duebell.function")
+
+
+def test_a_runtime_that_has_set_up_the_log_is_left_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    seen: list[logging.LogRecord] = []
+    lambdas = logging.Handler()
+    vars(lambdas)["emit"] = seen.append
+    logging.getLogger().handlers = [lambdas]
+    to_stdout()
+    to_stdout()  # and a second time makes no second line
+    emit("odd")
+    assert logging.getLogger().handlers == [lambdas]
+    assert logging.getLogger().level == logging.INFO
+    assert (len(written(capsys)), seen) == (1, [])
+
+
+def test_the_lines_of_actions_in_threads_have_the_request(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up()
+    with invocation("3f2c"), ThreadPoolExecutor(1) as pool:
+        pool.submit(logging.info, "from a thread").result()
+    assert written(capsys)[0].split("\t")[2] == "3f2c"
+
+
+def test_each_line_of_an_invocation_has_its_request(worker: Worker, log: Log) -> None:
+    handler = next(one for one in logging.getLogger("duebell.worker").handlers if one.formatter)
+    to_stdout()
+    handler.addFilter(logging.getLogger("duebell").handlers[0].filters[0])
+    worker.action("act")(lambda: None)
+    worker.editor.add("act", due=worker.backend.clock())
+    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000, aws_request_id="3f2c")
+    worker.handler(None, cast("Any", context))
+    lines = log.lines()
+    assert [line["event"] for line in lines] == ["task", "run"]
+    assert {line["requestId"] for line in lines} == {"3f2c"}
+
+
+@pytest.mark.parametrize("is_lambda", [True, False])
+def test_the_entry_sets_up_the_log_of_a_lambda_and_of_nothing_else(*, is_lambda: bool) -> None:
+    code = "import logging, duebell_worker.entry; logging.info('shown')"
+    given = {"AWS_LAMBDA_FUNCTION_NAME": "duebell"} if is_lambda else {}
+    path = {"PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**given, **path}, capture_output=True, check=True
+    )
+    assert (b"shown" in done.stdout) == is_lambda
+    assert not done.stderr

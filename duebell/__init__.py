@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from duebell_editor import Step as Step
     from duebell_editor import TaskChange as TaskChange
     from duebell_editor import TaskHistory as TaskHistory
+    from duebell_editor import UnknownAction as UnknownAction
     from duebell_shared.add_report import AddFailure as AddFailure
     from duebell_shared.add_report import AddReport as AddReport
     from duebell_shared.errors import AwsError as AwsError
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
     from duebell_shared.status import Status as Status
     from duebell_shared.task import Task as Task
     from duebell_shared.verbs import Verb as Verb
+    from duebell_shared.worker_record import ActionDescription as ActionDescription
+    from duebell_shared.worker_record import WorkerDescription as WorkerDescription
     from duebell_worker import Abort as Abort
     from duebell_worker import Action as Action
     from duebell_worker import ArgumentsAction as ArgumentsAction
@@ -82,6 +85,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Abort",
     "Action",
+    "ActionDescription",
     "AddFailure",
     "AddReport",
     "ArgumentsAction",
@@ -137,9 +141,11 @@ __all__ = [
     "TaskExists",
     "TaskHistory",
     "TaskNotFound",
+    "UnknownAction",
     "UnreadableTask",
     "Verb",
     "Worker",
+    "WorkerDescription",
     "make_schedule",
 ]
 
@@ -148,7 +154,7 @@ __all__ = [
 _NAMES = {
     "duebell_editor": (
         "Bucket ChangeFailure ChangeReport Diagnosis Editor Ended IfExists Look NewTask Page Problem "
-        "ProblemKind SchedulerStatus Selection Step TaskChange TaskHistory"
+        "ProblemKind SchedulerStatus Selection Step TaskChange TaskHistory UnknownAction"
     ),
     "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (
@@ -166,6 +172,7 @@ _NAMES = {
     "duebell_shared.status": "Status",
     "duebell_shared.task": "Task",
     "duebell_shared.verbs": "Verb",
+    "duebell_shared.worker_record": "ActionDescription WorkerDescription",
     "duebell_worker": "Abort Action ArgumentsAction Backoff PayloadAction Retry RunReport Worker",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -31,6 +31,7 @@ def test_the_names_of_duebell() -> None:
     assert duebell.__all__ == [
         "Abort",
         "Action",
+        "ActionDescription",
         "AddFailure",
         "AddReport",
         "ArgumentsAction",
@@ -86,9 +87,11 @@ def test_the_names_of_duebell() -> None:
         "TaskExists",
         "TaskHistory",
         "TaskNotFound",
+        "UnknownAction",
         "UnreadableTask",
         "Verb",
         "Worker",
+        "WorkerDescription",
         "make_schedule",
     ]
 

@@ -34,11 +34,13 @@ from duebell_shared.settings import Precision, Settings
 from duebell_shared.status import Status
 from duebell_shared.task import Task
 from duebell_shared.verbs import Verb
+from duebell_shared.worker_record import ActionDescription, WorkerDescription
 
 from .change_many import ChangeFailure, ChangeReport, Selection
 from .editor import Editor, IfExists
 from .health import Problem, ProblemKind
 from .history import Ended, TaskHistory
+from .known_worker import UnknownAction
 from .listing import Page
 from .look import Look
 from .status import Diagnosis, SchedulerStatus
@@ -46,6 +48,7 @@ from .timeline import Bucket, Step
 from .values import NewTask, TaskChange
 
 __all__ = [
+    "ActionDescription",
     "AddFailure",
     "AddReport",
     "AwsError",
@@ -96,7 +99,9 @@ __all__ = [
     "TaskExists",
     "TaskHistory",
     "TaskNotFound",
+    "UnknownAction",
     "UnreadableTask",
     "Verb",
+    "WorkerDescription",
     "make_schedule",
 ]

@@ -23,6 +23,7 @@ from .batches import check_all
 from .change_log import log_change
 from .change_many import ChangeReport, change_all, check_verb
 from .filters import check_flag, check_ids
+from .known_worker import KnownWorker
 from .queue_reader import QueueReader
 from .rule_setter import RuleSetter
 from .status import Diagnosis, SchedulerStatus
@@ -64,6 +65,7 @@ class Editor(QueueReader):
         self._clock = self._backend.clock
         self._rule = RuleSetter(self._backend, self.queue)
         self._adder = Adder(self._backend, self.queue, self._rule)
+        self._known = KnownWorker(self._backend)
         self.changed_by = check_changed_by(changed_by) or self._backend.settings.changed_by
 
     @classmethod
@@ -100,7 +102,8 @@ class Editor(QueueReader):
     ) -> Task:
         """Add a task: run `action` with `payload` at `due`, or by a `schedule`. Returns it as stored.
 
-        action         name of an action of the worker, 1 to 256 printable characters
+        action         name of an action of the worker, 1 to 256 printable characters; a warning,
+                       UnknownAction, if the worker has no such action, and InvalidTask if the settings say so
         due            an aware datetime, or a timedelta from now; a time in the past means at once (the first
                        minute that a rule can safely ring in)
         schedule       instead of due: `rate(2 hours)`, `cron(0 9 ? * MON-FRI *)` as AWS writes it, the usual
@@ -115,7 +118,8 @@ class Editor(QueueReader):
         expires_after  do not run the task if it cannot start within this time after its due date; a century
                        at most
         payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB and 100
-                       levels. A set is refused, unless its field in such a type says that it is one
+                       levels. A set is refused, unless its field in such a type says that it is one. It must
+                       fit the action's type, as far as the worker has made that known
         id             1 to 256 printable characters; generated if not given
         if_exists      if a task with this id exists: fail (TaskExists), keep that task, or replace it
         rev            replace it only if it is at this rev (TaskChanged if not)
@@ -223,7 +227,14 @@ class Editor(QueueReader):
             expires_after=expires_after,
         )
         change.check()
-        return self._change(Verb.UPDATE, id, lambda task: change.applied_to(task, now=self._clock()), rev)
+
+        def apply(task: Task) -> Task:
+            changed = change.applied_to(task, now=self._clock())
+            if payload is not UNSET or action is not UNSET:
+                self._known.check(changed)
+            return changed
+
+        return self._change(Verb.UPDATE, id, apply, rev)
 
     def cancel(self, id: str, *, rev: int | None = None) -> Task:
         """Cancel a task, which is kept as history. A failed task can be cancelled too, if not to be retried.
@@ -293,7 +304,9 @@ class Editor(QueueReader):
         return self._adder.import_lines(lines, progress)
 
     def _check(self, given: NewTask) -> Task:
-        return msgspec.structs.replace(given.task(self._clock()), changed_by=self.changed_by)
+        task = msgspec.structs.replace(given.task(self._clock()), changed_by=self.changed_by)
+        self._known.check(task)
+        return task
 
     def _change(self, verb: Verb, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
         """Read the task, change it, and write it on condition of the rev read; `rev` is the one expected."""

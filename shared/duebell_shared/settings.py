@@ -52,6 +52,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_runs   how many runs share what one cannot do in time, 1 to 16; runs need `function` to start others
                (`DUEBELL_MAX_RUNS`)
     changed_by who changes tasks, for an editor's notes: 1 to 128 printable characters (`DUEBELL_CHANGED_BY`)
+    strict_actions  whether an editor refuses tasks for actions that the worker does not have, instead of a
+               warning (`DUEBELL_STRICT_ACTIONS`, on or off)
     """
 
     table: str = "duebell"
@@ -65,6 +67,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     function: str | None = None
     max_runs: int = 4
     changed_by: str | None = None
+    strict_actions: bool = False
 
     def __post_init__(self) -> None:
         if not self.table:
@@ -111,6 +114,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             function=environ.get("DUEBELL_FUNCTION") or None,
             max_runs=_whole_number(environ, "DUEBELL_MAX_RUNS", 4),
             changed_by=environ.get("DUEBELL_CHANGED_BY") or None,
+            strict_actions=_switch(environ, "DUEBELL_STRICT_ACTIONS"),
         )
 
 

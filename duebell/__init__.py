@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from duebell_editor import SchedulerStatus as SchedulerStatus
     from duebell_editor import Selection as Selection
     from duebell_editor import Step as Step
+    from duebell_editor import SyncReport as SyncReport
+    from duebell_editor import SyncStep as SyncStep
+    from duebell_editor import SyncVerb as SyncVerb
     from duebell_editor import TaskChange as TaskChange
     from duebell_editor import TaskHistory as TaskHistory
     from duebell_editor import UnknownAction as UnknownAction
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from duebell_shared.errors import TaskExists as TaskExists
     from duebell_shared.errors import TaskNotFound as TaskNotFound
     from duebell_shared.errors import UnreadableTask as UnreadableTask
+    from duebell_shared.errors import WorkerNotStarted as WorkerNotStarted
     from duebell_shared.failure import FailedAttempt as FailedAttempt
     from duebell_shared.failure import Failure as Failure
     from duebell_shared.keeping import History as History
@@ -134,6 +138,9 @@ __all__ = [
     "Settings",
     "Status",
     "Step",
+    "SyncReport",
+    "SyncStep",
+    "SyncVerb",
     "Task",
     "TaskChange",
     "TaskChanged",
@@ -146,6 +153,7 @@ __all__ = [
     "Verb",
     "Worker",
     "WorkerDescription",
+    "WorkerNotStarted",
     "make_schedule",
 ]
 
@@ -154,13 +162,14 @@ __all__ = [
 _NAMES = {
     "duebell_editor": (
         "Bucket ChangeFailure ChangeReport Diagnosis Editor Ended IfExists Look NewTask Page Problem "
-        "ProblemKind SchedulerStatus Selection Step TaskChange TaskHistory UnknownAction"
+        "ProblemKind SchedulerStatus Selection Step SyncReport SyncStep SyncVerb TaskChange TaskHistory "
+        "UnknownAction"
     ),
     "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (
         "AwsError AwsRefused AwsUnavailable DuebellError InvalidInput InvalidQuery InvalidSchedule "
         "InvalidSettings InvalidTask NotArmed NotDeployed QueueFull TaskChanged TaskConflict TaskExists "
-        "TaskNotFound UnreadableTask"
+        "TaskNotFound UnreadableTask WorkerNotStarted"
     ),
     "duebell_shared.failure": "FailedAttempt Failure",
     "duebell_shared.keeping": "History",

@@ -80,6 +80,9 @@ def test_the_names_of_duebell() -> None:
         "Settings",
         "Status",
         "Step",
+        "SyncReport",
+        "SyncStep",
+        "SyncVerb",
         "Task",
         "TaskChange",
         "TaskChanged",
@@ -92,6 +95,7 @@ def test_the_names_of_duebell() -> None:
         "Verb",
         "Worker",
         "WorkerDescription",
+        "WorkerNotStarted",
         "make_schedule",
     ]
 

@@ -24,6 +24,7 @@ from duebell_shared.errors import (
     TaskExists,
     TaskNotFound,
     UnreadableTask,
+    WorkerNotStarted,
 )
 from duebell_shared.failure import FailedAttempt, Failure
 from duebell_shared.keeping import History
@@ -44,6 +45,7 @@ from .known_worker import UnknownAction
 from .listing import Page
 from .look import Look
 from .status import Diagnosis, SchedulerStatus
+from .sync import SyncReport, SyncStep, SyncVerb
 from .timeline import Bucket, Step
 from .values import NewTask, TaskChange
 
@@ -92,6 +94,9 @@ __all__ = [
     "Settings",
     "Status",
     "Step",
+    "SyncReport",
+    "SyncStep",
+    "SyncVerb",
     "Task",
     "TaskChange",
     "TaskChanged",
@@ -103,5 +108,6 @@ __all__ = [
     "UnreadableTask",
     "Verb",
     "WorkerDescription",
+    "WorkerNotStarted",
     "make_schedule",
 ]

@@ -27,6 +27,7 @@ from .known_worker import KnownWorker
 from .queue_reader import QueueReader
 from .rule_setter import RuleSetter
 from .status import Diagnosis, SchedulerStatus
+from .sync import Syncer, SyncReport
 from .taken_ids import TRIES, IfExists, check_if_exists, kept_changing
 from .transfer import ImportReport
 from .values import NewTask, TaskChange
@@ -289,6 +290,28 @@ class Editor(QueueReader):
         """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""
         self._backend.armer.verify()
         return self.status()
+
+    def sync(self, *, dry_run: bool = False) -> SyncReport:
+        """Bring the recurring tasks of the queue to what the code of the worker declares.
+
+        With `@worker.recurring`, that is; the worker that started last says what it is. Tasks are added,
+        changed in the fields that differ, and cancelled when they are declared no more. Tasks that were never
+        declared in code are left alone, and a paused task stays paused. Safe to repeat at any time.
+
+        dry_run  change nothing: the report is the plan
+
+        A task that runs at this moment cannot be changed, and is one of the failures.
+        Raises WorkerNotStarted, InvalidQuery, NotArmed.
+        """
+        syncer = Syncer(
+            self._backend,
+            self.queue,
+            self._adder,
+            self._rule,
+            change=self._change,
+            changed_by=self.changed_by,
+        )
+        return syncer.sync(dry_run=check_flag("dry_run", dry_run))
 
     def import_tasks(
         self, lines: Iterable[bytes | str], *, progress: Callable[[int], None] = lambda _: None

@@ -224,8 +224,8 @@ def with_worker(error: Failure, problems: Sequence[Problem]) -> tuple[Problem, .
     cannot_start = Problem(
         kind=ProblemKind.WORKER,
         what=f"the worker cannot start, so nothing runs: {error}{place}",
-        way_out="correct it and deploy again; `duebell actions` shows the traceback. Tasks wait meanwhile, and "
-        "the rule goes on ringing",
+        way_out="correct it and deploy again; `duebell actions` shows the traceback. Tasks wait meanwhile, "
+        "and the rule goes on ringing",
     )
     follows = {ProblemKind.OVERDUE, ProblemKind.NOT_ARMED, ProblemKind.LEASE_EXPIRED}
     return (

@@ -1,12 +1,12 @@
 """Checks payloads against the JSON Schemas of actions.
 
-It knows the keywords by which msgspec and pydantic describe types, and ignores all others, `format` among them:
-what it finds, the worker would refuse, and what it does not find, the worker still checks. No code is made of
-a schema and nothing is fetched for it, because it comes out of a table.
+It knows the keywords by which msgspec and pydantic describe types, and ignores all others, `format` among
+them: what it does not find, the worker still checks. No code is made of a schema and nothing is fetched for it,
+because it comes out of a table.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 __all__ = ["Fault", "find_fault"]
@@ -22,7 +22,7 @@ _TYPES = {
 }
 
 #: Limits, each with what it says of a value; the value is a number, or the length of a text, array or object.
-_LIMITS = {
+_LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {
     "minimum": (lambda value, limit: value >= limit, "must be {limit} or more"),
     "maximum": (lambda value, limit: value <= limit, "must be {limit} or less"),
     "exclusiveMinimum": (lambda value, limit: value > limit, "must be more than {limit}"),
@@ -66,20 +66,17 @@ class _Check:
             yield Fault(place, "is not allowed")
         if not isinstance(schema, Mapping):
             return
-        if isinstance(reference := schema.get("$ref"), str):
-            yield from self.faults(value, self._resolved(reference), place)
+        yield from self.faults(value, self._resolved(schema.get("$ref", "")), place)
         types = schema.get("type", ())
         types = [types] if isinstance(types, str) else types
         if types and not any(_is_a(value, name) for name in types):
             yield Fault(place, f"must be {' or '.join(_TYPES.get(name, name) for name in types)}")
             return
-        if "enum" in schema and not any(_is_same(value, one) for one in schema["enum"]):
+        allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
+        if allowed is not None and not any(_is_same(value, one) for one in allowed):
             yield Fault(place, "is not one of the values allowed")
-        if "const" in schema and not _is_same(value, schema["const"]):
-            yield Fault(place, "is not the value allowed")
-        for keyword in ("anyOf", "oneOf"):
-            if choices := schema.get(keyword):
-                yield from self._of_choices(value, choices, place)
+        for choices in (schema.get("anyOf"), schema.get("oneOf")):
+            yield from self._of_choices(value, choices or [True], place)
         for part in schema.get("allOf", ()):
             yield from self.faults(value, part, place)
         yield from _beyond_limits(value, schema, place)
@@ -89,6 +86,9 @@ class _Check:
             yield from self._of_array(value, schema, place)
 
     def _resolved(self, reference: str) -> Any:
+        """The schema that a reference within this one means; one that allows everything for any other."""
+        if not reference.startswith("#"):
+            return True
         found = self._root
         for name in reference.removeprefix("#").split("/")[1:]:
             found = (
@@ -96,7 +96,7 @@ class _Check:
                 if isinstance(found, Mapping)
                 else {}
             )
-        return found if reference.startswith("#") else {}
+        return found
 
     def _of_choices(self, value: Any, choices: Sequence[Any], place: str) -> Iterator[Fault]:
         """The fault of the choice that fits best: the one whose first fault is the deepest."""
@@ -150,21 +150,12 @@ def _beyond_limits(value: Any, schema: Mapping[str, Any], place: str) -> Iterato
 
 def _is_a(value: object, name: object) -> bool:
     """Tell whether a value is of this type of JSON Schema; 1.0 is an integer, and true is no number."""
-    match value:
-        case None:
-            return name == "null"
-        case bool():
-            return name == "boolean"
-        case int():
-            return name in {"integer", "number"}
-        case float():
-            return name == "number" or (name == "integer" and value.is_integer())
-        case str():
-            return name == "string"
-        case Mapping():
-            return name == "object"
-        case _:
-            return name == "array"
+    if value is None or isinstance(value, bool):
+        return name == ("null" if value is None else "boolean")
+    if isinstance(value, int | float):
+        return name == "number" or (name == "integer" and value == value // 1)
+    kind = "string" if isinstance(value, str) else "object" if isinstance(value, Mapping) else "array"
+    return name == kind
 
 
 def _is_same(value: object, other: object) -> bool:

@@ -1,7 +1,7 @@
 """The worker record: what the worker says of itself, in one item of the queue beside the arming record.
 
-A worker writes it when it starts: what it is, or the error with which it could not start. New code is marked as
-starting before it is imported. A process that ends or hangs during the import cannot say so, but its mark stays.
+A worker writes it when it starts: what it is, or the error with which it could not start. New code is marked
+as starting before it is imported. A process that ends or hangs in the import cannot say so, but its mark stays.
 
 Values and pure functions only; `rev` is for the compare-and-swap.
 """
@@ -151,7 +151,7 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def _fitted(worker: WorkerDescription) -> tuple[WorkerDescription, bool]:
-    """The description within MOST_BYTES, and whether it has every action: the largest schemas are left out."""
+    """The description within MOST_BYTES, without its largest schemas, and whether it has every action."""
     size = _size(worker)
     by_size = sorted(worker.actions, key=lambda one: (-_size(one), one.name))
     slim: dict[str, ActionDescription] = {}

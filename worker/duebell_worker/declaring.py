@@ -62,6 +62,6 @@ def check_room(tasks: Iterable[DeclaredTask]) -> None:
     size = len(msgspec.json.encode(list(tasks)))
     if size > _MOST_BYTES:
         raise ValueError(
-            f"the declared recurring tasks take {size:,} bytes, at most {_MOST_BYTES:,} are allowed: keep their "
-            f"data elsewhere, in S3 for example, and put its key into the payload"
+            f"the declared recurring tasks take {size:,} bytes, at most {_MOST_BYTES:,} are allowed: keep "
+            f"their data elsewhere, in S3 for example, and put its key into the payload"
         )

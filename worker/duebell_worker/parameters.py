@@ -121,8 +121,8 @@ def _check_is_called(
     for one in parameters:
         if one.kind in {one.VAR_POSITIONAL, one.VAR_KEYWORD}:
             raise TypeError(
-                f"action {name!r}: {function.__qualname__} takes {one}, and a task fills named arguments only: "
-                f"name them; if a decorator takes {one}, let it use functools.wraps"
+                f"action {name!r}: {function.__qualname__} takes {one}, and a task fills named arguments "
+                f"only: name them; if a decorator takes {one}, let it use functools.wraps"
             )
     if parameters and next(iter(parameters)).name in {"self", "cls"}:
         raise TypeError(

@@ -27,7 +27,7 @@ _TRIES = 3
 
 
 class Registration:
-    """One start of a worker, written to the worker record. No method raises: a worker runs without it, too.
+    """One start of a worker, written to the worker record. No method raises: a worker runs without it too.
 
     backend  the queue, and the armer of its rule
     modules  the modules that the worker's code is in, by which its version is told

@@ -1,4 +1,4 @@
-"""The version of the worker's code: known before the code is imported, so that it can be told from the last."""
+"""The version of the worker's code, known before the code is imported."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 __all__ = ["BUNDLE_FILE", "duebell_release", "version_of"]
 
-#: The file in a bundle that says what is in it: `version`, a digest of its contents, and `duebell`, a release.
+#: The file of a bundle that tells `version`, a digest of its contents, and `duebell`, the release in it.
 BUNDLE_FILE = "duebell-bundle.json"
 
 #: What the code is set up with, and may keep it from starting.

@@ -176,7 +176,7 @@ class Worker:
         name: str | Callable[..., Any] | None = None,
         *,
         attempts: int = 5,
-        backoff: Backoff = Backoff(),
+        backoff: Backoff = Backoff(),  # noqa: B008 (a value)
     ) -> Any:
         """Register a function as the action of this name. It stays callable as it is, and can `add` tasks.
 
@@ -220,9 +220,9 @@ class Worker:
     ) -> Callable[[_Action], _Action]:
         """Declare a recurring task of the action below; its id is the action's name if none is given.
 
-        `@worker.recurring("cron(0 9 ? * MON-FRI *)", timezone="Europe/Berlin")` stands above `@worker.action`.
-        `duebell deploy`, `duebell sync` and `Editor.sync` bring the queue to what the code declares: tasks are
-        added, changed, and cancelled when they are declared no more. A paused task stays paused. The other
+        It stands above `@worker.action`: `@worker.recurring("cron(0 9 ? * MON-FRI *)", timezone="Europe/Berlin")`.
+        `duebell deploy`, `duebell sync` and `Editor.sync` bring the queue to what the code declares: they add
+        tasks, change them, and cancel those that are declared no more. A paused task stays paused. The other
         arguments are those of `Editor.add`.
 
         Raises TypeError, ValueError, InvalidTask and InvalidSchedule.

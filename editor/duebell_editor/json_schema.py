@@ -1,8 +1,8 @@
 """Checks payloads against the JSON Schemas of actions.
 
 It knows the keywords by which msgspec and pydantic describe types, and ignores all others, `format` among
-them: what it does not find, the worker still checks. No code is made of a schema and nothing is fetched for it,
-because it comes out of a table.
+them: what it does not find, the worker still checks. A schema comes out of a table, so no code is made of it,
+and nothing is fetched for it.
 """
 
 import re
@@ -53,7 +53,13 @@ def find_fault(value: object, schema: object) -> Fault | None:
     """The first fault of a value of JSON's types by this schema; None if there is none."""
     try:
         return next(_Check(schema).faults(value, schema, ""), None)
-    except (RecursionError, TypeError, ValueError, re.error):  # a schema that cannot be understood
+    except (
+        AttributeError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        re.error,
+    ):  # a schema that cannot be understood
         return None
 
 

@@ -228,7 +228,7 @@ def _given(declared: DeclaredTask) -> dict[str, Any]:
         "timezone": declared.timezone,
         "payload": payloads.decode(declared.payload_json),
         "missed": declared.missed,
-        "spread": declared.spread,
+        "spread": declared.spread or None,
         "expires_after": declared.expires_after,
     }
 

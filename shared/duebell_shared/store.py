@@ -1,9 +1,9 @@
 """The contract of the queue, kept by the DynamoDB table and by a store in memory.
 
 Every change is conditional; nothing is ever overwritten blindly. All reads are strongly consistent, but for
-those of the past, and of the worker record where that is said. None is a Scan, and none reads a whole lane. Every
-verb may raise NotDeployed, AwsRefused and AwsUnavailable; after AwsUnavailable a change may or may not have been
-made.
+those of the past, and of the worker record where that is said. None is a Scan, and none reads a whole lane.
+Every verb may raise NotDeployed, AwsRefused and AwsUnavailable; after AwsUnavailable a change may or may not
+have been made.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -97,7 +97,7 @@ class Store(Protocol):
         """
 
     def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
-        """Write `new` with the next `rev` and return it as stored. Eligible: as in `swap_record`. Else None."""
+        """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""
 
     def insert(self, task: Task) -> bool:
         """Write a new task.

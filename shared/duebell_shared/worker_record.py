@@ -1,7 +1,7 @@
 """The worker record: what the worker says of itself, in one item of the queue beside the arming record.
 
 A worker writes it when it starts: what it is, or the error with which it could not start. New code is marked
-as starting before it is imported. A process that ends or hangs in the import cannot say so, but its mark stays.
+as starting before it is imported. A process that ends or hangs in the import cannot say so; its mark stays.
 
 Values and pure functions only; `rev` is for the compare-and-swap.
 """
@@ -87,7 +87,7 @@ class DeclaredTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     timezone: str | None = None
     payload_json: str = "{}"
     missed: str | None = None
-    spread: timedelta | None = None
+    spread: timedelta = timedelta(0)
     expires_after: timedelta | None = None
 
 

@@ -124,6 +124,6 @@ def _message_of(error: BaseException) -> str:
 
 def _from_users_frame(trace: TracebackType | None) -> TracebackType | None:
     """The trace from the user's code on, without the frames of the worker and of the import before it."""
-    while trace and trace.tb_next and trace.tb_frame.f_code.co_filename.startswith(_BEFORE_USERS):
+    while trace and trace.tb_frame.f_code.co_filename.startswith(_BEFORE_USERS):
         trace = trace.tb_next
     return trace

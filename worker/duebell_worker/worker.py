@@ -220,7 +220,7 @@ class Worker:
     ) -> Callable[[_Action], _Action]:
         """Declare a recurring task of the action below; its id is the action's name if none is given.
 
-        It stands above `@worker.action`: `@worker.recurring("cron(0 9 ? * MON-FRI *)", timezone="Europe/Berlin")`.
+        It stands above `@worker.action`: `@worker.recurring("cron(0 9 ? * * *)", timezone="Asia/Tokyo")`.
         `duebell deploy`, `duebell sync` and `Editor.sync` bring the queue to what the code declares: they add
         tasks, change them, and cancel those that are declared no more. A paused task stays paused. The other
         arguments are those of `Editor.add`.

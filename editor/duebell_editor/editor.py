@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import boto3
 import msgspec
@@ -11,31 +11,29 @@ from msgspec import UNSET, UnsetType
 
 from duebell_shared.add_report import AddReport
 from duebell_shared.backend import Backend
-from duebell_shared.errors import InvalidTask, TaskChanged, TaskConflict
+from duebell_shared.errors import InvalidTask
 from duebell_shared.given import check_changed_by, check_progress, check_rev
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
 from duebell_shared.task import Task
 from duebell_shared.verbs import Verb
 
-from .adder import Adder
 from .batches import check_all
-from .change_log import log_change
 from .change_many import ChangeReport, change_all, check_verb
 from .filters import check_flag, check_ids
 from .known_worker import KnownWorker
-from .queue_reader import QueueReader
-from .rule_setter import RuleSetter
+from .queue_keeper import QueueKeeper
 from .status import Diagnosis, SchedulerStatus
-from .sync import Syncer, SyncReport
-from .taken_ids import TRIES, IfExists, check_if_exists, kept_changing
-from .transfer import ImportReport
+from .taken_ids import IfExists, check_if_exists
 from .values import NewTask, TaskChange
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = ["Editor", "IfExists"]
 
 
-class Editor(QueueReader):
+class Editor(QueueKeeper):
     """Adds tasks and changes them. Thread-safe; make one and keep it.
 
     Every method may raise AwsRefused, AwsUnavailable and NotDeployed. Methods that set a time return when the
@@ -61,13 +59,10 @@ class Editor(QueueReader):
 
         Raises InvalidTask.
         """
-        super().__init__(backend or Backend.connect(settings or Settings.from_env(), session))
-        self._store = self._backend.store
-        self._clock = self._backend.clock
-        self._rule = RuleSetter(self._backend, self.queue)
-        self._adder = Adder(self._backend, self.queue, self._rule)
-        self._known = KnownWorker(self._backend)
-        self.changed_by = check_changed_by(changed_by) or self._backend.settings.changed_by
+        author = check_changed_by(changed_by)
+        backend = backend or Backend.connect(settings or Settings.from_env(), session)
+        super().__init__(backend, author or backend.settings.changed_by)
+        self._known = KnownWorker(backend)
 
     @classmethod
     def from_env(cls) -> Self:
@@ -291,66 +286,7 @@ class Editor(QueueReader):
         self._backend.armer.verify()
         return self.status()
 
-    def sync(self, *, dry_run: bool = False) -> SyncReport:
-        """Bring the recurring tasks of the queue to what the code of the worker declares.
-
-        With `@worker.recurring`, that is; the worker that started last says what it is. Tasks are added,
-        changed in the fields that differ, and cancelled when they are declared no more. Tasks that were never
-        declared in code are left alone, and a paused task stays paused. Safe to repeat at any time.
-
-        dry_run  change nothing: the report is the plan
-
-        A task that runs at this moment cannot be changed, and is one of the failures.
-        Raises WorkerNotStarted, InvalidQuery, NotArmed.
-        """
-        syncer = Syncer(
-            self._backend,
-            self.queue,
-            self._adder,
-            self._rule,
-            change=self._change,
-            changed_by=self.changed_by,
-        )
-        return syncer.sync(dry_run=check_flag("dry_run", dry_run))
-
-    def import_tasks(
-        self, lines: Iterable[bytes | str], *, progress: Callable[[int], None] = lambda _: None
-    ) -> ImportReport:
-        """Add the tasks of an export as they were; a task whose id exists already is left out.
-
-        A task that was running becomes scheduled, and the interrupted attempt does not count. Each line is
-        checked as by `add`. `progress` is called now and then with the number of tasks done. An interrupted
-        import is repeated from the beginning. Raises InvalidTask with the line and the field that are wrong;
-        the tasks before this line are stored, and the rule rings for them. Raises NotArmed.
-        """
-        check_progress(progress)
-        return self._adder.import_lines(lines, progress)
-
     def _check(self, given: NewTask) -> Task:
         task = msgspec.structs.replace(given.task(self._clock()), changed_by=self.changed_by)
         self._known.check(task)
         return task
-
-    def _change(self, verb: Verb, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
-        """Read the task, change it, and write it on condition of the rev read; `rev` is the one expected."""
-        rev = check_rev(rev)
-        for _ in range(TRIES):
-            task = self.get(id)
-            try:
-                if rev is not None and task.rev != rev:
-                    raise TaskChanged(id, expected=rev, rev=task.rev)
-                wanted = change(task)
-            except TaskConflict as conflict:
-                # An earlier call may have made this change without getting an answer.
-                self._rule.arm_after(conflict, [task])
-                raise
-            if wanted is task:
-                self._rule.arm([task])
-                return task
-            changed = msgspec.structs.replace(wanted, changed_by=self.changed_by)
-            if self._store.save(task, changed):
-                log_change(verb, task, changed)
-                # Even if this call did not change the time: an earlier one may have, and failed to arm.
-                self._rule.arm([changed])
-                return changed
-        raise kept_changing(id)

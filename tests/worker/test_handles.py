@@ -3,11 +3,13 @@
 The `type: ignore` comments are tests, too: mypy says so when one of them is not needed.
 """
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from inspect import signature
-from typing import Any, assert_type
+from pathlib import Path
+from typing import Any, TypeGuard, assert_type
 
 import msgspec
 import pydantic
@@ -140,6 +142,38 @@ def test_the_other_arguments_are_those_of_an_editors_add(worker: Worker, rehears
     of_add = set(signature(Editor.add).parameters) - {"self", "action", "payload"}
     assert set(actions.AddOptions.__annotations__) == of_add
     assert {*actions.TaskOptions.__annotations__, "action", "payload"} == set(NewTask.__struct_fields__)
+
+
+def test_type_checkers_read_the_same_arguments_in_every_place() -> None:
+    # The signatures that only type checkers see cannot be looked at by `inspect`
+    tree = ast.parse(Path(actions.__file__).read_text())
+    classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    options = {name: typed_names(classes[name]) for name in ("TaskOptions", "AddOptions")}
+    methods = {node.name: node for node in ast.walk(classes["ArgumentsAction"]) if is_for_type_checkers(node)}
+
+    def arguments(method: str) -> dict[str, str]:
+        return {one.arg: ast.unparse(one.annotation or one) for one in methods[method].args.args[1:]}
+
+    assert arguments("task") == options["TaskOptions"]
+    assert arguments("add") == options["TaskOptions"] | options["AddOptions"]
+
+
+def typed_names(node: ast.ClassDef) -> dict[str, str]:
+    """The names that a class body annotates, with their types, without the quotes around a later one."""
+    fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
+    return {
+        ast.unparse(one.target): ast.unparse(
+            ast.parse(one.annotation.value)
+            if isinstance(one.annotation, ast.Constant) and isinstance(one.annotation.value, str)
+            else one.annotation
+        )
+        for one in fields
+    }
+
+
+def is_for_type_checkers(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
+    """Tell whether the function has no body: the ones that run have one."""
+    return isinstance(node, ast.FunctionDef) and ast.unparse(node.body[0]) == "..."
 
 
 def refused(worker: Worker, call: Callable[[], object], error: type[Exception], words: str) -> None:

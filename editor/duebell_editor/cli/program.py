@@ -6,6 +6,7 @@ import io
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
@@ -14,6 +15,8 @@ from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from duebell_editor import UnknownAction
 
 from .context import Context
 from .errors import HELP, Exit, exit_of
@@ -161,6 +164,8 @@ def run(app: typer.Typer) -> NoReturn:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     context = Context()
+    warnings.showwarning = context.show_warning
+    warnings.simplefilter("default", UnknownAction)
     try:
         status = app(prog_name=Path(sys.argv[0]).name, standalone_mode=False, obj=context)
         sys.stdout.flush()

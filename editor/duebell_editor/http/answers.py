@@ -14,7 +14,15 @@ import msgspec
 from fastapi import Response
 from msgspec import Meta, Struct
 
-from duebell_editor import Bucket, ChangeReport, Page, SchedulerStatus, Selection, TaskHistory
+from duebell_editor import (
+    Bucket,
+    ChangeReport,
+    Page,
+    SchedulerStatus,
+    Selection,
+    TaskHistory,
+    WorkerDescription,
+)
 from duebell_editor.json_fields import as_text, plain_values, task_fields
 from duebell_shared.instants import Instant
 from duebell_shared.recurrence import Recurrence
@@ -26,6 +34,7 @@ from .problems import ProblemDocument, kind_of
 __all__ = [
     "BulkAnswer",
     "Json",
+    "KnownWorker",
     "Preview",
     "TimeZones",
     "Timeline",
@@ -144,6 +153,12 @@ class Preview(Struct, kw_only=True):
     occurrences: list[Instant]
 
 
+class KnownWorker(Struct, kw_only=True):
+    """The worker as it made itself known when it started; null while none did."""
+
+    worker: WorkerDescription | None
+
+
 class Timeline(Struct, kw_only=True):
     """The numbers of tasks to come, bucket by bucket."""
 
@@ -211,7 +226,10 @@ _DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILIN
 
 def schemas() -> dict[str, Any]:
     """The JSON schemas of all answers, by name."""
-    tasks, scheduler = (_TASK, _TASK_IN_BRIEF, TaskPage, BulkAnswer), (_STATUS, Timeline, TaskHistory)
+    tasks, scheduler = (
+        (_TASK, _TASK_IN_BRIEF, TaskPage, BulkAnswer),
+        (_STATUS, Timeline, TaskHistory, KnownWorker),
+    )
     return {
         **_schemas_of(*tasks, *scheduler, TimeZones, Preview),
         **_schemas_of(ProblemDocument, may_leave_out=True),

@@ -8,6 +8,7 @@ import msgspec
 from fastapi import FastAPI
 
 from duebell_editor import (
+    ActionDescription,
     AwsRefused,
     Bucket,
     ChangeFailure,
@@ -27,12 +28,14 @@ from duebell_editor import (
     TaskConflict,
     TaskHistory,
     TaskNotFound,
+    WorkerDescription,
 )
 from duebell_editor.json_fields import status_fields, task_fields
 
 from .answers import (
     BulkAnswer,
     Json,
+    KnownWorker,
     Preview,
     Timeline,
     TimeZones,
@@ -235,6 +238,26 @@ def _answers() -> dict[str, list[object]]:
         words="every weekday at 09:00, Europe/Berlin",
         occurrences=[datetime(2026, 11, day, 8, tzinfo=UTC) for day in (23, 24)],
     )
+    worker = WorkerDescription(
+        version="8f14e45fceea",
+        duebell="0.1.0",
+        python="3.13.2",
+        tzdata="2026f",
+        started_at=run,
+        actions=(
+            ActionDescription(
+                name="put_on_sale",
+                attempts=5,
+                schema={
+                    "title": "Sale",
+                    "type": "object",
+                    "properties": {"item": {"type": "integer"}},
+                    "required": ["item"],
+                },
+            ),
+            ActionDescription(name="report", attempts=5, recurring=("daily-report",)),
+        ),
+    )
     missing = ChangeFailure(id="sale-43", error=TaskNotFound("sale-43"))
     both = Selection(ids=("sale-42", "sale-43"))
     return {
@@ -243,6 +266,7 @@ def _answers() -> dict[str, list[object]]:
         "SchedulerStatus": [status_fields(status)],
         "TimeZones": [TimeZones(tzdata="2026f", names=["Europe/Berlin", "UTC"])],
         "Preview": [preview],
+        "KnownWorker": [KnownWorker(worker=worker), KnownWorker(worker=None)],
         "Timeline": [Timeline(buckets=(Bucket(start=due, end=end, count=12),))],
         "TaskHistory": [TaskHistory(buckets=(ended,), is_all=True)],
         "BulkAnswer": [

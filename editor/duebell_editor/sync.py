@@ -54,6 +54,10 @@ class SyncStep(msgspec.Struct, frozen=True, kw_only=True):
     schedule: str
     fields: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        changes = f", {', '.join(self.fields)}" if self.fields else ""
+        return f"{self.verb} {self.id} ({self.action}, {self.schedule}){changes}"
+
 
 class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of `Editor.sync`.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .archive import pack
+from .bundle_version import with_version
 from .dependencies import IN_RUNTIME, install
 from .errors import BundleFailed
 from .sources import actions_files, own_files
@@ -64,9 +65,9 @@ def build(
     The same inputs give the same bytes. Raises BundleFailed.
     """
     users = actions_files(actions, folder=folder) if actions else {}
-    with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as installed:
-        libraries = install(Path(installed), target, requirements=requirements, leave_out=leave_out)
-        files = {**libraries, **users, **own_files()}
+    with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as made:
+        libraries = install(Path(made, "libraries"), target, requirements=requirements, leave_out=leave_out)
+        files = with_version({**libraries, **users, **own_files()}, Path(made))
         unpacked = sum(file.stat().st_size for file in files.values())
         if unpacked > _UNPACKED_LIMIT:
             raise BundleFailed(

@@ -15,6 +15,7 @@ from duebell_shared.settings import Settings
 from .artifacts import Artifacts
 from .aws import aws_calls
 from .bundle import build
+from .declared import sync_declared
 from .errors import DeployFailed, InvalidDeployment
 from .naming import check_scheduler_name
 from .queue_table import QueueTable, TableSettings
@@ -127,6 +128,7 @@ def deploy(
         artifacts.retire(before)
     if float(parameters.get("MonthlyBudget", "0")):
         say(_ACTIVATE_THE_TAG)
+    sync_declared(editor, say=say)
     say(f"stack {name}: {outcome}")
     return settings
 

@@ -189,7 +189,7 @@ class WorkerNotStarted(DuebellError):
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            f"{what}: deploy one that starts, and have the rule ring or the function invoked once"
+            f"{what}: deploy one that starts, and have its function invoked once"
         )
 
 

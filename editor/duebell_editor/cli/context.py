@@ -13,7 +13,7 @@ import boto3
 import botocore.session
 import typer
 
-from duebell_editor import Editor, Settings, UnknownAction
+from duebell_editor import Editor, Settings
 from duebell_shared.backend import Backend, default_session
 from duebell_shared.instants import utc_now
 
@@ -95,11 +95,6 @@ class Context:
         """Print the error on standard error, in one line or as JSON."""
         line = describe(error, self.option_of, is_verbose=self.is_verbose)
         self.out.note(f"error: {line}", describe_as_json(error, line))
-
-    def show_warning(self, message: Warning | str, category: type[Warning], *place: Any) -> None:
-        """Print a warning of the library in one line; Python's own ones are for those who program it."""
-        if issubclass(category, UnknownAction):
-            self.out.warn(str(message))
 
     def option_of(self, field: str) -> str:
         """The command line's name for a field of the library: `--max-runs` of max_runs, `ID` of id."""

@@ -1,4 +1,4 @@
-"""The commands `actions` and `sync`: what the worker says of itself, and the recurring tasks that it declares."""
+"""The commands `actions` and `sync`: the worker as it is known, and the recurring tasks that it declares."""
 
 from typing import Annotated, Any
 

@@ -43,7 +43,7 @@ def get_status(editor: VisitorsEditor) -> Json:
 
 @router.get("/worker", summary="Describe the worker", responses=answers("KnownWorker", *AWS))
 def get_worker(editor: VisitorsEditor) -> Json:
-    """Its actions with the JSON Schemas of their payloads, or why it could not start; null if none is known."""
+    """Its actions with the JSON Schemas of their payloads, or why it could not start; null if unknown."""
     return Json(KnownWorker(worker=editor.worker()))
 
 

@@ -188,9 +188,7 @@ class WorkerNotStarted(DuebellError):
     """The worker is not known, or could not start, so what its code declares is not known either."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(
-            f"{what}: deploy one that starts, and have its function invoked once"
-        )
+        super().__init__(f"{what}: deploy one that starts, and have its function invoked once")
 
 
 class AwsError(DuebellError):

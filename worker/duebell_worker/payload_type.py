@@ -103,10 +103,21 @@ def schema_of(payload_type: Any) -> dict[str, Any]:
         schema = msgspec.json.schema(
             Any if payload_type is object else payload_type, schema_hook=_inner_schema
         )
-    root = schema.pop("$ref", "").removeprefix("#/$defs/")
-    schema = {**schema.get("$defs", {}).get(root, {}), **schema}
-    fitting: dict[str, Any] = _with_decimals_as_numbers(schema)
+    fitting: dict[str, Any] = _with_decimals_as_numbers(_without_reference(schema))
     return fitting
+
+
+def _without_reference(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with what it is at its top, where it was a reference to one of its definitions."""
+    reference = schema.get("$ref")
+    if reference is None:
+        return schema
+    definitions = dict(schema["$defs"])
+    name = reference.removeprefix("#/$defs/")
+    top = definitions[name]
+    if reference not in str(definitions):  # it does not contain itself
+        del definitions[name]
+    return {**top, "$defs": definitions} if definitions else top
 
 
 def _inner_schema(inner_type: Any) -> dict[str, Any]:

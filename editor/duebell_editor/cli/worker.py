@@ -50,7 +50,7 @@ def sync(
 ) -> None:
     """Bring the recurring tasks to what the worker's code declares with @worker.recurring.
 
-    `duebell deploy` does it, too. Where another tool deploys, call this once the new worker has started. A
+    `duebell deploy` does it too. Where another tool deploys, call this once the new worker has started. A
     task that was added by hand is left alone, and a paused one stays paused.
 
     The exit status is 7 if some could not be changed, such as one that runs at this moment.

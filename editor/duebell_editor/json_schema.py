@@ -5,8 +5,9 @@ them: what it does not find, the worker still checks. A schema comes out of a ta
 and nothing is fetched for it.
 """
 
+import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 __all__ = ["Fault", "find_fault"]
@@ -21,26 +22,6 @@ _TYPES = {
     "null": "null",
 }
 
-#: Limits, each with what it says of a value; the value is a number, or the length of a text, array or object.
-_LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {
-    "minimum": (lambda value, limit: value >= limit, "must be {limit} or more"),
-    "maximum": (lambda value, limit: value <= limit, "must be {limit} or less"),
-    "exclusiveMinimum": (lambda value, limit: value > limit, "must be more than {limit}"),
-    "exclusiveMaximum": (lambda value, limit: value < limit, "must be less than {limit}"),
-    "minLength": (lambda value, limit: len(value) >= limit, "must have {limit} characters or more"),
-    "maxLength": (lambda value, limit: len(value) <= limit, "must have {limit} characters or fewer"),
-    "minItems": (lambda value, limit: len(value) >= limit, "must have {limit} elements or more"),
-    "maxItems": (lambda value, limit: len(value) <= limit, "must have {limit} elements or fewer"),
-    "minProperties": (lambda value, limit: len(value) >= limit, "must have {limit} fields or more"),
-    "maxProperties": (lambda value, limit: len(value) <= limit, "must have {limit} fields or fewer"),
-}
-_LIMITS_OF = {
-    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-    "string": ("minLength", "maxLength"),
-    "array": ("minItems", "maxItems"),
-    "object": ("minProperties", "maxProperties"),
-}
-
 
 class Fault(NamedTuple):
     """A part of a value that does not fit its schema: its place, such as `.items[2].price`, and why not."""
@@ -48,120 +29,207 @@ class Fault(NamedTuple):
     place: str
     reason: str
 
+    def within(self, place: str) -> "Fault":
+        """The same fault of a value that has this one at `place`."""
+        return Fault(place + self.place, self.reason)
+
 
 def find_fault(value: object, schema: object) -> Fault | None:
     """The first fault of a value of JSON's types by this schema; None if there is none."""
     try:
-        return next(_Check(schema).faults(value, schema, ""), None)
+        return _Schema(schema).fault(value, schema)
     except (
         AttributeError,
+        LookupError,
         RecursionError,
         TypeError,
         ValueError,
         re.error,
-    ):  # a schema that cannot be understood
+    ):  # it cannot be understood
         return None
 
 
-class _Check:
+class _Schema:
+    """A schema, with the definitions that references within it mean."""
+
     def __init__(self, root: object) -> None:
         self._root = root
 
-    def faults(self, value: Any, schema: Any, place: str) -> Iterator[Fault]:
+    def fault(self, value: Any, schema: Any) -> Fault | None:
         if schema is False:
-            yield Fault(place, "is not allowed")
+            return Fault("", "is not allowed")
         if not isinstance(schema, Mapping):
-            return
-        yield from self.faults(value, self._resolved(schema.get("$ref", "")), place)
-        types = schema.get("type", ())
-        types = [types] if isinstance(types, str) else types
-        if types and not any(_is_a(value, name) for name in types):
-            yield Fault(place, f"must be {' or '.join(_TYPES.get(name, name) for name in types)}")
-            return
-        allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
-        if allowed is not None and not any(_is_same(value, one) for one in allowed):
-            yield Fault(place, "is not one of the values allowed")
-        for choices in (schema.get("anyOf"), schema.get("oneOf")):
-            yield from self._of_choices(value, choices or [True], place)
-        for part in schema.get("allOf", ()):
-            yield from self.faults(value, part, place)
-        yield from _beyond_limits(value, schema, place)
-        if isinstance(value, Mapping):
-            yield from self._of_object(value, schema, place)
-        if isinstance(value, list):
-            yield from self._of_array(value, schema, place)
+            return None
+        types = schema.get("type")
+        if types is not None and not _is_one_of(value, types):
+            names = [types] if isinstance(types, str) else types
+            return Fault("", f"must be {' or '.join(_TYPES.get(name, name) for name in names)}")
+        for keyword, given in schema.items():
+            check = _CHECKS.get(keyword)
+            if check is not None and (found := check(self, value, given, schema)):
+                return found
+        return None
 
-    def _resolved(self, reference: str) -> Any:
-        """The schema that a reference within this one means; one that allows everything for any other."""
+    def of_reference(self, value: Any, reference: str, _: Mapping[str, Any]) -> Fault | None:
         if not reference.startswith("#"):
-            return True
+            return None
         found = self._root
-        for name in reference.removeprefix("#").split("/")[1:]:
+        for name in reference.split("/")[1:]:
             found = (
-                found.get(name.replace("~1", "/").replace("~0", "~"), {})
-                if isinstance(found, Mapping)
-                else {}
+                found.get(name.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
             )
-        return found
+        return self.fault(value, found)
 
-    def _of_choices(self, value: Any, choices: Sequence[Any], place: str) -> Iterator[Fault]:
+    def of_any(self, value: Any, choices: Sequence[Any], _: Mapping[str, Any]) -> Fault | None:
         """The fault of the choice that fits best: the one whose first fault is the deepest."""
-        first = [next(self.faults(value, choice, place), None) for choice in choices]
-        faults = [fault for fault in first if fault]
-        if len(faults) < len(first):
-            return
+        faults = []
+        for choice in choices:
+            if (fault := self.fault(value, choice)) is None:
+                return None
+            faults.append(fault)
         deepest = max(faults, key=lambda fault: len(fault.place))
-        if deepest.place != place:
-            yield deepest
-        else:
-            reasons = dict.fromkeys(fault.reason.removeprefix("must be ") for fault in faults)
-            yield Fault(place, f"must be {' or '.join(reasons)}" if len(reasons) > 1 else deepest.reason)
+        reasons = dict.fromkeys(fault.reason.removeprefix("must be ") for fault in faults)
+        if deepest.place or len(reasons) == 1:
+            return deepest
+        return Fault("", f"must be {' or '.join(reasons)}")
 
-    def _of_object(self, value: Mapping[str, Any], schema: Any, place: str) -> Iterator[Fault]:
-        for name in schema.get("required", ()):
-            if name not in value:
-                yield Fault(f"{place}.{name}", "is missing")
-        properties, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-        for name, inner in value.items():
-            own = [properties[name]] if name in properties else []
-            own += [each for pattern, each in patterns.items() if re.search(pattern, name)]
-            if not own and schema.get("additionalProperties") is False:
+    def of_all(self, value: Any, parts: Iterable[Any], _: Mapping[str, Any]) -> Fault | None:
+        return next((fault for part in parts if (fault := self.fault(value, part))), None)
+
+    def of_properties(self, value: Any, properties: Mapping[str, Any], _: Mapping[str, Any]) -> Fault | None:
+        for name in properties if isinstance(value, Mapping) else ():
+            if name in value and (fault := self.fault(value[name], properties[name])):
+                return fault.within(f".{name}")
+        return None
+
+    def of_patterns(self, value: Any, patterns: Mapping[str, Any], _: Mapping[str, Any]) -> Fault | None:
+        for name in value if isinstance(value, Mapping) else ():
+            for pattern, inner in patterns.items():
+                if re.search(pattern, name) and (fault := self.fault(value[name], inner)):
+                    return fault.within(f".{name}")
+        return None
+
+    def of_others(self, value: Any, inner: Any, schema: Mapping[str, Any]) -> Fault | None:
+        """The fault of a field that is none of those that the schema names."""
+        properties, patterns = schema.get("properties", {}), schema.get("patternProperties", ())
+        for name in value if isinstance(value, Mapping) else ():
+            if name in properties or any(re.search(pattern, name) for pattern in patterns):
+                continue
+            if inner is False:
                 known = f": the fields are {', '.join(properties)}" if properties else ""
-                yield Fault(f"{place}.{name}", f"is not a field of it{known}")
-            for each in own or [schema.get("additionalProperties", True)]:
-                if each is not False:
-                    yield from self.faults(inner, each, f"{place}.{name}")
-            yield from self.faults(name, schema.get("propertyNames", True), f"{place}.{name}")
+                return Fault(f".{name}", f"is not a field of it{known}")
+            if fault := self.fault(value[name], inner):
+                return fault.within(f".{name}")
+        return None
 
-    def _of_array(self, value: Sequence[Any], schema: Any, place: str) -> Iterator[Fault]:
-        first = schema.get("prefixItems", ())
-        for index, inner in enumerate(value):
-            each = first[index] if index < len(first) else schema.get("items", True)
-            yield from self.faults(inner, each, f"{place}[{index}]")
+    def of_names(self, value: Any, inner: Any, _: Mapping[str, Any]) -> Fault | None:
+        for name in value if isinstance(value, Mapping) else ():
+            if fault := self.fault(name, inner):
+                return Fault(f".{name}", fault.reason)
+        return None
 
+    def of_first(self, value: Any, first: Sequence[Any], _: Mapping[str, Any]) -> Fault | None:
+        for index, inner in enumerate(first if isinstance(value, list) else ()):
+            if index < len(value) and (fault := self.fault(value[index], inner)):
+                return fault.within(f"[{index}]")
+        return None
 
-def _beyond_limits(value: Any, schema: Mapping[str, Any], place: str) -> Iterator[Fault]:
-    for kind, keywords in _LIMITS_OF.items():
-        if _is_a(value, kind) and "contentEncoding" not in schema:  # whose limits are those of the bytes
-            for keyword in keywords:
-                fits, reason = _LIMITS[keyword]
-                if keyword in schema and not fits(value, schema[keyword]):
-                    yield Fault(place, reason.format(limit=schema[keyword]))
-    divisor = schema.get("multipleOf")
-    if isinstance(divisor, int) and _is_a(value, "integer") and value % divisor:
-        yield Fault(place, f"must be a multiple of {divisor}")
-    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
-        yield Fault(place, "does not match its pattern")
+    def of_items(self, value: Any, inner: Any, schema: Mapping[str, Any]) -> Fault | None:
+        start = len(schema.get("prefixItems", ()))
+        for index in range(start, len(value)) if isinstance(value, list) else ():
+            if fault := self.fault(value[index], inner):
+                return fault.within(f"[{index}]")
+        return None
 
 
-def _is_a(value: object, name: object) -> bool:
-    """Tell whether a value is of this type of JSON Schema; 1.0 is an integer, and true is no number."""
-    if value is None or isinstance(value, bool):
-        return name == ("null" if value is None else "boolean")
-    if isinstance(value, int | float):
-        return name == "number" or (name == "integer" and value == value // 1)
-    kind = "string" if isinstance(value, str) else "object" if isinstance(value, Mapping) else "array"
-    return name == kind
+_Check = Callable[[_Schema, Any, Any, Mapping[str, Any]], Fault | None]
+
+
+def _required(_: _Schema, value: Any, names: Iterable[str], __: Mapping[str, Any]) -> Fault | None:
+    missing = (name for name in names if name not in value) if isinstance(value, Mapping) else iter(())
+    return next((Fault(f".{name}", "is missing") for name in missing), None)
+
+
+def _enum(_: _Schema, value: Any, allowed: Iterable[Any], __: Mapping[str, Any]) -> Fault | None:
+    return (
+        None
+        if any(_is_same(value, one) for one in allowed)
+        else Fault("", "is not one of the values allowed")
+    )
+
+
+def _const(_: _Schema, value: Any, allowed: Any, __: Mapping[str, Any]) -> Fault | None:
+    return None if _is_same(value, allowed) else Fault("", "is not the value allowed")
+
+
+def _pattern(_: _Schema, value: Any, pattern: str, __: Mapping[str, Any]) -> Fault | None:
+    is_other = isinstance(value, str) and not re.search(pattern, value)
+    return Fault("", "does not match its pattern") if is_other else None
+
+
+def _multiple_of(_: _Schema, value: Any, divisor: Any, __: Mapping[str, Any]) -> Fault | None:
+    is_whole = isinstance(divisor, int) and _is_one_of(value, "integer")
+    return Fault("", f"must be a multiple of {divisor}") if is_whole and value % divisor else None
+
+
+def _limit(kind: str, is_within: Callable[[Any, Any], bool], reason: str) -> _Check:
+    """The check of a limit, of a number itself, or of the length of a text, an array or an object."""
+
+    def check(_: _Schema, value: Any, limit: Any, schema: Mapping[str, Any]) -> Fault | None:
+        if not _is_one_of(value, kind) or "contentEncoding" in schema:  # its limits are those of the bytes
+            return None
+        size = value if kind == "number" else len(value)
+        return None if is_within(size, limit) else Fault("", f"must {reason.format(limit)}")
+
+    return check
+
+
+_CHECKS: Mapping[str, _Check] = {
+    "$ref": _Schema.of_reference,
+    "anyOf": _Schema.of_any,
+    "oneOf": _Schema.of_any,
+    "allOf": _Schema.of_all,
+    "enum": _enum,
+    "const": _const,
+    "required": _required,
+    "properties": _Schema.of_properties,
+    "patternProperties": _Schema.of_patterns,
+    "additionalProperties": _Schema.of_others,
+    "propertyNames": _Schema.of_names,
+    "prefixItems": _Schema.of_first,
+    "items": _Schema.of_items,
+    "pattern": _pattern,
+    "multipleOf": _multiple_of,
+    "minimum": _limit("number", operator.ge, "be {} or more"),
+    "maximum": _limit("number", operator.le, "be {} or less"),
+    "exclusiveMinimum": _limit("number", operator.gt, "be more than {}"),
+    "exclusiveMaximum": _limit("number", operator.lt, "be less than {}"),
+    "minLength": _limit("string", operator.ge, "have {} characters or more"),
+    "maxLength": _limit("string", operator.le, "have {} characters or fewer"),
+    "minItems": _limit("array", operator.ge, "have {} elements or more"),
+    "maxItems": _limit("array", operator.le, "have {} elements or fewer"),
+    "minProperties": _limit("object", operator.ge, "have {} fields or more"),
+    "maxProperties": _limit("object", operator.le, "have {} fields or fewer"),
+}
+
+#: JSON Schema's names for the types of a value.
+_NAMES: Mapping[type, tuple[str, ...]] = {
+    str: ("string",),
+    int: ("integer", "number"),
+    float: ("number",),
+    bool: ("boolean",),
+    dict: ("object",),
+    list: ("array",),
+    type(None): ("null",),
+}
+
+
+def _is_one_of(value: Any, types: str | Sequence[str]) -> bool:
+    """Tell whether a value is of one of these types; 1.0 is an integer, and true is no number."""
+    names = _NAMES[type(value)]
+    asked = (types,) if isinstance(types, str) else types
+    is_whole = isinstance(value, float) and "integer" in asked and value.is_integer()
+    return is_whole or any(name in asked for name in names)
 
 
 def _is_same(value: object, other: object) -> bool:

@@ -12,7 +12,7 @@ import jsonschema_rs
 import msgspec
 import pydantic
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duebell_editor.json_schema import find_fault
@@ -119,6 +119,7 @@ _JSON = st.recursive(
 @pytest.mark.parametrize(
     "payload_type", [Inner, Trial, Model, int, list[int], dict[str, bool], int | str | None]
 )
+@settings(deadline=None)
 @given(payload=_JSON)
 def test_what_is_refused_the_worker_would_refuse_too(payload_type: Any, payload: object) -> None:
     """But for pydantic, which takes a text for a number: there another library's word is taken."""

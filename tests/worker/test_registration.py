@@ -9,9 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+import pydantic
 import pytest
 
-from duebell_editor import Editor
+from duebell_editor import Editor, InvalidSettings
 from duebell_shared.arming import GRACE
 from duebell_shared.backend import Backend
 from duebell_shared.expression import minute_of
@@ -342,3 +343,35 @@ def test_settings_of_the_workers_own_are_kept(backend: Backend) -> None:
     plain = Worker.from_env()
     plain.reuse(backend)
     assert plain.backend is backend
+
+
+class Odd(pydantic.BaseModel):
+    """A payload that no JSON Schema can describe."""
+
+    call: Callable[[], None]
+
+
+def act_oddly(payload: Odd) -> None: ...
+
+
+def test_a_type_without_a_schema_does_not_keep_the_worker_from_starting(
+    backend: Backend, editor: Editor, log: Log
+) -> None:
+    worker = Worker(backend=backend)
+    worker.action(act_oddly)
+    assert worker.handler(None, CONTEXT)["lanes"] == 4
+    assert (known := editor.worker())
+    assert known.actions[0].schema == {}
+    assert log.lines("schema_left_out")[0]["action"] == "act_oddly"
+
+
+def test_an_environment_that_cannot_be_read_is_an_error_of_the_start(
+    deploy: Callable[..., None], editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy(WORKING)
+    monkeypatch.setenv("DUEBELL_ENVIRONMENT", "{")
+    with pytest.raises(InvalidSettings, match="DUEBELL_ENVIRONMENT: must be a JSON object of texts"):
+        start()
+    assert (worker := editor.worker())
+    assert worker.error
+    assert worker.error.message.startswith("DUEBELL_ENVIRONMENT: ")

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -37,7 +38,8 @@ def version_of(modules: Iterable[str]) -> str:
         digest.update(bundle.version.encode())
     else:
         for source in _sources({module.partition(".")[0] for module in modules}):
-            digest.update(source.name.encode() + b"\0" + source.read_bytes())
+            with suppress(OSError):  # it cannot be imported then either
+                digest.update(source.name.encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:12]
 
 

@@ -32,8 +32,12 @@ if TYPE_CHECKING:
     from duebell_editor import SchedulerStatus as SchedulerStatus
     from duebell_editor import Selection as Selection
     from duebell_editor import Step as Step
+    from duebell_editor import SyncReport as SyncReport
+    from duebell_editor import SyncStep as SyncStep
+    from duebell_editor import SyncVerb as SyncVerb
     from duebell_editor import TaskChange as TaskChange
     from duebell_editor import TaskHistory as TaskHistory
+    from duebell_editor import UnknownAction as UnknownAction
     from duebell_shared.add_report import AddFailure as AddFailure
     from duebell_shared.add_report import AddReport as AddReport
     from duebell_shared.errors import AwsError as AwsError
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     from duebell_shared.errors import TaskExists as TaskExists
     from duebell_shared.errors import TaskNotFound as TaskNotFound
     from duebell_shared.errors import UnreadableTask as UnreadableTask
+    from duebell_shared.errors import WorkerNotStarted as WorkerNotStarted
     from duebell_shared.failure import FailedAttempt as FailedAttempt
     from duebell_shared.failure import Failure as Failure
     from duebell_shared.keeping import History as History
@@ -70,6 +75,8 @@ if TYPE_CHECKING:
     from duebell_shared.status import Status as Status
     from duebell_shared.task import Task as Task
     from duebell_shared.verbs import Verb as Verb
+    from duebell_shared.worker_record import ActionDescription as ActionDescription
+    from duebell_shared.worker_record import WorkerDescription as WorkerDescription
     from duebell_worker import Abort as Abort
     from duebell_worker import Action as Action
     from duebell_worker import ArgumentsAction as ArgumentsAction
@@ -82,6 +89,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Abort",
     "Action",
+    "ActionDescription",
     "AddFailure",
     "AddReport",
     "ArgumentsAction",
@@ -130,6 +138,9 @@ __all__ = [
     "Settings",
     "Status",
     "Step",
+    "SyncReport",
+    "SyncStep",
+    "SyncVerb",
     "Task",
     "TaskChange",
     "TaskChanged",
@@ -137,9 +148,12 @@ __all__ = [
     "TaskExists",
     "TaskHistory",
     "TaskNotFound",
+    "UnknownAction",
     "UnreadableTask",
     "Verb",
     "Worker",
+    "WorkerDescription",
+    "WorkerNotStarted",
     "make_schedule",
 ]
 
@@ -148,13 +162,14 @@ __all__ = [
 _NAMES = {
     "duebell_editor": (
         "Bucket ChangeFailure ChangeReport Diagnosis Editor Ended IfExists Look NewTask Page Problem "
-        "ProblemKind SchedulerStatus Selection Step TaskChange TaskHistory"
+        "ProblemKind SchedulerStatus Selection Step SyncReport SyncStep SyncVerb TaskChange TaskHistory "
+        "UnknownAction"
     ),
     "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (
         "AwsError AwsRefused AwsUnavailable DuebellError InvalidInput InvalidQuery InvalidSchedule "
         "InvalidSettings InvalidTask NotArmed NotDeployed QueueFull TaskChanged TaskConflict TaskExists "
-        "TaskNotFound UnreadableTask"
+        "TaskNotFound UnreadableTask WorkerNotStarted"
     ),
     "duebell_shared.failure": "FailedAttempt Failure",
     "duebell_shared.keeping": "History",
@@ -166,6 +181,7 @@ _NAMES = {
     "duebell_shared.status": "Status",
     "duebell_shared.task": "Task",
     "duebell_shared.verbs": "Verb",
+    "duebell_shared.worker_record": "ActionDescription WorkerDescription",
     "duebell_worker": "Abort Action ArgumentsAction Backoff PayloadAction Retry RunReport Worker",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -54,13 +54,22 @@ def test_a_worker_that_could_be_called_costs_nothing_when_it_is_not_needed(
     assert called.events == []
 
 
-def test_the_first_add_of_a_process_reads_once_more_for_the_number_of_lanes(
+def test_the_first_add_of_a_process_reads_the_number_of_lanes_and_the_worker_too(
     editor: Editor, backend: Backend, calls: Calls
 ) -> None:
     editor.add("act", due=HEAD)
     calls.clear()
     Editor(backend=backend).add("act", due=AFTER_IT)
-    assert calls == {"PutItem": 1, "GetItem": 2}
+    assert calls == {"PutItem": 1, "GetItem": 3}
+
+
+def test_an_editor_reads_the_worker_once_a_minute(editor: Editor, calls: Calls, clock: Clock) -> None:
+    editor.add("act", due=HEAD)
+    for seconds, reads in ((0, 1), (59, 1), (1, 2), (59, 1), (1, 2)):
+        clock.advance(timedelta(seconds=seconds))
+        calls.clear()
+        editor.add("act", due=AFTER_IT)
+        assert calls == {"PutItem": 1, "GetItem": reads}
 
 
 def test_a_new_head_sets_the_rule_once(editor: Editor, calls: Calls) -> None:
@@ -82,7 +91,7 @@ def test_many_tasks_arm_once(editor: Editor, calls: Calls) -> None:
     calls.clear()
     editor.add_many({"action": "act", "due": HEAD - timedelta(minutes=each)} for each in range(50))
     assert calls["PutRule"] == 1
-    assert calls["GetItem"] <= 3
+    assert calls["GetItem"] <= 4  # the lanes, the worker, the record, and what it was confirmed with
     assert calls["BatchExecuteStatement"] == 2  # 25 tasks each
     assert calls["PutItem"] == 3  # the record: lowered, held, confirmed
 

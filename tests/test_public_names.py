@@ -31,6 +31,7 @@ def test_the_names_of_duebell() -> None:
     assert duebell.__all__ == [
         "Abort",
         "Action",
+        "ActionDescription",
         "AddFailure",
         "AddReport",
         "ArgumentsAction",
@@ -79,6 +80,9 @@ def test_the_names_of_duebell() -> None:
         "Settings",
         "Status",
         "Step",
+        "SyncReport",
+        "SyncStep",
+        "SyncVerb",
         "Task",
         "TaskChange",
         "TaskChanged",
@@ -86,9 +90,12 @@ def test_the_names_of_duebell() -> None:
         "TaskExists",
         "TaskHistory",
         "TaskNotFound",
+        "UnknownAction",
         "UnreadableTask",
         "Verb",
         "Worker",
+        "WorkerDescription",
+        "WorkerNotStarted",
         "make_schedule",
     ]
 

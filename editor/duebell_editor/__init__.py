@@ -24,6 +24,7 @@ from duebell_shared.errors import (
     TaskExists,
     TaskNotFound,
     UnreadableTask,
+    WorkerNotStarted,
 )
 from duebell_shared.failure import FailedAttempt, Failure
 from duebell_shared.keeping import History
@@ -34,18 +35,22 @@ from duebell_shared.settings import Precision, Settings
 from duebell_shared.status import Status
 from duebell_shared.task import Task
 from duebell_shared.verbs import Verb
+from duebell_shared.worker_record import ActionDescription, WorkerDescription
 
 from .change_many import ChangeFailure, ChangeReport, Selection
 from .editor import Editor, IfExists
 from .health import Problem, ProblemKind
 from .history import Ended, TaskHistory
+from .known_worker import UnknownAction
 from .listing import Page
 from .look import Look
 from .status import Diagnosis, SchedulerStatus
+from .sync import SyncReport, SyncStep, SyncVerb
 from .timeline import Bucket, Step
 from .values import NewTask, TaskChange
 
 __all__ = [
+    "ActionDescription",
     "AddFailure",
     "AddReport",
     "AwsError",
@@ -89,6 +94,9 @@ __all__ = [
     "Settings",
     "Status",
     "Step",
+    "SyncReport",
+    "SyncStep",
+    "SyncVerb",
     "Task",
     "TaskChange",
     "TaskChanged",
@@ -96,7 +104,10 @@ __all__ = [
     "TaskExists",
     "TaskHistory",
     "TaskNotFound",
+    "UnknownAction",
     "UnreadableTask",
     "Verb",
+    "WorkerDescription",
+    "WorkerNotStarted",
     "make_schedule",
 ]

@@ -11,33 +11,30 @@ from msgspec import UNSET, UnsetType
 
 from duebell_shared.add_report import AddReport
 from duebell_shared.backend import Backend
-from duebell_shared.errors import InvalidTask, TaskChanged, TaskConflict
+from duebell_shared.errors import InvalidTask
 from duebell_shared.given import check_changed_by, check_progress, check_rev
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
 from duebell_shared.task import Task
 from duebell_shared.verbs import Verb
 
-from .adder import Adder
 from .batches import check_all
-from .change_log import log_change
 from .change_many import ChangeReport, change_all, check_verb
 from .filters import check_flag, check_ids
 from .health import silence_problem
-from .queue_reader import QueueReader
-from .rule_setter import RuleSetter
+from .known_worker import KnownWorker
+from .queue_keeper import QueueKeeper
 from .status import Diagnosis, SchedulerStatus
-from .taken_ids import TRIES, IfExists, check_if_exists, kept_changing
-from .transfer import ImportReport
+from .taken_ids import IfExists, check_if_exists
 from .values import NewTask, TaskChange
 
 if TYPE_CHECKING:
-    from .relane import Relaned
+    pass
 
 __all__ = ["Editor", "IfExists"]
 
 
-class Editor(QueueReader):
+class Editor(QueueKeeper):
     """Adds tasks and changes them. Thread-safe; make one and keep it.
 
     Every method may raise AwsRefused, AwsUnavailable and NotDeployed. Methods that set a time return when the
@@ -63,12 +60,10 @@ class Editor(QueueReader):
 
         Raises InvalidTask.
         """
-        super().__init__(backend or Backend.connect(settings or Settings.from_env(), session))
-        self._store = self._backend.store
-        self._clock = self._backend.clock
-        self._rule = RuleSetter(self._backend, self.queue)
-        self._adder = Adder(self._backend, self.queue, self._rule)
-        self.changed_by = check_changed_by(changed_by) or self._backend.settings.changed_by
+        author = check_changed_by(changed_by)
+        backend = backend or Backend.connect(settings or Settings.from_env(), session)
+        super().__init__(backend, author or backend.settings.changed_by)
+        self._known = KnownWorker(backend)
 
     @classmethod
     def from_env(cls) -> Self:
@@ -104,7 +99,8 @@ class Editor(QueueReader):
     ) -> Task:
         """Add a task: run `action` with `payload` at `due`, or by a `schedule`. Returns it as stored.
 
-        action         name of an action of the worker, 1 to 256 printable characters
+        action         name of an action of the worker, 1 to 256 printable characters; a warning,
+                       UnknownAction, if the worker has no such action, and InvalidTask if the settings say so
         due            an aware datetime, or a timedelta from now; a time in the past means at once (the first
                        minute that a rule can safely ring in)
         schedule       instead of due: `rate(2 hours)`, `cron(0 9 ? * MON-FRI *)` as AWS writes it, the usual
@@ -119,7 +115,8 @@ class Editor(QueueReader):
         expires_after  do not run the task if it cannot start within this time after its due date; a century
                        at most
         payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB and 100
-                       levels. A set is refused, unless its field in such a type says that it is one
+                       levels. A set is refused, unless its field in such a type says that it is one. It must
+                       fit the action's type, as far as the worker has made that known
         id             1 to 256 printable characters; generated if not given
         if_exists      if a task with this id exists: fail (TaskExists), keep that task, or replace it
         rev            replace it only if it is at this rev (TaskChanged if not)
@@ -227,7 +224,14 @@ class Editor(QueueReader):
             expires_after=expires_after,
         )
         change.check()
-        return self._change(Verb.UPDATE, id, lambda task: change.applied_to(task, now=self._clock()), rev)
+
+        def apply(task: Task) -> Task:
+            changed = change.applied_to(task, now=self._clock())
+            if payload is not UNSET or action is not UNSET:
+                self._known.check(changed)
+            return changed
+
+        return self._change(Verb.UPDATE, id, apply, rev)
 
     def cancel(self, id: str, *, rev: int | None = None) -> Task:
         """Cancel a task, which is kept as history. A failed task can be cancelled too, if not to be retried.
@@ -285,55 +289,7 @@ class Editor(QueueReader):
         self._backend.armer.verify()
         return self.status()
 
-    def relane(self, lanes: int, *, progress: Callable[[str], None] = lambda _: None) -> "Relaned":
-        """Give the queue more lanes while it is in use, and move the tasks that wait to where they belong.
-
-        No task is started meanwhile: until the running actions have ended and all tasks are moved, seconds to
-        minutes. `progress` is called with lines to show. Repeat an interrupted relane with the same number.
-        Raises InvalidSettings for fewer lanes than there are or too many, TaskConflict while another process
-        does this or a run does not leave, AwsError, NotArmed and NotDeployed.
-        """
-        from .relane import relane  # noqa: PLC0415 (few processes ever do this)
-
-        check_progress(progress)
-        return relane(self._backend, lanes, progress=progress)
-
-    def import_tasks(
-        self, lines: Iterable[bytes | str], *, progress: Callable[[int], None] = lambda _: None
-    ) -> ImportReport:
-        """Add the tasks of an export as they were; a task whose id exists already is left out.
-
-        A task that was running becomes scheduled, and the interrupted attempt does not count. Each line is
-        checked as by `add`. `progress` is called now and then with the number of tasks done. An interrupted
-        import is repeated from the beginning. Raises InvalidTask with the line and the field that are wrong;
-        the tasks before this line are stored, and the rule rings for them. Raises NotArmed.
-        """
-        check_progress(progress)
-        return self._adder.import_lines(lines, progress)
-
     def _check(self, given: NewTask) -> Task:
-        return msgspec.structs.replace(given.task(self._clock()), changed_by=self.changed_by)
-
-    def _change(self, verb: Verb, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
-        """Read the task, change it, and write it on condition of the rev read; `rev` is the one expected."""
-        rev = check_rev(rev)
-        for _ in range(TRIES):
-            task = self.get(id)
-            try:
-                if rev is not None and task.rev != rev:
-                    raise TaskChanged(id, expected=rev, rev=task.rev)
-                wanted = change(task)
-            except TaskConflict as conflict:
-                # An earlier call may have made this change without getting an answer.
-                self._rule.arm_after(conflict, [task])
-                raise
-            if wanted is task:
-                self._rule.arm([task])
-                return task
-            changed = msgspec.structs.replace(wanted, changed_by=self.changed_by)
-            if self._store.save(task, changed):
-                log_change(verb, task, changed)
-                # Even if this call did not change the time: an earlier one may have, and failed to arm.
-                self._rule.arm([changed])
-                return changed
-        raise kept_changing(id)
+        task = msgspec.structs.replace(given.task(self._clock()), changed_by=self.changed_by)
+        self._known.check(task)
+        return task

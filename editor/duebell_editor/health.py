@@ -1,5 +1,6 @@
 """Problems of a scheduler, each with the way out. Pure: they follow from what was read and from the time."""
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -9,6 +10,7 @@ import msgspec
 from duebell_shared.alarms import Silence
 from duebell_shared.arming import GRACE, ArmingRecord
 from duebell_shared.expression import SENTINEL, next_ring
+from duebell_shared.failure import Failure
 from duebell_shared.instants import NEVER, render
 from duebell_shared.lane_sizes import GIGABYTE, LANE_LIMIT
 from duebell_shared.quoting import quoted
@@ -26,6 +28,7 @@ __all__ = [
     "rule_problems",
     "silence_problem",
     "tzdata_problem",
+    "with_worker",
 ]
 
 #: A task may start about two minutes after it is due, and a minute more after a run that died.
@@ -33,6 +36,9 @@ OVERDUE = timedelta(minutes=5)
 
 #: A lane with this many bytes is a problem: four fifths of what it can hold.
 FILLED = LANE_LIMIT * 4 // 5
+
+#: The place of the last frame in a traceback.
+_FRAME = re.compile(r'^  File "(?:.*/)?([^"]+)", line (\d+)', re.MULTILINE)
 
 _DOCTOR = "`duebell doctor --fix` sets it right"
 
@@ -58,6 +64,7 @@ class ProblemKind(StrEnum):
     FAILING_TASKS = "failing_tasks"
     TZDATA = "tzdata"
     SILENCE = "silence"
+    WORKER = "worker"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -221,4 +228,26 @@ def tzdata_problem(here: str, there: str) -> Problem:
         way_out="upgrade tzdata here (`pip install --upgrade tzdata`)"
         if here < there
         else "`duebell deploy` gives the worker the release from here; its next run tells",
+    )
+
+
+def with_worker(error: Failure, problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """These problems behind that of a worker that cannot start, which some of them come of."""
+    frames = _FRAME.findall(error.traceback)
+    place = f" ({frames[-1][0]}, line {frames[-1][1]})" if frames else ""
+    cannot_start = Problem(
+        kind=ProblemKind.WORKER,
+        what=f"the worker cannot start, so nothing runs: {error}{place}",
+        way_out="correct it and deploy again; `duebell actions` shows the traceback. Tasks wait meanwhile, "
+        "and the rule goes on ringing",
+    )
+    follows = {ProblemKind.OVERDUE, ProblemKind.NOT_ARMED, ProblemKind.LEASE_EXPIRED}
+    return (
+        cannot_start,
+        *(
+            msgspec.structs.replace(one, way_out="it follows from the worker's problem", mendable=False)
+            if one.kind in follows
+            else one
+            for one in problems
+        ),
     )

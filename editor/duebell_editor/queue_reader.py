@@ -11,6 +11,7 @@ from duebell_shared.given import check_name
 from duebell_shared.instants import NEVER
 from duebell_shared.task import Status, Task
 from duebell_shared.verbs import Verb
+from duebell_shared.worker_record import WorkerDescription
 from duebell_shared.zones import zone_of
 
 from .change_many import MAX_MANY, Selection, check_verb, select_found, select_named, statuses_for
@@ -124,6 +125,14 @@ class QueueReader:
         A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable.
         """
         return read_status(self._backend, thorough=thorough)
+
+    def worker(self) -> WorkerDescription | None:
+        """The worker as it made itself known: its actions, or why it could not start. One read.
+
+        None while none has started.
+        """
+        record = self._backend.store.read_worker(consistent=True)
+        return record.described(self._backend.clock()) if record else None
 
     def timeline(
         self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"

@@ -10,6 +10,7 @@ from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.expression import next_ring
+from duebell_shared.failure import Failure
 from duebell_shared.instants import NEVER, Instant
 from duebell_shared.past_index import Past
 from duebell_shared.rule import RuleState
@@ -28,6 +29,7 @@ from .health import (
     queue_problems,
     rule_problems,
     tzdata_problem,
+    with_worker,
 )
 
 __all__ = ["MOST_COUNTED", "Diagnosis", "SchedulerStatus", "read_status"]
@@ -60,6 +62,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     overdue      tasks that are five minutes late or more, and have not ended; at most 1,000
     failed       tasks that have failed and are kept; at most 1,000, None if the table cannot tell
     tzdata       this editor's release of the time zones; the worker's is `last_run.tzdata`
+    worker_error  why the worker cannot start; None if it can, or never tried
     problems     each with what is wrong and the way out; empty when all is well
     """
 
@@ -83,6 +86,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     overdue: int = 0
     failed: int | None = None
     tzdata: str = ""
+    worker_error: Failure | None = None
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -133,9 +137,20 @@ def _read_once(backend: Backend, *, thorough: bool) -> tuple[SchedulerStatus, Ar
     except (NotDeployed, AwsRefused) as error:
         return _with_problems(status, _aws_problem(ProblemKind.TABLE, error)), None
     try:
-        return _with_rule(status, backend, record), record
+        return _with_worker(_with_rule(status, backend, record), backend), record
     except (NotDeployed, AwsRefused) as error:
-        return _with_problems(status, _aws_problem(ProblemKind.RULE, error)), record
+        return _with_worker(_with_problems(status, _aws_problem(ProblemKind.RULE, error)), backend), record
+
+
+def _with_worker(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
+    """The status with the error of a worker that cannot start, before the problems that follow from it."""
+    record = backend.store.read_worker(consistent=True)
+    worker = record.described(backend.clock()) if record else None
+    if worker is None or worker.error is None:
+        return status
+    return msgspec.structs.replace(
+        status, worker_error=worker.error, problems=with_worker(worker.error, status.problems)
+    )
 
 
 def _with_queue(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .archive import pack
+from .bundle_version import with_version
 from .dependencies import IN_RUNTIME, install
 from .errors import BundleFailed
 from .import_check import Surroundings, check_import
@@ -73,7 +74,7 @@ def build(
     note = ""
     with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as made:
         libraries = install(Path(made, "there"), target, requirements=requirements, leave_out=leave_out)
-        files = {**libraries, **ours}
+        files = with_version({**libraries, **ours}, Path(made))
         unpacked = sum(file.stat().st_size for file in files.values())
         if unpacked > _UNPACKED_LIMIT:
             raise BundleFailed(

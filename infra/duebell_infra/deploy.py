@@ -17,6 +17,7 @@ from .alarms import check_alarms, whom_they_tell
 from .artifacts import Artifacts
 from .aws import aws_calls
 from .bundle import Bundle, build
+from .declared import sync_declared
 from .editors import environment_of
 from .errors import DeployFailed, InvalidDeployment
 from .first_call import call_once
@@ -137,6 +138,7 @@ def deploy(
         say(whom_they_tell(before, parameters))
     say(f"stack {name}: {outcome}")
     call_once(session, name, say=say)
+    sync_declared(editor, say=say)  # what the worker that was just called declares
     return settings
 
 

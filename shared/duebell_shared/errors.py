@@ -14,6 +14,7 @@ DuebellError
 ├── UnreadableTask          this version cannot read an item of the table
 ├── NotArmed                the task is stored; the rule could not be confirmed
 ├── NotDeployed             the table or the rule is not there
+├── WorkerNotStarted        no worker says what it declares
 └── AwsError                a call to AWS failed
     ├── AwsRefused          AWS refused it: permissions, or a bug of ours; it had no effect
     └── AwsUnavailable      AWS could not be reached, or not in time; it may have had an effect
@@ -46,6 +47,7 @@ __all__ = [
     "TaskExists",
     "TaskNotFound",
     "UnreadableTask",
+    "WorkerNotStarted",
 ]
 
 
@@ -180,6 +182,13 @@ class NotArmed(DuebellError):
 
 class NotDeployed(DuebellError):
     """The table or the rule does not exist in this account and region."""
+
+
+class WorkerNotStarted(DuebellError):
+    """The worker is not known, or could not start, so what its code declares is not known either."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}: deploy one that starts, and have its function invoked once")
 
 
 class AwsError(DuebellError):

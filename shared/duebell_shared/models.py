@@ -1,6 +1,6 @@
 """The items of the DynamoDB table as pynamodb's models: the one definition of their attributes.
 
-`items.py` writes and reads tasks by the attributes of TaskItem. Queries and the arming record go through
+`items.py` writes and reads tasks by the attributes of TaskItem. Queries and the records go through
 pynamodb itself.
 """
 
@@ -31,10 +31,10 @@ from .attributes import (
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["ARMING", "ArmingItem", "TaskItem", "bind_models", "stored"]
+__all__ = ["ARMING", "WORKER", "RecordItem", "TaskItem", "bind_models", "stored"]
 
-#: Both keys of the item that holds the arming record; lanes are numbers, so it is in none of them.
-ARMING = "arming"
+#: Both keys of the items that hold the arming and the worker record; lanes are numbers, so these are in none.
+ARMING, WORKER = "arming", "worker"
 
 
 class DueIndex(LocalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
@@ -103,11 +103,11 @@ def stored(**values: object) -> dict[str, dict[str, Any]]:
 _ATTRIBUTES = TaskItem.get_attributes()
 
 
-class ArmingItem(Model):
-    """The arming record as an item; `rev` stands beside it for the compare-and-swap."""
+class RecordItem(Model):
+    """A record as an item, its name as both keys; `rev` stands beside it for the compare-and-swap."""
 
-    lane = UnicodeAttribute(hash_key=True, default=ARMING)
-    id = UnicodeAttribute(range_key=True, default=ARMING)
+    lane = UnicodeAttribute(hash_key=True)
+    id = UnicodeAttribute(range_key=True)
     record = UnicodeAttribute(null=True)
     rev = NumberAttribute(null=True)
 
@@ -120,7 +120,7 @@ class ArmingItem(Model):
         )
 
 
-def bind_models(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], type[ArmingItem]]:
+def bind_models(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], type[RecordItem]]:
     """The two models, bound to this table and this client."""
 
     class BoundTask(TaskItem):
@@ -131,13 +131,13 @@ def bind_models(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], t
         due_index = DueIndex()
         past_index = PastIndex()
 
-    class BoundArming(ArmingItem):
+    class BoundRecord(RecordItem):
         class Meta:
             table_name = table
             region = client.meta.region_name
 
-    for model in (BoundTask, BoundArming):
+    for model in (BoundTask, BoundRecord):
         # pynamodb makes a botocore client of its own, from the environment. It has no public way to take one,
         # and the caller's session has the credentials, the endpoint and the time-outs that are to be used.
         model._get_connection().connection._client = client  # type: ignore[assignment]  # noqa: SLF001
-    return BoundTask, BoundArming
+    return BoundTask, BoundRecord

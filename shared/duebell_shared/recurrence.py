@@ -105,6 +105,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     turn                  why it stands at that one
     missed_runs           how many occurrences before that one were missed; it makes up for them
     aside                 occurrences that wait beside: to be retried, moved, or extra
+    declared              whether the worker's code declares it, so that `Editor.sync` changes and cancels it
     """
 
     schedule: Schedule
@@ -116,6 +117,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     turn: Turn = Turn.IN_LINE
     missed_runs: Count = 0
     aside: tuple[Seat, ...] = ()
+    declared: bool = False
 
     @property
     def has_room(self) -> bool:

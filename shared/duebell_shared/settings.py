@@ -74,6 +74,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     label      what the status and the page call the environment, such as production; at most 32 printable
                characters (`DUEBELL_LABEL`)
     color      the colour of the label, see Color (`DUEBELL_COLOR`)
+    strict_actions  whether an editor refuses tasks for actions that the worker does not have, instead of a
+               warning (`DUEBELL_STRICT_ACTIONS`, on or off)
     """
 
     table: str = "duebell"
@@ -90,6 +92,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     label: str = ""
     color: Color | None = None
+    strict_actions: bool = False
 
     def __post_init__(self) -> None:
         if not self.table:
@@ -151,6 +154,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             name=name,
             label=environ.get("DUEBELL_LABEL", ""),
             color=_color(environ),
+            strict_actions=_switch(environ, "DUEBELL_STRICT_ACTIONS"),
         )
 
 

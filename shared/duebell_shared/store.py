@@ -1,8 +1,9 @@
 """The contract of the queue, kept by the DynamoDB table and by a store in memory.
 
-Every change is conditional; nothing is ever overwritten blindly. All reads but those of the past are strongly
-consistent. None is a Scan, and none reads a whole lane. Every verb may raise NotDeployed, AwsRefused
-and AwsUnavailable; after AwsUnavailable a change may or may not have been made.
+Every change is conditional; nothing is ever overwritten blindly. All reads are strongly consistent, but for
+those of the past, and of the worker record where that is said. None is a Scan, and none reads a whole lane.
+Every verb may raise NotDeployed, AwsRefused and AwsUnavailable; after AwsUnavailable a change may or may not
+have been made.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,6 +17,7 @@ from .errors import DuebellError
 from .instants import NEVER
 from .past_index import Past, PastKey
 from .task import QueueKey, Status, Task
+from .worker_record import WorkerRecord
 
 __all__ = [
     "AT_ONCE",
@@ -77,7 +79,7 @@ def or_failed(call: Callable[[], _T]) -> _T | Failed:
 
 
 class Store(Protocol):
-    """The queue: tasks by lane and id, an index of those that wait, and the arming record."""
+    """The queue: tasks by lane and id, an index of those that wait, the arming and the worker record."""
 
     def read_record(self) -> ArmingRecord | None:
         """The arming record; None if there is none yet, one without lanes if it cannot be read."""
@@ -87,6 +89,15 @@ class Store(Protocol):
 
         Eligible: the stored record has `old.rev`; or `old` is None and none is stored. Else None.
         """
+
+    def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
+        """The worker record; None if there is none yet, an empty one if it cannot be read.
+
+        Not `consistent`, it may be a second old, and costs half as much.
+        """
+
+    def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
+        """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""
 
     def insert(self, task: Task) -> bool:
         """Write a new task.

@@ -5,7 +5,7 @@ index `due-index` sorts the tasks of a lane by `queued`. A local index, because 
 consistently (a global one can miss a task that was just added, and a missed task is a lost task).
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 
-Here are the arming record and the indexes; what concerns single tasks is in `table_items.py`.
+Here are the records and the indexes; what concerns single tasks is in `table_items.py`.
 """
 
 import logging
@@ -18,13 +18,14 @@ from pynamodb.expressions.condition import Condition
 
 from .arming import ArmingRecord
 from .attributes import UNREADABLE
-from .instants import FIRST, NEVER, floor
-from .models import ARMING, stored
+from .instants import FIRST, NEVER, floor, to_json
+from .models import ARMING, WORKER, RecordItem, stored
 from .packed_record import pack, unpack
 from .past_index import Past, PastKey
 from .refusals import try_write
 from .table_items import TableItems
 from .task import QueueKey
+from .worker_record import WorkerRecord
 
 __all__ = ["DynamoTable"]
 
@@ -38,11 +39,9 @@ class DynamoTable(TableItems):
     """The queue in the DynamoDB table of this name. The client brings time-outs, retries and credentials."""
 
     def read_record(self) -> ArmingRecord | None:
-        with self._aws():
-            try:
-                item = self._arming.get(ARMING, ARMING, consistent_read=True)
-            except self._arming.DoesNotExist:
-                return None
+        item = self._read_named(ARMING)
+        if item is None:
+            return None
         rev = int(item.rev or 0)  # beside the text, for a swap compares it
         try:
             return msgspec.structs.replace(unpack(item.record), rev=rev)
@@ -52,9 +51,23 @@ class DynamoTable(TableItems):
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        item = self._arming(record=pack(new), rev=new.rev)
-        with self._aws():
-            return new if try_write(lambda: item.save(self._is_as_read(old))) else None
+        return new if self._swap_named(ARMING, old, pack(new), new.rev) else None
+
+    def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
+        item = self._read_named(WORKER, consistent=consistent)
+        if item is None:
+            return None
+        rev = int(item.rev or 0)
+        try:
+            return msgspec.structs.replace(msgspec.json.decode(item.record, type=WorkerRecord), rev=rev)
+        except (ValueError, TypeError, RecursionError) as error:
+            _LOG.error("the worker record cannot be read; the worker's next start makes it anew: %s", error)
+            return WorkerRecord(rev=rev)
+
+    def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
+        new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
+        text = to_json(msgspec.structs.replace(new, rev=0))
+        return new if self._swap_named(WORKER, old, text, new.rev) else None
 
     def queued(
         self,
@@ -185,8 +198,20 @@ class DynamoTable(TableItems):
         condition: Condition = past == (kind, None)
         return past.between((kind, after or FIRST), (kind, before)) if kind.has_time else condition
 
-    def _is_as_read(self, old: ArmingRecord | None) -> Condition:
-        rev: Any = self._arming.rev
+    def _read_named(self, name: str, *, consistent: bool = True) -> RecordItem | None:
+        with self._aws():
+            try:
+                return self._records.get(name, name, consistent_read=consistent)
+            except self._records.DoesNotExist:
+                return None
+
+    def _swap_named(self, name: str, old: ArmingRecord | WorkerRecord | None, text: str, rev: int) -> bool:
+        item = self._records(name, name, record=text, rev=rev)
+        with self._aws():
+            return bool(try_write(lambda: item.save(self._is_as_read(old))))
+
+    def _is_as_read(self, old: ArmingRecord | WorkerRecord | None) -> Condition:
+        rev: Any = self._records.rev
         condition: Condition = rev.does_not_exist()
         if old and old.rev > 0:
             condition = rev == old.rev

@@ -48,7 +48,7 @@ class TableItems:
     ) -> None:
         self.name = name
         self._client = client
-        self._tasks, self._arming = bind_models(name, client)
+        self._tasks, self._records = bind_models(name, client)
         self._insert_batch = BatchWrite(name, client, INSERT, sleep=sleep)
         self._change_batch = BatchWrite(name, client, CHANGE, sleep=sleep)
         self._get_batch = BatchRead(name, client, sleep=sleep)

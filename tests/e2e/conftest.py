@@ -10,6 +10,11 @@ from duebell_infra.local import EmbeddedStack
 from tests.e2e.deployer import Deployer
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Some of these tests want tasks that the stack's worker cannot run, and say so by their names."""
+    item.add_marker(pytest.mark.filterwarnings("ignore::duebell_editor.UnknownAction"))
+
+
 @pytest.fixture(scope="session")
 def stack_editor(stack: EmbeddedStack) -> Editor:
     """An editor of the shared stack."""

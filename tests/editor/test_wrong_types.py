@@ -70,6 +70,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "timeline": {"start": NOON},
     "history": {"start": NOON},
     "look": {},
+    "worker": {},
+    "sync": {},
 }
 
 

@@ -1,6 +1,7 @@
 """The bundle as a whole."""
 
 import io
+import json
 import zipfile
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from duebell_infra import bundle
 from duebell_infra.bundle import build
 from duebell_infra.errors import BundleFailed
 from duebell_infra.target import Target
+from duebell_worker.version import BUNDLE_FILE, duebell_release
 
 HERE = Target.this_machine()
 WORKER = "from duebell import Worker\nworker = Worker()\n"
@@ -51,3 +53,18 @@ def test_what_lambda_would_refuse_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 
     with pytest.raises(BundleFailed, match="unpacked"):
         build(None, HERE)
+
+
+def test_it_says_its_version_which_is_that_of_its_contents(tmp_path: Path) -> None:
+    def version() -> dict[str, str]:
+        built = build("jobs:worker", HERE, folder=tmp_path)
+        with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
+            told: dict[str, str] = json.loads(archive.read(BUNDLE_FILE))
+            return told
+
+    (tmp_path / "jobs.py").write_text("worker = None")
+    first = version()
+    assert first["duebell"] == duebell_release()
+    assert version() == first
+    (tmp_path / "jobs.py").write_text("worker = None  # changed")
+    assert version()["version"] != first["version"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from duebell_editor import Editor
+from duebell_editor import Editor, WorkerNotStarted
 from duebell_infra.template import template_text
 from duebell_shared.backend import Backend
 from duebell_shared.keeping import History
@@ -71,6 +71,9 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.history(NOON)
     editor.look(ids=["a"])
     editor.status(thorough=True)
+    assert editor.worker() is None
+    with pytest.raises(WorkerNotStarted):
+        editor.sync()
     editor.doctor(fix=True)
     editor.ensure_armed()
     editor.import_tasks(list(editor.export_tasks()))
@@ -112,7 +115,9 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
     editor = guarded_editor(guarded, clock)  # an action may use one, to add tasks that follow
 
     everything_an_editor_does(editor, fail=worker.run)
-    worker.action("act")(lambda: None)
+    worker.recurring("rate(1 hour)", id="declared")(worker.action("act")(lambda: None))
+    worker.register()
+    assert [step.id for step in editor.sync().steps] == ["declared"]
     editor.add_many({"action": "act", "due": HOUR} for _ in range(20))  # so many go together
     clock.advance(2 * HOUR)
     assert worker.run().done

@@ -16,6 +16,7 @@ from .of_the_queue import OF_THE_QUEUE
 from .of_the_record import OF_THE_RECORD
 from .of_the_relane import OF_THE_RELANE
 from .of_the_tries import OF_THE_TRIES
+from .of_the_worker_record import OF_THE_WORKER_RECORD
 from .of_time import OF_TIME
 from .of_verifying import OF_VERIFYING
 
@@ -38,5 +39,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_TIME,
     *OF_THE_HTTP_EDITOR,
     *OF_THE_LIMITS,
+    *OF_THE_WORKER_RECORD,
     *OF_DEPLOYING,
 )

@@ -346,8 +346,8 @@ OF_THE_QUEUE = (
     Mutant(
         name="the record read as it was a while ago",
         file=_TABLE,
-        line="self._arming.get(ARMING, ARMING, consistent_read=True)",
-        broken="self._arming.get(ARMING, ARMING)",
+        line="item = self._read_named(ARMING)",
+        broken="item = self._read_named(ARMING, consistent=False)",
         why="an editor that finds the rule armed as it was does not arm it",
         killers=(Killer.STORE,),
     ),

@@ -78,7 +78,7 @@ OF_VERIFYING = (
     Mutant(
         name="a user takes the name of a built-in action",
         file=_WORKER,
-        line="            if is_reserved(name):\n",
+        line="            if is_reserved(chosen):\n",
         broken="            if False:\n",
         why="a probe runs the user's code",
         killers=(Killer.BUILT_IN,),

@@ -17,6 +17,7 @@ from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.worker_record import WorkerRecord
 
 __all__ = ["FakeRule", "LockedStore", "backend_of", "ring_till_parked"]
 
@@ -38,6 +39,12 @@ class LockedStore:
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         return self._step(lambda: self.inner.swap_record(old, new))
+
+    def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
+        return self._step(lambda: self.inner.read_worker(consistent=consistent))
+
+    def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
+        return self._step(lambda: self.inner.swap_worker(old, new))
 
     def insert(self, task: Task) -> bool:
         return self._step(lambda: self.inner.insert(task))

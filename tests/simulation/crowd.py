@@ -28,6 +28,7 @@ from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.worker_record import WorkerRecord
 from duebell_worker import Worker
 
 from .world import Process, SimulatedPool, World
@@ -114,6 +115,12 @@ class _SteadyStore:
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         return self._call(lambda: self._store.swap_record(old, new))
+
+    def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
+        return self._call(lambda: self._store.read_worker(consistent=consistent))
+
+    def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
+        return self._call(lambda: self._store.swap_worker(old, new))
 
     def insert(self, task: Task) -> bool:
         return self._call(lambda: self._store.insert(task))

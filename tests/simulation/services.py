@@ -20,6 +20,7 @@ from duebell_shared.instants import NEVER
 from duebell_shared.past_index import Past, PastKey
 from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.worker_record import WorkerRecord
 
 from .world import Process, World
 
@@ -350,6 +351,12 @@ class StoreOverNetwork:
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         return self._call("swap_record", lambda: self._store.swap_record(old, new))
+
+    def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
+        return self._call("read_worker", lambda: self._store.read_worker(consistent=consistent))
+
+    def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
+        return self._call("swap_worker", lambda: self._store.swap_worker(old, new))
 
     def insert(self, task: Task) -> bool:
         return self._call(f"insert {task.id}", lambda: self._store.insert(task), lane=task.lane)

@@ -19,6 +19,7 @@ from duebell_shared.recurrence import Missed, Recurrence
 from duebell_shared.schedule import make_schedule
 from duebell_shared.store import Inserted, Store
 from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
 from tests.store.tasks import LATER, key, keys, task
 from tests.support import NOON
 
@@ -45,6 +46,34 @@ def test_a_record_is_swapped_only_as_it_was_read(store: Store) -> None:
     assert second.rev == first.rev + 1
     assert store.swap_record(first, first.lowered({0: NOON})) is None
     assert store.read_record() == second
+
+
+# The worker record.
+
+
+def test_the_worker_record_is_swapped_only_as_it_was_read(store: Store) -> None:
+    assert store.read_worker(consistent=True) is None
+    worker = WorkerDescription(version="1", duebell="0", python="3", tzdata="2026f", started_at=NOON)
+    declared = DeclaredTask(
+        id="daily", action="act", schedule="rate(1 day)", expires_after=timedelta(hours=1)
+    )
+    first = store.swap_worker(None, WorkerRecord().started(worker, (declared,)))
+    assert first
+    assert store.read_worker(consistent=True) == store.read_worker(consistent=False) == first
+    assert store.swap_worker(None, first) is None
+    second = store.swap_worker(first, first.begun(msgspec.structs.replace(worker, version="2")))
+    assert second
+    assert (second.rev, second == first) == (first.rev + 1, False)
+    assert store.swap_worker(first, first) is None
+    assert store.read_worker(consistent=True) == second
+
+
+def test_the_two_records_are_apart(store: Store) -> None:
+    arming = store.swap_record(None, ArmingRecord(lanes=(Lane(due=LATER),)))
+    worker = store.swap_worker(None, WorkerRecord(synced=("daily",)))
+    assert store.read_record() == arming
+    assert store.read_worker(consistent=True) == worker
+    assert not list(store.queued(0))
 
 
 # Tasks.

@@ -105,7 +105,7 @@ class Account:
     def items(self) -> list[dict[str, Any]]:
         """All that is in the table, but for the arming record."""
         items = self.others.client("dynamodb").scan(TableName="duebell")["Items"]
-        return [item for item in items if item["id"]["S"] != "arming"]
+        return [item for item in items if item["id"]["S"] not in {"arming", "worker"}]
 
     def messages(self, queue: str) -> int:
         """How many are in the queue, also those that somebody has just looked at."""

@@ -126,7 +126,7 @@ def test_a_name_is_given_once(worker: Worker) -> None:
         ("", "must be 1 to 256 characters, not 0"),
         ("x" * 257, "must be 1 to 256 characters, not 257"),
         ("two\nlines", "only printable characters are allowed"),
-        (None, "must be text, not NoneType"),
+        (42, "must be text, not int"),
     ],
 )
 def test_a_name_that_no_task_could_have_is_refused(worker: Worker, name: Any, reason: str) -> None:

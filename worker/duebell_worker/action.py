@@ -22,6 +22,7 @@ from typing import (
 from duebell_shared import payload as payloads
 from duebell_shared.errors import InvalidTask
 from duebell_shared.given import check_name
+from duebell_shared.quoting import quoted
 from duebell_shared.recurrence import Missed
 from duebell_shared.reserved import VERIFY
 from duebell_shared.task import Task
@@ -33,7 +34,15 @@ from .payload_type import InvalidPayload
 if TYPE_CHECKING:
     from duebell_editor import Editor, IfExists, NewTask
 
-__all__ = ["BUILT_IN", "Action", "ActionDecorator", "ArgumentsAction", "PayloadAction", "new_action"]
+__all__ = [
+    "BUILT_IN",
+    "Action",
+    "ActionDecorator",
+    "ArgumentsAction",
+    "PayloadAction",
+    "name_of",
+    "new_action",
+]
 
 _P = ParamSpec("_P")  # the function's own parameters
 _A = ParamSpec("_A")  # those of them that a task gives, by keyword
@@ -106,6 +115,10 @@ class Action(Generic[_P, _R]):
         if inspect.iscoroutine(result):
             asyncio.run(result)
 
+    def schema(self) -> dict[str, Any] | None:
+        """The JSON Schema of the payload; None if the function takes none."""
+        return self._parameters.schema()
+
     def is_last_attempt(self, claimed: Task) -> bool:
         """Tell whether to make the last attempt: this is its claim, or a later one and it was not begun."""
         return claimed.attempt >= self.attempts and (claimed.begun or 0) < self.attempts
@@ -115,14 +128,14 @@ class Action(Generic[_P, _R]):
         return task.attempt > self.attempts and (task.begun or 0) >= self.attempts
 
     def _add(self, payload: object, options: Mapping[str, Any]) -> Task:
-        return self._editor().add(self.name, payload=self._checked(payload), **options)
+        return self._editor().add(self.name, payload=self.checked(payload), **options)
 
     def _task(self, payload: object, options: Mapping[str, Any]) -> "NewTask":
         from duebell_editor import NewTask  # noqa: PLC0415 (a worker that only runs tasks loads no editor)
 
-        return NewTask(action=self.name, payload=self._checked(payload), **options)
+        return NewTask(action=self.name, payload=self.checked(payload), **options)
 
-    def _checked(self, payload: object) -> object:
+    def checked(self, payload: object) -> object:
         """The payload, if the function can take it. Raises InvalidTask."""
         try:
             self._parameters.decode(payloads.of_task(payload))
@@ -236,6 +249,16 @@ class ActionDecorator(Protocol):
 
     @overload
     def __call__(self, function: Callable[_A, _R], /) -> ArgumentsAction[_A, _A, _R]: ...
+
+
+def name_of(function: object) -> str:
+    """The name of a function that is registered without one. Raises TypeError if it has none."""
+    name = getattr(function, "__name__", None)
+    if not callable(function) or not isinstance(name, str) or not name.isidentifier():
+        raise TypeError(
+            f"{quoted(function)} has no name to be an action by: give one, as in @worker.action('remind')"
+        )
+    return name
 
 
 def _no_editor() -> "Editor":

@@ -2,18 +2,26 @@
 
 `DUEBELL_WORKER` names it as `module:attribute`. Without it there are no actions, and every task fails with a
 message that says so.
+
+The user's module is imported in the first invocation, not while Lambda initialises the process: an
+initialisation may take ten seconds, and what it began is lost if it takes longer.
+https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
 """
 
 import os
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
 import msgspec
 
+from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidSettings
+from duebell_shared.settings import Settings
 
 from .loader import load
 from .log import to_stdout
+from .registration import Registration
 from .worker import LambdaContext, Worker
 
 __all__ = ["handler", "load"]
@@ -22,8 +30,9 @@ if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:  # in any other process, the log is
     to_stdout()
 
 
-def given_environment(text: str) -> dict[str, str]:
+def given_environment() -> dict[str, str]:
     """The user's environment variables, which the template passes as one in JSON. Raises InvalidSettings."""
+    text = os.environ.get("DUEBELL_ENVIRONMENT", "{}")
     try:
         return msgspec.json.decode(text, type=dict[str, str])
     except msgspec.MsgspecError as error:
@@ -32,18 +41,26 @@ def given_environment(text: str) -> dict[str, str]:
 
 @cache
 def _worker() -> Worker:
-    os.environ.update(given_environment(os.environ.get("DUEBELL_ENVIRONMENT", "{}")))
-    return load(os.environ.get("DUEBELL_WORKER", ""))
+    with suppress(InvalidSettings):  # raised below, where it is told
+        os.environ.update(given_environment())
+    backend = Backend.connect(Settings.from_env())
+    name = os.environ.get("DUEBELL_WORKER", "")
+    registration = Registration(backend, [name.partition(":")[0]])
+    registration.begin()
+    try:
+        given_environment()
+        worker = load(name)
+    except BaseException as error:
+        # Problem: the user's module cannot be imported, so no run arms the rule. Solution: Lambda invokes
+        # twice more, minutes later. By then the ring counts as missed, and this sets the rule to a new one;
+        # and so on, until a version that works is deployed.
+        registration.fail(error)
+        raise
+    worker.reuse(backend)
+    worker.register(registration)
+    return worker
 
 
 def handler(event: object, context: LambdaContext) -> dict[str, Any]:
     """Run what is due, with the user's worker."""
-    try:
-        worker = _worker()
-    except Exception:
-        # Problem: the user's module cannot be imported, so no run arms the rule. Solution: Lambda invokes
-        # twice more, minutes later. By then the ring counts as missed, and this sets the rule to a new one;
-        # and so on, until a version that works is deployed.
-        Worker.from_env().backend.armer.ensure()
-        raise
-    return worker.handler(event, context)
+    return _worker().handler(event, context)

@@ -1,5 +1,6 @@
 """Decides the outcome of an attempt, and whether one is made. Pure; time and chance are arguments."""
 
+import importlib
 import traceback
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -19,9 +20,12 @@ from .action import Action
 from .payload_type import InvalidPayload
 from .report import Outcome
 
-__all__ = ["Abort", "Ended", "Retry", "Unfinished", "after_attempt", "without_attempt"]
+__all__ = ["Abort", "Ended", "Retry", "Unfinished", "after_attempt", "describe_error", "without_attempt"]
 
 _MESSAGE, _TRACEBACK = 1_000, 4_000
+
+#: Beginnings of the names of files whose frames come before the user's: the worker's, and the import's.
+_BEFORE_USERS = (str(Path(__file__).parent), str(Path(importlib.__file__).parent), "<frozen importlib")
 
 
 class Retry(Exception):
@@ -91,7 +95,7 @@ def after_attempt(
     """End an attempt that raised `error`, or nothing."""
     if error is None:
         return Ended(task, task.done(now=now, keep=keep), Outcome.DONE)
-    failure = _describe(error)
+    failure = describe_error(error)
     if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts or not task.can_wait:
         return Ended(task, task.failed(failure, now=now, keep=keep), Outcome.FAILED)
     pause = error.after if isinstance(error, Retry) else action.backoff.wait(task.attempt, random)
@@ -99,7 +103,7 @@ def after_attempt(
     return Ended(task, task.to_retry(now + pause, failure, now=now), Outcome.RETRIED)
 
 
-def _describe(error: BaseException) -> Failure:
+def describe_error(error: BaseException) -> Failure:
     """The error's type, its message and the end of its traceback."""
     needs_no_trace = isinstance(error, Abort | Retry | InvalidPayload | Unfinished)
     trace = _from_users_frame(error.__traceback__)
@@ -119,8 +123,7 @@ def _message_of(error: BaseException) -> str:
 
 
 def _from_users_frame(trace: TracebackType | None) -> TracebackType | None:
-    """The trace from the user's function on, without the worker's own frames before it."""
-    ours = str(Path(__file__).parent)
-    while trace and trace.tb_next and trace.tb_frame.f_code.co_filename.startswith(ours):
+    """The trace from the user's code on, without the frames of the worker and of the import before it."""
+    while trace and trace.tb_frame.f_code.co_filename.startswith(_BEFORE_USERS):
         trace = trace.tb_next
     return trace

@@ -2,7 +2,7 @@
 
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ import msgspec
 
 from duebell_shared.task import Task
 
-from .payload_type import Decode, decoder
+from .payload_type import Decode, decoder, schema_of
 
 __all__ = ["Parameters"]
 
@@ -27,11 +27,14 @@ class Parameters:
     takes_payload  has a parameter for the whole payload
     takes_task     has a parameter for the task
     fields         the keyword-only ones that are given the payload's fields
+    payload_type   the type of the payload, or of an object with those fields; None if any payload is ignored
+    decode         reads a payload
     """
 
     takes_payload: bool
     takes_task: bool
     fields: inspect.Signature
+    payload_type: Any
     decode: Decode
 
     @classmethod
@@ -41,6 +44,7 @@ class Parameters:
         `reserved` are the names that no field can have.
         """
         given = inspect.signature(function).parameters.values()
+        _check_is_called(name, function, given)
         positional = [one for one in given if one.kind in {one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD}]
         keyword_only = [one for one in given if one.kind is one.KEYWORD_ONLY]
         types = _annotations(name, function) if positional or keyword_only else {}
@@ -55,17 +59,22 @@ class Parameters:
                 f"action {name!r}: the first argument of {function.__qualname__} is given the payload, "
                 f"the task is the second: def {function.__name__}(payload, task: Task)"
             )
+        if len(positional) == _MOST_POSITIONAL:
+            _check_takes_task(name, function, positional[1], types)
         takes_payload = bool(positional) and not takes_task_first
         if takes_payload:
             _check_filled(name, function, keyword_only)
-            decode, keyword_only = decoder(name, types.get(positional[0].name, Any)), []
+            payload_type, keyword_only = types.get(positional[0].name, Any), []
+            decode = decoder(name, payload_type)
         else:
             _check_names(name, function, keyword_only, types, reserved)
-            decode = _fields_decoder(name, keyword_only, types)
+            payload_type = _fields_type(keyword_only, types) if keyword_only else None
+            decode = _fields_decoder(name, keyword_only, payload_type)
         return cls(
             takes_payload=takes_payload,
             takes_task=takes_task_first or len(positional) == _MOST_POSITIONAL,
             fields=inspect.Signature(keyword_only),
+            payload_type=payload_type,
             decode=decode,
         )
 
@@ -74,6 +83,20 @@ class Parameters:
         payload = self.decode(task.payload_json)
         positional = [*([payload] if self.takes_payload else []), *([task] if self.takes_task else [])]
         return function(*positional, **({} if self.takes_payload else payload))
+
+    def schema(self) -> dict[str, Any] | None:
+        """The JSON Schema of the payload; None if any payload is ignored."""
+        if self.payload_type is None:
+            return None
+        schema = schema_of(self.payload_type)
+        for one in self.fields.parameters.values():
+            if _is_plain(one.default):
+                schema["properties"][one.name]["default"] = one.default
+        return schema
+
+
+def _is_plain(default: object) -> bool:
+    return default is None or isinstance(default, str | bool | int | float)
 
 
 def _annotations(name: str, function: Callable[..., Any]) -> dict[str, Any]:
@@ -84,6 +107,43 @@ def _annotations(name: str, function: Callable[..., Any]) -> dict[str, Any]:
             f"action {name!r}: an annotation of {function.__qualname__} cannot be resolved ({error}); "
             f"define or import the type at the module's top level"
         ) from error
+
+
+def _check_is_called(
+    name: str, function: Callable[..., Any], parameters: Collection[inspect.Parameter]
+) -> None:
+    """Refuse a function whose call does nothing, or is not given what it waits for."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(
+            f"action {name!r}: {function.__qualname__} has a `yield`, so a call of it does nothing: return "
+            f"instead, or call it in a function that uses what it yields"
+        )
+    for one in parameters:
+        if one.kind in {one.VAR_POSITIONAL, one.VAR_KEYWORD}:
+            raise TypeError(
+                f"action {name!r}: {function.__qualname__} takes {one}, and a task fills named arguments "
+                f"only: name them; if a decorator takes {one}, let it use functools.wraps"
+            )
+    if parameters and next(iter(parameters)).name in {"self", "cls"}:
+        raise TypeError(
+            f"action {name!r}: {function.__qualname__} is a method, and nothing fills its first argument: "
+            f"register a function, or a method of an object, worker.action({name!r})(service.{name})"
+        )
+
+
+def _check_takes_task(
+    name: str, function: Callable[..., Any], second: inspect.Parameter, types: Mapping[str, Any]
+) -> None:
+    """Refuse a second argument that is meant for something else than the task."""
+    kind = types.get(second.name, Any)
+    is_for_task = kind in {Task, Any, object} or Task in typing.get_args(kind)
+    has_value = second.default is not second.empty and second.default is not None
+    if not is_for_task or (has_value and kind is not Task):
+        raise TypeError(
+            f"action {name!r}: the second argument of {function.__qualname__}, {second.name!r}, is given the "
+            f"task: write {second.name}: Task, or take the payload's fields by keyword: "
+            f"def {function.__name__}(*, …, {second.name})"
+        )
 
 
 def _check_filled(name: str, function: Callable[..., Any], keyword_only: list[inspect.Parameter]) -> None:
@@ -113,9 +173,9 @@ def _check_names(
         )
 
 
-def _fields_decoder(name: str, fields: list[inspect.Parameter], types: Mapping[str, Any]) -> Decode:
-    """Reads the fields of a payload, as arguments; fields without a default must be there, and no others."""
-    struct = msgspec.defstruct(
+def _fields_type(fields: list[inspect.Parameter], types: Mapping[str, Any]) -> type[msgspec.Struct]:
+    """An object with these fields: those without a default must be there, and no others."""
+    return msgspec.defstruct(
         "Arguments",
         [
             (one.name, types.get(one.name, Any), *([] if one.default is one.empty else [msgspec.UNSET]))
@@ -124,7 +184,13 @@ def _fields_decoder(name: str, fields: list[inspect.Parameter], types: Mapping[s
         kw_only=True,
         forbid_unknown_fields=True,
     )
-    decode = decoder(name, struct if fields else Any)  # a function without parameters takes any payload
+
+
+def _fields_decoder(
+    name: str, fields: list[inspect.Parameter], payload_type: type[msgspec.Struct] | None
+) -> Decode:
+    """Reads the fields of a payload, as arguments."""
+    decode = decoder(name, payload_type or Any)  # a function without parameters takes any payload
 
     def arguments(text: str) -> dict[str, Any]:
         values = decode(text)

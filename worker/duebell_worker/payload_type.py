@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Callable
-from datetime import date, time
+from datetime import date, datetime, time
 from typing import Any
 
 import msgspec
 
 from duebell_shared import payload as payloads
 
-__all__ = ["Decode", "InvalidPayload", "decoder"]
+__all__ = ["Decode", "InvalidPayload", "decoder", "schema_of"]
 
 #: Reads a payload's JSON text. Raises InvalidPayload.
 Decode = Callable[[str], Any]
@@ -91,3 +91,49 @@ def _faults(error: Any, place: tuple[str, ...]) -> str:
     """The faults that pydantic found, each with its place in the payload."""
     faults = error.errors(include_url=False, include_input=False)
     return "; ".join(f"{'.'.join(map(str, (*place, *fault['loc'])))}: {fault['msg']}" for fault in faults)
+
+
+def schema_of(payload_type: Any) -> dict[str, Any]:
+    """The JSON Schema of the payloads that the decoder of this type reads; it allows what it cannot tell."""
+    if hasattr(payload_type, "__pydantic_validator__"):
+        import pydantic  # noqa: PLC0415
+
+        schema = pydantic.TypeAdapter(payload_type).json_schema()
+    else:
+        schema = msgspec.json.schema(
+            Any if payload_type is object else payload_type, schema_hook=_inner_schema
+        )
+    fitting: dict[str, Any] = _with_decimals_as_numbers(_without_reference(schema))
+    return fitting
+
+
+def _without_reference(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with what it is at its top, where it was a reference to one of its definitions."""
+    reference = schema.get("$ref")
+    if reference is None:
+        return schema
+    definitions = dict(schema["$defs"])
+    name = reference.removeprefix("#/$defs/")
+    top = definitions[name]
+    if reference not in str(definitions):  # it does not contain itself
+        del definitions[name]
+    return {**top, "$defs": definitions} if definitions else top
+
+
+def _inner_schema(inner_type: Any) -> dict[str, Any]:
+    """The schema of a type that msgspec does not know; see `_decode_inner`."""
+    for base, format in ((datetime, "date-time"), (date, "date"), (time, "time")):
+        if isinstance(inner_type, type) and issubclass(inner_type, base):
+            return {"type": "string", "format": format}
+    return {"title": getattr(inner_type, "__name__", "value")}
+
+
+def _with_decimals_as_numbers(schema: Any) -> Any:
+    """The schema with decimals as texts or numbers: msgspec reads them from both, and tells of texts only."""
+    if isinstance(schema, list):
+        return [_with_decimals_as_numbers(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    changed = {name: _with_decimals_as_numbers(value) for name, value in schema.items()}
+    is_decimal = schema.get("type") == "string" and schema.get("format") == "decimal"
+    return {**changed, "type": ["string", "number"]} if is_decimal else changed

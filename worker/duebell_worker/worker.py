@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cached_property
 from random import Random, random
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, Self, TypeVar, overload
 
 import boto3
 import msgspec
@@ -16,15 +16,20 @@ from duebell_shared.errors import AwsUnavailable, NotArmed
 from duebell_shared.function import lanes_in, token_in
 from duebell_shared.instants import time_text
 from duebell_shared.owner import owner_of
+from duebell_shared.recurrence import Missed
 from duebell_shared.reserved import RESERVED, is_reserved
 from duebell_shared.settings import Settings
+from duebell_shared.task import Task
+from duebell_shared.worker_record import DeclaredTask
 
-from .action import BUILT_IN, Action, ActionDecorator, new_action
+from .action import BUILT_IN, Action, ActionDecorator, ArgumentsAction, PayloadAction, name_of, new_action
 from .backoff import Backoff
 from .context import RunContext
+from .declaring import check_room, declared_task
 from .log import emit, invocation
 from .metrics import Metrics
 from .pool import Pool, ThreadPool
+from .registration import Registration
 from .report import RunReport
 from .run import execute
 
@@ -32,6 +37,11 @@ if TYPE_CHECKING:
     from duebell_editor import Editor
 
 __all__ = ["FailedOnPurpose", "LambdaContext", "Worker"]
+
+_A = ParamSpec("_A")
+_R = TypeVar("_R")
+_T = TypeVar("_T")
+_Action = TypeVar("_Action", bound=Action[..., Any])
 
 #: Seconds until a run that failed is tried again; the last failure is raised, and Lambda invokes again.
 _PAUSES = (1.0, 4.0, 16.0, 32.0, 0.0)
@@ -77,6 +87,8 @@ class Worker:
         self._concurrency = concurrency
         self._make_pool = pool
         self._actions: dict[str, Action[..., Any]] = {}
+        self._declared: dict[str, DeclaredTask] = {}
+        self._is_registered = False
         self._editor: Editor | None = None
 
     @classmethod
@@ -87,8 +99,30 @@ class Worker:
     def over(self, backend: Backend, *, pool: Callable[[int], Pool] = ThreadPool) -> Self:
         """A worker with the same actions over another queue and rule, for tests."""
         other = type(self)(backend=backend, concurrency=self._concurrency, pool=pool)
-        other._actions = self._actions  # noqa: SLF001 (its own class)
+        other._actions, other._declared = self._actions, self._declared  # noqa: SLF001 (its own class)
         return other
+
+    def reuse(self, backend: Backend) -> None:
+        """Use this backend, made of the environment, unless this worker has settings or a session of its own.
+
+        To make another one would take a cold start a tenth of a second.
+        """
+        if self._settings or self._session or self._given_backend or "backend" in vars(self):
+            return
+        if Settings.from_env() == backend.settings:
+            vars(self)["backend"] = backend
+
+    def register(self, registration: Registration | None = None) -> None:
+        """Make the actions known in the queue, for editors and pages; `handler` does so at its first call.
+
+        registration  the start of this worker, if it was begun before the actions were imported
+
+        Raises InvalidSettings.
+        """
+        modules = {action.function.__module__ for action in self._actions.values()}
+        started = registration or Registration(self.backend, modules)
+        started.succeed(self._actions, self._declared.values())
+        self._is_registered = True
 
     @cached_property
     def backend(self) -> Backend:
@@ -115,14 +149,39 @@ class Worker:
         before, self._editor = self._editor, editor
         return before
 
+    @overload
+    def action(
+        self, name: str | None = None, *, attempts: int = 5, backoff: Backoff = ...
+    ) -> ActionDecorator: ...
+
+    # The function itself, as in ActionDecorator.
+    @overload
+    def action(self, name: Callable[[object], _R], /) -> PayloadAction[Any, [Any], _R]: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def action(self, name: Callable[[_T, Task], _R], /) -> PayloadAction[_T, [_T, Task], _R]: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def action(  # type: ignore[overload-overlap]
+        self, name: Callable[Concatenate[Task, _A], _R], /
+    ) -> ArgumentsAction[_A, Concatenate[Task, _A], _R]: ...
+
+    @overload
+    def action(self, name: Callable[[_T], _R], /) -> PayloadAction[_T, [_T], _R]: ...
+
+    @overload
+    def action(self, name: Callable[_A, _R], /) -> ArgumentsAction[_A, _A, _R]: ...
+
     def action(
         self,
-        name: str,
+        name: str | Callable[..., Any] | None = None,
         *,
         attempts: int = 5,
         backoff: Backoff = Backoff(),  # noqa: B008 (a value)
-    ) -> ActionDecorator:
+    ) -> Any:
         """Register a function as the action of this name. It stays callable as it is, and can `add` tasks.
+
+        Without a name, or bare as `@worker.action`, the action has the name of the function.
 
         It is called with the payload and the task, or the payload, or nothing. Without a payload, it may take
         the task, and the payload's fields by keyword: `def put_on_sale(task: Task, *, item: int)`. It may be
@@ -134,19 +193,64 @@ class Worker:
         """
 
         def register(function: Callable[..., Any]) -> Action[..., Any]:
-            if name in self._actions:
+            chosen = name_of(function) if name is None or callable(name) else name
+            if chosen in self._actions:
                 raise ValueError(
-                    f"there is an action {name!r} already: {self._actions[name].function.__qualname__}"
+                    f"there is an action {chosen!r} already: {self._actions[chosen].function.__qualname__}"
                 )
             action = new_action(
-                name, function, attempts=attempts, backoff=backoff, editor=lambda: self.editor
+                chosen, function, attempts=attempts, backoff=backoff, editor=lambda: self.editor
             )
-            if is_reserved(name):
-                raise ValueError(f"action {name!r}: names that start with {RESERVED!r} are duebell's own")
-            self._actions[name] = action
+            if is_reserved(chosen):
+                raise ValueError(f"action {chosen!r}: names that start with {RESERVED!r} are duebell's own")
+            self._actions[chosen] = action
             return action
 
-        return cast("ActionDecorator", register)
+        return register(name) if callable(name) else register
+
+    def recurring(
+        self,
+        schedule: str,
+        *,
+        timezone: str | None = None,
+        id: str | None = None,
+        payload: object = None,
+        missed: Missed | Literal["once", "all", "skip"] | None = None,
+        spread: timedelta | None = None,
+        expires_after: timedelta | None = None,
+    ) -> Callable[[_Action], _Action]:
+        """Declare a recurring task of the action below; its id is the action's name if none is given.
+
+        It stands above `@worker.action`: `@worker.recurring("cron(0 9 ? * * *)", timezone="Asia/Tokyo")`.
+        `duebell deploy`, `duebell sync` and `Editor.sync` bring the queue to what the code declares: they add
+        tasks, change them, and cancel those that are declared no more. A paused task stays paused. The other
+        arguments are those of `Editor.add`.
+
+        Raises TypeError, ValueError, InvalidTask and InvalidSchedule.
+        """
+
+        def declare(action: _Action) -> _Action:
+            if not isinstance(action, Action) or self._actions.get(action.name) is not action:
+                raise TypeError("@worker.recurring stands above @worker.action of the same worker")
+            task = declared_task(
+                action,
+                id=action.name if id is None else id,
+                schedule=schedule,
+                timezone=timezone,
+                payload=payload,
+                missed=missed,
+                spread=spread,
+                expires_after=expires_after,
+            )
+            if task.id in self._declared:
+                raise ValueError(
+                    f"a recurring task {task.id!r} is declared twice: give each an id of its own"
+                )
+            check_room([*self._declared.values(), task])
+            self._declared[task.id] = task
+            return action
+
+        return declare
 
     def run(self, *, now: datetime | None = None, time_left: timedelta | None = None) -> RunReport:
         """Run everything that is due, and re-arm the rule. Returns what was done.
@@ -174,6 +278,8 @@ class Worker:
     def _handle(self, event: object, context: LambdaContext) -> dict[str, Any]:
         if token := token_in(event):
             raise FailedOnPurpose(token)
+        if not self._is_registered:
+            self.register()
         # A context that stands in for Lambda's may have no request id.
         id = owner_of(getattr(context, "aws_request_id", "") or uuid.uuid4().hex)
         for pause in _PAUSES:

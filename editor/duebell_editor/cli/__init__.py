@@ -3,11 +3,11 @@
 Needs typer and rich (`pip install 'duebell[cli]'`).
 """
 
-from . import add, change, environments, queue, serve, show, watch
+from . import add, change, environments, queue, serve, show, watch, worker
 from . import list as list_
 from .program import app, everywhere, run
 
 __all__ = ["app", "everywhere", "run"]
 
-for part in (add.app, list_.app, show.app, watch.app, change.app, queue.app, environments.app, serve.app):
-    app.add_typer(everywhere(part))
+for part in (add, list_, show, watch, change, queue, worker, environments, serve):
+    app.add_typer(everywhere(part.app))

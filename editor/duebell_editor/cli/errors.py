@@ -18,6 +18,7 @@ from duebell_shared.errors import (
     TaskExists,
     TaskNotFound,
     UnreadableTask,
+    WorkerNotStarted,
 )
 from duebell_shared.quoting import quoted
 
@@ -60,6 +61,7 @@ _EXITS: dict[type[BaseException], Exit] = {
     NotArmed: Exit.AWS,
     QueueFull: Exit.AWS,
     UnreadableTask: Exit.FAILURE,
+    WorkerNotStarted: Exit.WRONG,
     BotoCoreError: Exit.AWS,
     ClientError: Exit.AWS,
 }
@@ -72,7 +74,7 @@ Exit status:
   3    there is no such task
   4    the task exists, its status does not allow it, or it changed meanwhile
   5    AWS does not answer or refuses, nothing is deployed there, or a lane is full
-  6    status, doctor, verify: something is wrong
+  6    status, doctor, actions, sync, verify: something is wrong
   7    some of many failed; the others are done
   130  ended by Ctrl-C
 

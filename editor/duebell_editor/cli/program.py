@@ -6,7 +6,8 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandInfo, TyperInfo
+
+from duebell_editor import UnknownAction
 
 from .context import Context
 from .errors import HELP, Exit, exit_of
@@ -171,7 +174,8 @@ def run(app: typer.Typer) -> NoReturn:
             stream.reconfigure(errors="backslashreplace")
     context = Context()
     try:
-        status = app(prog_name=Path(sys.argv[0]).name, standalone_mode=False, obj=context)
+        with _warning_in(context):
+            status = app(prog_name=Path(sys.argv[0]).name, standalone_mode=False, obj=context)
         sys.stdout.flush()
     except BrokenPipeError:
         status = Exit.FAILURE
@@ -189,6 +193,23 @@ def run(app: typer.Typer) -> NoReturn:
         status = exit_of(error)
     _drop_unwritable_output()
     sys.exit(int(status) if isinstance(status, int) else Exit.DONE)
+
+
+@contextlib.contextmanager
+def _warning_in(context: Context) -> Iterator[None]:
+    """Print each warning of the library as one of the command's own."""
+    with warnings.catch_warnings():
+        pythons = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, UnknownAction):
+                context.out.warn(str(message))
+            else:
+                pythons(message, category, *place, **more)
+
+        warnings.showwarning = show
+        warnings.simplefilter("default", UnknownAction)
+        yield
 
 
 def _open_missing_streams() -> None:

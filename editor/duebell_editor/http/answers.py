@@ -23,6 +23,7 @@ from duebell_editor import (
     SchedulerStatus,
     Selection,
     TaskHistory,
+    WorkerDescription,
 )
 from duebell_editor.json_fields import as_text, plain_values, task_fields
 from duebell_shared.instants import Instant
@@ -36,6 +37,7 @@ __all__ = [
     "AddAnswer",
     "BulkAnswer",
     "Json",
+    "KnownWorker",
     "Preview",
     "TimeZones",
     "Timeline",
@@ -155,6 +157,12 @@ class Preview(Struct, kw_only=True):
     occurrences: list[Instant]
 
 
+class KnownWorker(Struct, kw_only=True):
+    """The worker as it made itself known when it started; null while none did."""
+
+    worker: WorkerDescription | None
+
+
 class Timeline(Struct, kw_only=True):
     """The numbers of tasks to come, bucket by bucket."""
 
@@ -263,7 +271,7 @@ _DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILIN
 def schemas() -> dict[str, Any]:
     """The JSON schemas of all answers, by name."""
     tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, AddAnswer, BulkAnswer)
-    scheduler = (_STATUS, Timeline, TaskHistory)
+    scheduler = (_STATUS, Timeline, TaskHistory, KnownWorker)
     return {
         **_schemas_of(*tasks, *scheduler, TimeZones, Preview),
         **_schemas_of(ProblemDocument, may_leave_out=True),

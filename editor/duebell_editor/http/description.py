@@ -8,6 +8,7 @@ import msgspec
 from fastapi import FastAPI
 
 from duebell_editor import (
+    ActionDescription,
     AddFailure,
     AddReport,
     AwsRefused,
@@ -31,12 +32,14 @@ from duebell_editor import (
     TaskExists,
     TaskHistory,
     TaskNotFound,
+    WorkerDescription,
 )
 from duebell_editor.json_fields import status_fields, task_fields
 
 from .answers import (
     BulkAnswer,
     Json,
+    KnownWorker,
     Preview,
     Timeline,
     TimeZones,
@@ -255,6 +258,26 @@ def _answers() -> dict[str, list[object]]:
     )
     taken = AddFailure(index=1, id="sale-43", error=TaskExists("sale-43"))
     one_of_two = AddReport(added=("sale-42",), failures=(taken,))
+    worker = WorkerDescription(
+        version="8f14e45fceea",
+        duebell="0.1.0",
+        python="3.13.2",
+        tzdata="2026f",
+        started_at=run,
+        actions=(
+            ActionDescription(
+                name="put_on_sale",
+                attempts=5,
+                schema={
+                    "title": "Sale",
+                    "type": "object",
+                    "properties": {"item": {"type": "integer"}},
+                    "required": ["item"],
+                },
+            ),
+            ActionDescription(name="report", attempts=5, recurring=("daily-report",)),
+        ),
+    )
     missing = ChangeFailure(id="sale-43", error=TaskNotFound("sale-43"))
     both = Selection(ids=("sale-42", "sale-43"))
     return {
@@ -264,6 +287,7 @@ def _answers() -> dict[str, list[object]]:
         "SchedulerStatus": [status_fields(status)],
         "TimeZones": [TimeZones(tzdata="2026f", names=["Europe/Berlin", "UTC"])],
         "Preview": [preview],
+        "KnownWorker": [KnownWorker(worker=worker), KnownWorker(worker=None)],
         "Timeline": [Timeline(buckets=(Bucket(start=due, end=end, count=12),))],
         "TaskHistory": [TaskHistory(buckets=(ended,), is_all=True)],
         "BulkAnswer": [

@@ -14,6 +14,7 @@ from duebell_shared.lanes import lane_of
 from duebell_shared.past_index import Past, PastKey, key_of
 from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.worker_record import WorkerRecord
 
 __all__ = ["MemoryStore"]
 
@@ -21,11 +22,12 @@ _K = TypeVar("_K", QueueKey, PastKey)
 
 
 class MemoryStore:
-    """Tasks and the arming record in dictionaries; each verb is one atomic step."""
+    """Tasks in dictionaries, and the records; each verb is one atomic step."""
 
     def __init__(self) -> None:
         self.tasks: dict[tuple[int, str], Task] = {}
         self.record: ArmingRecord | None = None
+        self.worker: WorkerRecord | None = None
         self._queues: defaultdict[int, _Index[QueueKey]] = defaultdict(_Index)  # by lane
         self._pasts: defaultdict[tuple[int, Past], _Index[PastKey]] = defaultdict(_Index)  # by lane and kind
 
@@ -33,11 +35,19 @@ class MemoryStore:
         return self.record
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
-        stored_rev = self.record.rev if self.record else None
-        if stored_rev != (old.rev if old else None):
+        if _rev_of(self.record) != _rev_of(old):
             return None
         self.record = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
         return self.record
+
+    def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
+        return self.worker
+
+    def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
+        if _rev_of(self.worker) != _rev_of(old):
+            return None
+        self.worker = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
+        return self.worker
 
     def insert(self, task: Task) -> bool:
         there = self.tasks.get((task.lane, task.id))
@@ -189,6 +199,10 @@ class _Index(Generic[_K]):
         )
         found = self._keys[first:end]
         return found[::-1] if latest_first else found
+
+
+def _rev_of(record: ArmingRecord | WorkerRecord | None) -> int | None:
+    return record.rev if record else None
 
 
 def _time(key: QueueKey | PastKey) -> datetime:

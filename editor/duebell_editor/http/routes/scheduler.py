@@ -10,7 +10,7 @@ from duebell_shared.instants import utc_now
 from duebell_shared.zones import TZDATA_VERSION, zone_names
 
 from ..access import VisitorsEditor
-from ..answers import Json, Preview, Timeline, TimeZones
+from ..answers import Json, KnownWorker, Preview, Timeline, TimeZones
 from ..description import AWS, answers
 from ..requests import SchedulePreview, StrictRoute, TimeSpan
 
@@ -39,6 +39,12 @@ def get_history(span: AskedSpan, editor: VisitorsEditor) -> Json:
 def get_status(editor: VisitorsEditor) -> Json:
     """The rule, the next due date, and the problems, if any."""
     return Json(status_fields(editor.status()))
+
+
+@router.get("/worker", summary="Describe the worker", responses=answers("KnownWorker", *AWS))
+def get_worker(editor: VisitorsEditor) -> Json:
+    """Its actions with the JSON Schemas of their payloads, or why it could not start; null if unknown."""
+    return Json(KnownWorker(worker=editor.worker()))
 
 
 @router.get("/doctor", summary="Check the scheduler thoroughly", responses=_STATUS)

@@ -33,10 +33,10 @@ function taken(id) {
 export function blameFor(error, input) {
   const { type, field, reason, id } = error.document ?? {};
   const isTaken = type === "urn:duebell:task-exists";
-  const name = isTaken ? "id" : field?.split(".")[0];
+  const name = isTaken ? "id" : field?.match(/^\w+/)?.[0];
   const culprit = input[name];
   if (!culprit?.isConnected) return false;
-  blame(culprit, ...(isTaken ? taken(id) : [`${WORDS[name]} ${inViewersTime(reason)}`]));
+  blame(culprit, ...(isTaken ? taken(id) : [`${WORDS[name]}${field.slice(name.length)} ${inViewersTime(reason)}`]));
   goTo(culprit);
   return true;
 }

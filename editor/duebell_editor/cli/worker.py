@@ -1,0 +1,117 @@
+"""The commands `actions` and `sync`: the worker as it is known, and the recurring tasks that it declares."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from duebell_editor import ActionDescription, SyncReport, SyncVerb, WorkerDescription
+
+from ..json_fields import plain_values
+from .context import Context
+from .errors import Exit, describe_as_json, words_of
+from .options import flag
+from .output import console, in_one_line, plain, when
+from .program import with_json
+from .tables import Grid
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+_SIGNS = {SyncVerb.ADD: "+", SyncVerb.CHANGE: "~", SyncVerb.CANCEL: "-"}
+_STYLES = {SyncVerb.ADD: "green", SyncVerb.CHANGE: "yellow", SyncVerb.CANCEL: "red"}
+
+
+@app.command()
+@with_json()
+def actions(context: Context) -> None:
+    """List the actions that the worker has, as it made itself known when it started.
+
+    The exit status is 6 if it could not start, and the reason is shown.
+    """
+    worker = context.editor().worker()
+    if context.out.as_json:
+        context.out.print_json({"worker": plain_values(worker)})
+    elif worker is None:
+        print("no worker has made itself known yet: it does so when it is first started")
+    else:
+        _print_worker(worker, context)
+    if worker and worker.error:
+        raise typer.Exit(Exit.WRONG)
+
+
+@app.command(epilog="\b\nExample:\n  duebell sync --dry-run")
+@with_json()
+def sync(
+    context: Context,
+    *,
+    dry_run: Annotated[bool, flag("--dry-run", "Only say what would be done.")] = False,
+) -> None:
+    """Bring the recurring tasks to what the worker's code declares with @worker.recurring.
+
+    `duebell deploy` does it too. Where another tool deploys, call this once the new worker has started. A
+    task that was added by hand is left alone, and a paused one stays paused.
+
+    The exit status is 7 if some could not be changed, such as one that runs at this moment.
+    """
+    report = context.editor().sync(dry_run=dry_run)
+    if context.out.as_json:
+        context.out.print_json(_report_fields(report))
+    else:
+        _print_report(report, is_plan=dry_run)
+        context.out.note_some([plain(f"{one.id}: {words_of(one.error)}") for one in report.failures])
+    if report.failures:
+        raise typer.Exit(Exit.SOME_FAILED)
+
+
+def _report_fields(report: SyncReport) -> dict[str, Any]:
+    failures = [{"id": one.id, **describe_as_json(one.error, words_of(one.error))} for one in report.failures]
+    return {
+        "version": report.version,
+        "steps": plain_values(report.steps),
+        "unchanged": report.unchanged,
+        "failures": failures,
+    }
+
+
+def _print_worker(worker: WorkerDescription, context: Context) -> None:
+    out = console()
+    since = when(worker.started_at, context.now())
+    out.print(Text(f"version {worker.version}, since {since}", style="bold"))
+    out.print(f"duebell {worker.duebell}, Python {worker.python}, tzdata {worker.tzdata}")
+    if worker.error:
+        out.print(Text(plain(f"it cannot start: {worker.error}"), style="red"))
+        out.print(Text(plain(worker.error.traceback.rstrip())))
+    if worker.actions:
+        rows = [_row(one) for one in worker.actions]
+        grid = Grid(("action", "attempts", "recurring", "payload"), rows, may_be_cut=True)
+        out.print("", grid.table(out.width), sep="\n")
+
+
+def _row(action: ActionDescription) -> tuple[str, ...]:
+    recurring = ", ".join(action.recurring)
+    return plain(action.name), str(action.attempts), plain(recurring), plain(_payload(action))
+
+
+def _payload(action: ActionDescription) -> str:
+    """The fields of the payload; those that may be missing end with a question mark."""
+    if action.schema is None:
+        return "none"
+    fields = action.schema.get("properties")
+    if not isinstance(fields, dict):
+        return str(action.schema.get("type", "any"))
+    required = action.schema.get("required", ())
+    return in_one_line(", ".join(name if name in required else f"{name}?" for name in fields))
+
+
+def _print_report(report: SyncReport, *, is_plan: bool) -> None:
+    out = console()
+    for step in report.steps:
+        fields = f": {', '.join(step.fields)}" if step.fields else ""
+        words = f"{_SIGNS[step.verb]} {step.id}  {step.action}  {step.schedule}{fields}"
+        out.print(Text(plain(words), style=_STYLES[step.verb]))
+    done = {verb: sum(step.verb is verb for step in report.steps) for verb in SyncVerb}
+    counts = ", ".join(f"{done[verb]} to {verb}" for verb in SyncVerb)
+    made = "" if is_plan or not report.steps else f"; {len(report.steps) - len(report.failures)} done"
+    print(f"worker {report.version}: {counts}, {report.unchanged} unchanged{made}")

@@ -1,0 +1,104 @@
+"""The worker as an editor knows it: tasks that it could not run are told of before they are stored."""
+
+import logging
+import warnings
+from datetime import datetime, timedelta
+
+from duebell_shared import payload as payloads
+from duebell_shared.backend import Backend
+from duebell_shared.errors import DuebellError, InvalidTask
+from duebell_shared.quoting import quoted
+from duebell_shared.reserved import is_reserved
+from duebell_shared.task import Task
+from duebell_shared.worker_record import WorkerRecord
+
+from .json_schema import find_fault
+
+__all__ = ["KnownWorker", "UnknownAction"]
+
+_LOG = logging.getLogger("duebell.editor")
+
+#: The worker record is read no sooner again, unless a task would be refused.
+_FRESH = timedelta(minutes=1)
+
+#: Names of actions in a message.
+_MOST_NAMES = 10
+
+
+class UnknownAction(UserWarning):
+    """A task was added for an action that the worker does not have; it will fail, unless one is deployed."""
+
+
+class KnownWorker:
+    """Checks tasks by what the worker says of itself, read once a minute and again before one is refused.
+
+    Where nothing is known, every task is right: no worker has started yet, a new one is starting or could
+    not, or the record cannot be read.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._store = backend.store
+        self._clock = backend.clock
+        self._is_strict = backend.settings.strict_actions
+        self._record: WorkerRecord | None = None
+        self._read_at: datetime | None = None
+        self._missing: set[str] = (
+            set()
+        )  # actions that a strongly consistent read did not find, by this record
+        self._is_told = False
+
+    def check(self, task: Task) -> None:
+        """Warn of an action that the worker does not have, or refuse it if actions are strict.
+
+        Raises InvalidTask, for a payload that does not fit its action's schema, too.
+        """
+        if is_reserved(task.action):
+            return
+        now = self._clock()
+        if self._read_at is None or not timedelta(0) <= now - self._read_at < _FRESH:
+            self._read(now, consistent=False)
+        problem = self._problem(task)
+        if problem is None:
+            return
+        if task.action not in self._missing or self._is_strict:
+            self._read(now, consistent=True)  # a new version may have been deployed
+            problem = self._problem(task)
+        if problem is None:
+            return
+        if problem.field != "action" or self._is_strict:
+            raise problem
+        self._missing.add(task.action)
+        warnings.warn(str(problem), UnknownAction, stacklevel=4)
+
+    def _problem(self, task: Task) -> InvalidTask | None:
+        worker = self._record.known if self._record else None
+        if self._record is None or worker is None:
+            return None
+        action = worker.action(task.action)
+        if action is None:
+            return (
+                _unknown(task.action, [one.name for one in worker.actions]) if self._record.is_all else None
+            )
+        if not action.schema or task.payload_dropped is not None:
+            return None
+        fault = find_fault(payloads.decode_or_text(task.payload_json), action.schema)
+        if fault is None:
+            return None
+        return InvalidTask(f"payload{fault.place}", f"{fault.reason}, for the action {quoted(action.name)}")
+
+    def _read(self, now: datetime, *, consistent: bool) -> None:
+        self._read_at, self._record, self._missing = now, None, set()
+        try:
+            self._record = self._store.read_worker(consistent=consistent)
+        except DuebellError as error:
+            level = logging.DEBUG if self._is_told else logging.WARNING
+            _LOG.log(level, "actions and payloads are not checked, as the worker is unknown: %s", error)
+            self._is_told = True
+
+
+def _unknown(name: str, names: list[str]) -> InvalidTask:
+    known = ", ".join(names[:_MOST_NAMES]) or "none at all"
+    more = f" and {len(names) - _MOST_NAMES:,} more" if names[_MOST_NAMES:] else ""
+    return InvalidTask(
+        "action", f"the worker has no action {quoted(name)}; it has {known}{more}: deploy one that has it"
+    )

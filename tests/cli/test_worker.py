@@ -1,0 +1,148 @@
+"""The commands `actions` and `sync`, and what `status`, `doctor` and `add` say of the worker."""
+
+import dataclasses
+
+import pytest
+
+from duebell_editor import Editor, Status
+from duebell_shared.backend import Backend
+from duebell_shared.failure import Failure
+from duebell_shared.worker_record import WorkerRecord
+from duebell_worker import Worker
+from tests.cli.program import Duebell, lines
+from tests.support import NOON
+
+
+@dataclasses.dataclass
+class Sale:
+    item: int
+    price: float = 1.5
+
+
+@pytest.fixture
+def worker(backend: Backend) -> Worker:
+    worker = Worker(backend=backend)
+
+    @worker.recurring("rate(1 day)", id="daily")
+    @worker.action
+    def report() -> None: ...
+
+    @worker.action(attempts=3)
+    def put_on_sale(sale: Sale) -> None: ...
+
+    worker.register()
+    return worker
+
+
+def break_down(editor: Editor) -> None:
+    """Have a new version of the worker fail to start."""
+    store = editor._backend.store
+    record = store.read_worker(consistent=True) or WorkerRecord()
+    assert record.worker
+    trace = 'Traceback (most recent call last):\n  File "/var/task/sales/actions.py", line 3, in <module>\n'
+    error = Failure(type="ModuleNotFoundError", message="No module named 'payloads'", traceback=trace)
+    assert store.swap_worker(record, record.failed(record.worker, error))
+
+
+def test_actions_are_listed_with_the_fields_of_their_payloads(duebell: Duebell, worker: Worker) -> None:
+    status, out, _ = duebell("actions")
+    assert status == 0
+    first, second, *rest = out.splitlines()
+    assert first.startswith("version ")
+    assert second.startswith("duebell ")
+    assert [line.split() for line in rest if line] == [
+        ["action", "attempts", "recurring", "payload"],
+        ["put_on_sale", "3", "item,", "price?"],
+        ["report", "5", "daily", "none"],
+    ]
+
+
+def test_actions_as_json_are_the_answer_of_the_api(duebell: Duebell, editor: Editor) -> None:
+    assert lines(duebell("actions", "--json").out) == [{"worker": None}]
+    assert "no worker has made itself known yet" in duebell("actions").out
+    worker = Worker(backend=editor._backend)
+    worker.action("act")(lambda: None)
+    worker.register()
+    [told] = lines(duebell("actions", "--json").out)
+    assert told["worker"]["actions"] == [{"name": "act", "attempts": 5, "schema": None, "recurring": []}]
+    assert told["worker"]["started_at"] == "2026-11-21T12:00:00.000Z"
+
+
+def test_a_worker_that_cannot_start_is_never_called_healthy(
+    duebell: Duebell, editor: Editor, worker: Worker
+) -> None:
+    editor.add("report", due=NOON)
+    break_down(editor)
+    why = "ModuleNotFoundError: No module named 'payloads' (actions.py, line 3)"
+    for command in ("status", "doctor"):
+        status, out, _ = duebell(command)
+        assert status == 6
+        assert why in out
+        assert "healthy" not in out
+    # Repairing the rule does not repair the worker, and does not say so
+    status, out, _ = duebell("doctor", "--fix")
+    assert (status, why in out) == (6, True)
+    assert lines(duebell("status", "--json").out)[0]["worker_error"]["type"] == "ModuleNotFoundError"
+    status, out, _ = duebell("actions")
+    assert status == 6
+    assert 'File "/var/task/sales/actions.py", line 3' in out
+
+
+def test_what_follows_from_a_worker_that_cannot_start_says_so(
+    editor: Editor, worker: Worker, clock: object
+) -> None:
+    editor.add("report", due=NOON)
+    editor._backend.sleep(3600)
+    before = [problem.kind for problem in editor.status().problems]
+    assert before == ["overdue", "not_armed"]
+    break_down(editor)
+    status = editor.status()
+    assert [problem.kind for problem in status.problems] == ["worker", *before]
+    assert not any(problem.mendable for problem in status.problems)
+    assert {problem.way_out for problem in status.problems[1:]} == {"it follows from the worker's problem"}
+
+
+def test_sync_shows_the_plan_and_does_it(duebell: Duebell, editor: Editor, worker: Worker) -> None:
+    status, out, _ = duebell("sync", "--dry-run")
+    assert status == 0
+    assert "+ daily  report  rate(1 day)\n" in out
+    assert out.endswith(": 1 to add, 0 to change, 0 to cancel, 0 unchanged\n")
+    assert editor.list(status=list(Status)).tasks == ()
+    assert duebell("sync").out.endswith("0 unchanged; 1 done\n")
+    assert duebell("sync").out.endswith(": 0 to add, 0 to change, 0 to cancel, 1 unchanged\n")
+    editor.update("daily", schedule="rate(2 days)")
+    [told] = lines(duebell("sync", "--json").out)
+    assert told["steps"] == [
+        {
+            "verb": "change",
+            "id": "daily",
+            "action": "report",
+            "schedule": "rate(1 day)",
+            "fields": ["schedule"],
+        }
+    ]
+
+
+def test_a_sync_that_could_not_do_all_says_what(duebell: Duebell, editor: Editor, worker: Worker) -> None:
+    editor.add("report", due=NOON, id="daily")
+    status, _, err = duebell("sync")
+    assert status == 7
+    assert err.startswith("daily: a task 'daily' exists already")
+    [told] = lines(duebell("sync", "--json").out)
+    assert told["failures"][0]["error"]["type"] == "task-exists"
+
+
+def test_sync_without_a_worker_says_what_to_do(duebell: Duebell) -> None:
+    status, _, err = duebell("sync")
+    assert status == 6
+    assert err.startswith("error: no worker has made itself known in this queue")
+
+
+def test_add_warns_of_an_action_that_no_worker_has(duebell: Duebell, worker: Worker) -> None:
+    status, _, err = duebell("add", "raport", "--in", "1h", "--id", "a")
+    assert (status, err.count("\n")) == (0, 1)
+    assert err.startswith("warning: action: the worker has no action 'raport'; it has put_on_sale, report")
+    assert "no action" in lines(duebell("add", "raport", "--in", "1h", "--json").err)[0]["warning"]
+    status, _, err = duebell("add", "put_on_sale", "--in", "1h", "--payload", '{"item": "x"}')
+    assert status == 2
+    assert "payload.item: must be a whole number" in err

@@ -1,0 +1,181 @@
+"""Tasks are held against what the worker says of itself, before they are stored."""
+
+import dataclasses
+import logging
+import warnings
+from datetime import timedelta
+from typing import Any
+
+import boto3
+import pytest
+
+from duebell_editor import Editor, InvalidTask, TaskNotFound, UnknownAction
+from duebell_shared.backend import Backend
+from duebell_shared.settings import Settings
+from duebell_worker import Worker
+from tests.support import Calls, Clock
+from tests.worker.hooks import Hooks
+
+HOUR = timedelta(hours=1)
+
+
+@dataclasses.dataclass
+class Sale:
+    item: int
+
+
+@pytest.fixture
+def worker(backend: Backend) -> Worker:
+    """A worker that made itself known."""
+    worker = Worker(backend=backend)
+    worker.action("put_on_sale")(put_on_sale)
+    worker.action("tick")(lambda: None)
+    worker.register()
+    return worker
+
+
+def put_on_sale(sale: Sale) -> None: ...
+
+
+@pytest.fixture
+def strict(session: boto3.Session, clock: Clock) -> Editor:
+    settings = Settings.from_env({"DUEBELL_STRICT_ACTIONS": "on"})
+    return Editor(backend=Backend.connect(settings, session, clock=clock, sleep=clock.sleep))
+
+
+@pytest.fixture
+def _quiet() -> Any:
+    """A warning is an error here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+@pytest.mark.usefixtures("worker", "_quiet")
+def test_a_task_that_fits_is_stored_without_a_word(editor: Editor) -> None:
+    editor.add("put_on_sale", due=HOUR, payload={"item": 1})
+    editor.add("put_on_sale", due=HOUR, payload=Sale(1))
+    editor.add("tick", due=HOUR, payload={"whatever": 1})
+    editor.add("duebell.verify", due=HOUR)
+
+
+@pytest.mark.usefixtures("_quiet")
+def test_nothing_is_said_while_no_worker_is_known(editor: Editor) -> None:
+    editor.add("whatever", due=HOUR, payload=[1])
+
+
+@pytest.mark.usefixtures("worker")
+def test_an_action_that_no_worker_has_is_warned_of_where_it_is_added(editor: Editor) -> None:
+    with pytest.warns(
+        UnknownAction, match=r"no action 'put_on_sail'; it has put_on_sale, tick: deploy"
+    ) as told:
+        task = editor.add("put_on_sail", due=HOUR)
+    assert told[0].filename == __file__
+    assert editor.get(task.id) == task
+    with pytest.warns(UnknownAction, match="'x'"):
+        assert len(editor.add_many([{"action": "x", "due": HOUR}]).added) == 1
+
+
+@pytest.mark.usefixtures("worker")
+def test_with_strict_actions_it_is_refused_before_anything_is_written(strict: Editor) -> None:
+    with pytest.raises(InvalidTask, match=r"^action: the worker has no action 'put_on_sail'; it has"):
+        strict.add("put_on_sail", due=HOUR, id="a")
+    with pytest.raises(InvalidTask, match=r"^tasks\[1\].action: the worker has no action 'x'"):
+        strict.add_many([{"action": "tick", "due": HOUR, "id": "b"}, {"action": "x", "due": HOUR}])
+    for id in ("a", "b"):
+        with pytest.raises(TaskNotFound):
+            strict.get(id)
+    strict.add("tick", due=HOUR)
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_payload_that_does_not_fit_is_refused_by_its_field(editor: Editor) -> None:
+    with pytest.raises(InvalidTask, match=r"whole number, for the action 'put_on_sale'$") as raised:
+        editor.add("put_on_sale", due=HOUR, payload={"item": "1"}, id="a")
+    assert raised.value.field == "payload.item"
+    with pytest.raises(InvalidTask, match=r"^tasks\[0\].payload.item: is missing"):
+        editor.add_many([{"action": "put_on_sale", "due": HOUR, "id": "a"}])
+    with pytest.raises(TaskNotFound):
+        editor.get("a")
+
+
+@pytest.mark.usefixtures("worker")
+def test_an_update_is_checked_by_what_it_makes_of_the_task(editor: Editor) -> None:
+    editor.add("put_on_sale", due=HOUR, payload={"item": 1}, id="a")
+    with pytest.raises(InvalidTask, match=r"^payload.item"):
+        editor.update("a", payload={})
+    with pytest.warns(UnknownAction):
+        editor.update("a", action="gone")
+    editor.update("a", action="tick", payload={})
+    with pytest.raises(InvalidTask, match=r"^payload.item"):
+        editor.update("a", action="put_on_sale")
+    assert editor.get("a").action == "tick"
+    # What changes neither is not checked: it is as it was
+    editor.move("a", due=HOUR)
+
+
+@pytest.mark.usefixtures("_quiet")
+def test_a_version_that_was_just_deployed_is_seen_before_anything_is_refused(
+    editor: Editor, strict: Editor, worker: Worker
+) -> None:
+    # Given editors that have read the worker this minute
+    for one in (editor, strict):
+        one.add("tick", due=HOUR)
+    # When another version is started
+    worker.action("new")(lambda: None)
+    worker.register()
+    # Then they know its actions
+    editor.add("new", due=HOUR)
+    strict.add("new", due=HOUR)
+
+
+@pytest.mark.usefixtures("worker")
+def test_an_unknown_action_costs_one_more_read_a_minute(editor: Editor, calls: Calls, clock: Clock) -> None:
+    editor.add("tick", due=HOUR)
+    reads = []
+    for _ in range(3):
+        calls.clear()
+        with pytest.warns(UnknownAction):
+            editor.add("gone", due=2 * HOUR)
+        reads.append(calls["GetItem"])
+    assert reads == [2, 1, 1]
+    clock.advance(timedelta(minutes=1))
+    calls.clear()
+    with pytest.warns(UnknownAction):
+        editor.add("gone", due=2 * HOUR)
+    assert calls["GetItem"] == 3
+
+
+@pytest.mark.usefixtures("worker", "_quiet")
+def test_nothing_is_refused_when_the_worker_cannot_be_read(
+    backend: Backend, aws: Hooks, caplog: pytest.LogCaptureFixture, clock: Clock
+) -> None:
+    editor = Editor(backend=backend)
+    aws.refuse("dynamodb.GetItem", "AccessDeniedException", when=lambda body: '"worker"' in body)
+    with caplog.at_level(logging.WARNING, "duebell.editor"):
+        for _ in range(3):
+            clock.advance(timedelta(minutes=1))
+            editor.add("put_on_sale", due=HOUR, payload={"item": "x"})
+            editor.add("gone", due=HOUR)
+    assert [record.message[:36] for record in caplog.records] == ["actions and payloads are not checked"]
+
+
+@pytest.mark.usefixtures("_quiet")
+def test_nothing_is_refused_by_a_record_that_cannot_be_read(
+    editor: Editor, session: boto3.Session, worker: Worker
+) -> None:
+    table = session.client("dynamodb")
+    for text in ("{", "[]", '{"worker": 3}'):
+        names = {"lane": {"S": "worker"}, "id": {"S": "worker"}}
+        table.put_item(TableName="duebell", Item={**names, "record": {"S": text}, "rev": {"N": "7"}})
+        fresh = Editor(backend=editor._backend)
+        fresh.add("gone", due=HOUR, payload=[1])
+        assert fresh.worker() is None
+        # And the next start writes it anew
+        worker.register()
+        assert fresh.worker()
+
+
+@pytest.fixture
+def aws(backend: Backend) -> Hooks:
+    return Hooks(backend)

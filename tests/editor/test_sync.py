@@ -1,0 +1,259 @@
+"""The queue is brought to what the worker's code declares, and a crash in the middle is made up for."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duebell_editor import (
+    AwsUnavailable,
+    Editor,
+    InvalidQuery,
+    NotArmed,
+    Status,
+    SyncVerb,
+    TaskConflict,
+    TaskExists,
+    TaskNotFound,
+    WorkerNotStarted,
+)
+from duebell_infra.testing import InlinePool
+from duebell_shared.backend import Backend
+from duebell_shared.failure import Failure
+from duebell_shared.worker_record import WorkerRecord
+from duebell_worker import Worker
+from tests.support import NOON, Calls, Clock
+from tests.worker.hooks import Hooks
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def deploy(backend: Backend) -> Callable[..., Worker]:
+    """Deploy code that declares these tasks, by id: their arguments of `recurring`; the action is `act`."""
+
+    def deploy(**declared: Any) -> Worker:
+        worker = Worker(backend=backend, pool=lambda _: InlinePool())
+        action = worker.action("act")(act)
+        for id, arguments in declared.items():
+            given = {"schedule": "rate(1 day)", **arguments}
+            worker.recurring(given.pop("schedule"), id=id, **given)(action)
+        worker.register()
+        return worker
+
+    return deploy
+
+
+def act(payload: dict[str, int]) -> None: ...
+
+
+def steps(report: Any) -> list[tuple[str, str]]:
+    assert not report.failures
+    return [(step.verb.value, step.id) for step in report.steps]
+
+
+def test_declared_tasks_are_added_changed_and_cancelled(
+    editor: Editor, deploy: Callable[..., Worker]
+) -> None:
+    deploy(a={}, b={"schedule": "cron(0 9 ? * MON-FRI *)", "timezone": "Europe/Berlin", "payload": {"n": 1}})
+    # Added, as declared
+    assert steps(editor.sync()) == [("add", "a"), ("add", "b")]
+    b = editor.get("b")
+    assert b.recurrence
+    assert (b.recurrence.schedule.expression, b.recurrence.schedule.timezone) == (
+        "cron(0 9 ? * MON-FRI *)",
+        "Europe/Berlin",
+    )
+    assert (b.payload, b.recurrence.declared) == ({"n": 1}, True)
+    # Again: nothing
+    report = editor.sync()
+    assert (report.steps, report.unchanged) == ((), 2)
+    # Changed in the fields that differ, and cancelled when gone
+    deploy(b={"schedule": "rate(2 hours)", "payload": {"n": 2}, "missed": "skip", "spread": HOUR}, c={})
+    report = editor.sync()
+    assert steps(report) == [("change", "b"), ("add", "c"), ("cancel", "a")]
+    assert report.steps[0].fields == ("payload", "schedule", "timezone", "missed", "spread")
+    b = editor.get("b")
+    assert b.recurrence
+    assert (b.payload, b.spread, b.recurrence.missed) == ({"n": 2}, HOUR, "skip")
+    assert (b.recurrence.schedule.expression, b.recurrence.schedule.timezone) == ("rate(2 hours)", "UTC")
+    assert editor.get("a").status is Status.CANCELLED
+    assert steps(editor.sync()) == []
+    # And one that is declared again is there again
+    deploy(a={}, b={"schedule": "rate(2 hours)", "payload": {"n": 2}, "missed": "skip", "spread": HOUR})
+    assert steps(editor.sync()) == [("add", "a"), ("cancel", "c")]
+    assert editor.get("a").status is Status.SCHEDULED
+
+
+def test_a_dry_run_is_the_plan_and_writes_nothing(
+    editor: Editor, deploy: Callable[..., Worker], calls: Calls
+) -> None:
+    deploy(a={})
+    editor.status()
+    calls.clear()
+    plan = editor.sync(dry_run=True)
+    assert not {"PutItem", "UpdateItem", "PutRule"} & calls.keys()
+    assert editor.sync() == plan
+    with pytest.raises(InvalidQuery, match="dry_run"):
+        editor.sync(dry_run="no")  # type: ignore[arg-type]
+
+
+def test_only_what_code_declared_is_ever_cancelled(editor: Editor, deploy: Callable[..., Worker]) -> None:
+    editor.add("act", schedule="rate(1 hour)", id="by-hand")
+    deploy(a={}, b={})
+    editor.sync()
+    # Given one that a person put in the place of a declared one
+    editor.add("act", schedule="rate(1 hour)", id="a", if_exists="replace")
+    # When both are declared no more
+    deploy()
+    assert steps(editor.sync()) == [("cancel", "b")]
+    # Then theirs stay
+    assert {editor.get(id).status for id in ("a", "by-hand")} == {Status.SCHEDULED}
+    assert steps(editor.sync()) == []
+
+
+def test_a_persons_pause_stays_and_an_edit_does_not(editor: Editor, deploy: Callable[..., Worker]) -> None:
+    deploy(a={})
+    editor.sync()
+    editor.pause("a")
+    assert steps(editor.sync()) == []
+    editor.update("a", schedule="rate(1 hour)", max_runs=3)
+    report = editor.sync()
+    assert [step.fields for step in report.steps] == [("schedule", "max_runs")]
+    task = editor.get("a")
+    assert task.recurrence
+    assert (task.status, task.recurrence.schedule.expression) == (Status.PAUSED, "rate(1 day)")
+    assert (task.recurrence.max_runs, task.recurrence.declared) == (None, True)
+
+
+def test_a_task_by_hand_is_taken_over_if_it_recurs(editor: Editor, deploy: Callable[..., Worker]) -> None:
+    editor.add("act", schedule="rate(1 day)", id="a")
+    editor.add("act", due=HOUR, id="b")
+    deploy(a={}, b={})
+    report = editor.sync()
+    assert [(step.verb, step.fields) for step in report.steps] == [
+        (SyncVerb.CHANGE, ("declared",)),
+        (SyncVerb.ADD, ()),
+    ]
+    [failure] = report.failures
+    assert failure.id == "b"
+    assert isinstance(failure.error, TaskExists)
+    assert editor.get("b").recurrence is None
+    deploy()
+    assert [step.id for step in editor.sync().steps] == ["a"]
+
+
+def test_a_task_that_runs_is_changed_by_the_next_sync(
+    editor: Editor, deploy: Callable[..., Worker], clock: Clock, backend: Backend
+) -> None:
+    deploy(a={"schedule": "rate(1 hour)"})
+    editor.sync()
+    deploy(a={})
+    reports = []
+
+    def meanwhile(payload: object) -> None:
+        reports.append(editor.sync())
+
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+    worker.action("act")(meanwhile)
+    clock.advance(HOUR)
+    assert worker.run().done == 1
+    [failure] = reports[0].failures
+    assert isinstance(failure.error, TaskConflict)
+    assert steps(editor.sync()) == [("change", "a")]
+
+
+def test_nothing_is_known_of_what_is_declared_without_a_worker(
+    editor: Editor, deploy: Callable[..., Worker], backend: Backend
+) -> None:
+    with pytest.raises(WorkerNotStarted, match=r"no worker has made itself known .*: deploy one"):
+        editor.sync()
+    deploy(a={})
+    editor.sync()
+    record = backend.store.read_worker(consistent=True)
+    assert record
+    assert record.worker
+    backend.store.swap_worker(record, record.failed(record.worker, Failure(type="ImportError", message="no")))
+    with pytest.raises(WorkerNotStarted, match="the worker cannot start: ImportError: no"):
+        editor.sync()
+    assert editor.get("a").status is Status.SCHEDULED
+
+
+@pytest.mark.parametrize("call", range(20))
+def test_a_sync_that_breaks_off_at_any_call_is_made_up_for_by_the_next(
+    editor: Editor, deploy: Callable[..., Worker], backend: Backend, call: int
+) -> None:
+    # Given a queue with tasks to be changed, added, cancelled
+    deploy(changed={}, gone={})
+    editor.sync()
+    deploy(changed={"schedule": "rate(2 days)"}, added={})
+    # When AWS is away from some call on
+    with AwsAway(Hooks(backend), call):
+        try:
+            report = editor.sync()
+        except (AwsUnavailable, NotArmed):
+            report = None
+    # Then the next makes up for it
+    final = Editor(backend=backend).sync()
+    assert not final.failures
+    assert editor.get("gone").status is Status.CANCELLED
+    assert editor.get("added").status is Status.SCHEDULED
+    changed = editor.get("changed").recurrence
+    assert changed
+    assert changed.schedule.expression == "rate(2 days)"
+    assert editor.status().healthy
+    assert report is None or call > 3
+    # And the list is that of the code, so that nothing else is ever cancelled
+    record = backend.store.read_worker(consistent=True) or WorkerRecord()
+    assert set(record.synced) == {"changed", "added"}
+
+
+class AwsAway:
+    """AWS answers so many calls, and then none until the end of the `with`."""
+
+    def __init__(self, hooks: Hooks, calls: int) -> None:
+        self._left = calls
+        self._is_over = False
+        for operation in ("GetItem", "PutItem", "UpdateItem", "Query", "BatchGetItem"):
+            hooks.before(f"dynamodb.{operation}", self._call)
+        for operation in ("PutRule", "DescribeRule"):
+            hooks.before(f"events.{operation}", self._call)
+
+    def _call(self, **_: Any) -> None:
+        from botocore.exceptions import ConnectTimeoutError  # noqa: PLC0415
+
+        self._left -= 1
+        if self._left < 0 and not self._is_over:
+            raise ConnectTimeoutError(endpoint_url="https://aws.example")
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over = True
+
+
+def test_a_cancelled_one_is_forgotten_when_someone_deletes_its_declaration(
+    editor: Editor, deploy: Callable[..., Worker]
+) -> None:
+    deploy(a={})
+    editor.sync()
+    editor.cancel("a")
+    deploy()
+    assert steps(editor.sync()) == []
+    with pytest.raises(TaskNotFound):
+        editor.get("never")
+    assert editor._clock() == NOON
+
+
+def test_a_sync_repeated_after_the_rule_could_not_be_set_arms_it(
+    editor: Editor, deploy: Callable[..., Worker], backend: Backend
+) -> None:
+    deploy(a={})
+    allow_again = Hooks(backend).refuse("events.PutRule", "AccessDeniedException")
+    with pytest.raises(NotArmed, match="task 'a' is stored"):
+        editor.sync()
+    allow_again()
+    assert editor.sync().unchanged == 1
+    status = editor.status()
+    assert (status.healthy, status.rings_at) == (True, editor.get("a").due)

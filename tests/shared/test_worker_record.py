@@ -1,0 +1,118 @@
+"""The worker record: what a start makes of it, and what it says at a moment."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from duebell_shared.failure import Failure
+from duebell_shared.instants import to_json
+from duebell_shared.worker_record import (
+    MOST_BYTES,
+    ActionDescription,
+    DeclaredTask,
+    WorkerDescription,
+    WorkerRecord,
+)
+from tests.support import NOON
+
+MINUTE = timedelta(minutes=1)
+FAILURE = Failure(type="ImportError", message="no")
+
+
+def worker(version: str, *actions: str, **fields: Any) -> WorkerDescription:
+    described = tuple(ActionDescription(name=name, attempts=5) for name in actions)
+    given = {"duebell": "0.1.0", "python": "3.13", "tzdata": "2026f", "started_at": NOON, **fields}
+    return WorkerDescription(version=version, actions=described, **given)
+
+
+ONE = WorkerRecord().begun(worker("1")).started(worker("1", "act"), ())
+
+
+def test_a_version_that_came_through_has_started() -> None:
+    assert ONE.has_started("1")
+    assert not ONE.has_started("2")
+    assert ONE.known == ONE.described(NOON) == worker("1", "act")
+
+
+def test_a_new_version_is_unknown_until_its_start_has_ended() -> None:
+    starting = ONE.begun(worker("2"))
+    assert starting.known is None
+    assert not starting.has_started("1")
+    assert starting.described(NOON) == worker("1", "act")
+    assert starting.started(worker("2", "act", "more"), ()).known == worker("2", "act", "more")
+
+
+@pytest.mark.parametrize(("after", "is_lost"), [(MINUTE - timedelta(seconds=1), False), (MINUTE, True)])
+def test_a_start_that_has_not_ended_for_a_minute_is_lost(after: timedelta, is_lost: bool) -> None:
+    described = ONE.begun(worker("2")).described(NOON + after)
+    assert described
+    assert bool(described.error) is is_lost
+    assert [one.name for one in described.actions] == ["act"]
+    assert described.version == ("2" if is_lost else "1")
+
+
+def test_the_first_start_of_a_version_keeps_its_mark_however_often_it_is_tried() -> None:
+    marked = WorkerRecord().begun(worker("1"))
+    again = marked.begun(worker("1", started_at=NOON + MINUTE))
+    assert again is marked
+    # Nor is one marked that has told its error
+    failed = marked.failed(worker("1"), FAILURE)
+    assert failed.begun(worker("1", started_at=NOON + MINUTE)) is failed
+
+
+def test_an_error_that_comes_again_changes_nothing() -> None:
+    failed = ONE.begun(worker("2")).failed(worker("2"), FAILURE)
+    assert failed.known is None
+    assert failed.worker == worker("2", "act", error=FAILURE)
+    later = worker("2", started_at=NOON + MINUTE)
+    assert failed.failed(later, FAILURE) == failed
+    assert failed.failed(later, Failure(type="ImportError", message="other")) != failed
+
+
+def test_an_older_version_that_is_deployed_again_is_known_again() -> None:
+    back = ONE.begun(worker("2")).begun(worker("1", started_at=NOON + MINUTE))
+    back = back.started(worker("1", "act", started_at=NOON + MINUTE), ())
+    assert back.known == ONE.known
+
+
+def test_a_start_keeps_the_list_of_synced_tasks() -> None:
+    declared = (DeclaredTask(id="daily", action="act", schedule="rate(1 day)"),)
+    record = replace(ONE, synced=("old",)).started(worker("2", "act"), declared)
+    assert (record.synced, record.declared) == (("old",), declared)
+
+
+def test_the_record_is_the_same_when_it_is_read_again() -> None:
+    declared = (
+        DeclaredTask(id="daily", action="act", schedule="rate(1 day)", spread=timedelta(seconds=1.5)),
+    )
+    record = ONE.started(worker("2", "act"), declared).begun(worker("3"))
+    assert msgspec.json.decode(to_json(record), type=WorkerRecord) == record
+
+
+def test_schemas_are_left_out_the_largest_first_when_they_take_too_much() -> None:
+    def action(name: str, size: int) -> ActionDescription:
+        return ActionDescription(name=name, attempts=5, schema={"description": "x" * size})
+
+    large = replace(worker("1"), actions=(action("a", 40_000), action("b", 30_000), action("c", 10)))
+    record = WorkerRecord().started(large, ())
+    assert record.is_all
+    assert record.known
+    a, b, c = record.known.actions
+    assert (b, c) == large.actions[1:]
+    assert a.schema
+    assert a.schema.keys() == {"$comment"}
+    # And if that is not enough, actions are left out, and the record says so
+    many = worker("1", *(f"{number:0>250}" for number in range(1_000)))
+    record = WorkerRecord().started(many, ())
+    assert not record.is_all
+    assert record.known
+    assert 0 < len(record.known.actions) < 1_000
+    assert len(to_json(record.known)) <= MOST_BYTES
+
+
+def test_an_error_is_bounded() -> None:
+    long = Failure(type="t" * 10_000, message="m" * 100_000, traceback="x" * 100_000)
+    assert len(to_json(WorkerRecord().failed(worker("1"), long))) < 13_000

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from duebell_editor import Diagnosis as Diagnosis
     from duebell_editor import Editor as Editor
     from duebell_editor import Ended as Ended
+    from duebell_editor import FailureGroup as FailureGroup
+    from duebell_editor import Failures as Failures
     from duebell_editor import IfExists as IfExists
     from duebell_editor import Look as Look
     from duebell_editor import NewTask as NewTask
     from duebell_editor import Page as Page
+    from duebell_editor import PastCounts as PastCounts
     from duebell_editor import Problem as Problem
     from duebell_editor import ProblemKind as ProblemKind
     from duebell_editor import SchedulerStatus as SchedulerStatus
@@ -98,6 +101,8 @@ __all__ = [
     "Ended",
     "FailedAttempt",
     "Failure",
+    "FailureGroup",
+    "Failures",
     "History",
     "IfExists",
     "InvalidInput",
@@ -114,6 +119,7 @@ __all__ = [
     "NotDeployed",
     "Occurrence",
     "Page",
+    "PastCounts",
     "PayloadAction",
     "Precision",
     "Problem",
@@ -147,8 +153,8 @@ __all__ = [
 #: above, too; a test holds the lists in step.
 _NAMES = {
     "duebell_editor": (
-        "Bucket ChangeFailure ChangeReport Diagnosis Editor Ended IfExists Look NewTask Page Problem "
-        "ProblemKind SchedulerStatus Selection Step TaskChange TaskHistory"
+        "Bucket ChangeFailure ChangeReport Diagnosis Editor Ended FailureGroup Failures IfExists Look NewTask "
+        "Page PastCounts Problem ProblemKind SchedulerStatus Selection Step TaskChange TaskHistory"
     ),
     "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (

@@ -37,10 +37,12 @@ from duebell_shared.verbs import Verb
 
 from .change_many import ChangeFailure, ChangeReport, Selection
 from .editor import Editor, IfExists
+from .failures import FailureGroup, Failures
 from .health import Problem, ProblemKind
 from .history import Ended, TaskHistory
 from .listing import Page
 from .look import Look
+from .past_counts import PastCounts
 from .status import Diagnosis, SchedulerStatus
 from .timeline import Bucket, Step
 from .values import NewTask, TaskChange
@@ -60,6 +62,8 @@ __all__ = [
     "Ended",
     "FailedAttempt",
     "Failure",
+    "FailureGroup",
+    "Failures",
     "History",
     "IfExists",
     "InvalidInput",
@@ -76,6 +80,7 @@ __all__ = [
     "NotDeployed",
     "Occurrence",
     "Page",
+    "PastCounts",
     "Precision",
     "Problem",
     "ProblemKind",

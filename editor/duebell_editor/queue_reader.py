@@ -13,11 +13,13 @@ from duebell_shared.task import Status, Task
 from duebell_shared.verbs import Verb
 from duebell_shared.zones import zone_of
 
-from .change_many import MAX_MANY, Selection, check_verb, select_found, select_named, statuses_for
+from .change_many import MAX_MANY, Selection, check_verb, filter_for, select_found, select_named
+from .failures import Failures, read_failures
 from .filters import MAX_LIMIT, check_ids, check_instant, check_limit, make_filter
 from .history import TaskHistory, history
 from .listing import Page, list_tasks
 from .look import Look, Watched, look
+from .past_counts import PastCounts, count_past
 from .queue import Queue
 from .status import SchedulerStatus, read_status
 from .timeline import Bucket, Step, check_step, timeline
@@ -45,7 +47,9 @@ class QueueReader:
         *,
         status: Status | str | Iterable[Status | str] | None = None,
         action: str | None = None,
+        error: str | None = None,
         prefix: str = "",
+        text: str = "",
         after: datetime | None = None,
         before: datetime | None = None,
         latest_first: bool = False,
@@ -55,9 +59,12 @@ class QueueReader:
     ) -> Page:
         """List tasks by time: queued ones by when they run next, ended by their end, paused by due date.
 
-        status         one or several; scheduled and running, which is the queue, if not given
+        status         one or several; scheduled and running, which is the queue, if not given; or `failing`,
+                       recurring tasks whose last occurrence failed: the latest of all, as they have no end
         action         only tasks with this action
+        error          only tasks whose last failure is of this type, such as `TimeoutError`
         prefix         only tasks whose ids start with this
+        text           only tasks with this in their id, or in their payload as JSON
         after, before  only within these times, both included
         latest_first   the latest first, not the earliest
         limit          at most this many, 1 to 1,000
@@ -71,7 +78,9 @@ class QueueReader:
         which = make_filter(
             status=status,
             action=action,
+            error=error,
             prefix=prefix,
+            text=text,
             after=after,
             before=before,
             latest_first=latest_first,
@@ -89,7 +98,9 @@ class QueueReader:
         ids: Iterable[str] | None = None,
         status: Status | str | Iterable[Status | str] | None = None,
         action: str | None = None,
+        error: str | None = None,
         prefix: str = "",
+        text: str = "",
         after: datetime | None = None,
         before: datetime | None = None,
         limit: int = MAX_MANY,
@@ -107,23 +118,37 @@ class QueueReader:
         which = make_filter(
             status=status,
             action=action,
+            error=error,
             prefix=prefix,
+            text=text,
             after=after,
             before=before,
             limit=min(check_limit(limit, most=None), MAX_LIMIT),
         )
-        statuses = statuses_for(verb, which.statuses if status else None)
-        found = msgspec.structs.replace(which, statuses=statuses, limit=limit)
-        return select_found(self.queue, found)
+        found = filter_for(verb, which, has_status=bool(status))
+        return select_found(self.queue, msgspec.structs.replace(found, limit=limit))
 
-    def status(self, *, thorough: bool = False) -> SchedulerStatus:
-        """The state of the scheduler, with its problems.
+    def past_counts(self) -> PastCounts:
+        """Count the paused, done, expired and cancelled tasks, each up to 1,000; `status` has the others."""
+        return count_past(self.queue)
 
-        thorough  also report failed tasks, recurring tasks that fail, and tasks in lanes that no run reads
+    def failures(self) -> Failures:
+        """The failed tasks, and the recurring ones whose last occurrence failed, by action and type of error.
 
-        A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable.
+        The five hundred latest are read; `is_all` is false when there are more.
         """
-        return read_status(self._backend, thorough=thorough)
+        return read_failures(self.queue)
+
+    def status(self, *, thorough: bool = False, timezone: str = "UTC") -> SchedulerStatus:
+        """The state of the scheduler, with its problems; failed tasks are one.
+
+        thorough  also report tasks in lanes that no run reads, and a worker with other time zones
+        timezone  tonight ends at the next 06:00 there, an IANA name
+
+        A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable,
+        InvalidSchedule for an unknown time zone.
+        """
+        return read_status(self._backend, thorough=thorough, zone=zone_of(timezone))
 
     def timeline(
         self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"

@@ -59,6 +59,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "resume": {"id": "one"},
     "run_now": {"id": "one"},
     "retry": {"id": "one"},
+    "failures": {},
+    "past_counts": {},
     "status": {},
     "ensure_armed": {},
     "acting_as": {"changed_by": "anna"},

@@ -64,6 +64,8 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.run_now("r")
     editor.add("unknown", due=timedelta(0), id="f")
     fail()
+    editor.failures()
+    editor.past_counts()
     editor.retry("f")
     editor.cancel("a")
     editor.change_many("cancel", editor.select("cancel", action="act", limit=1).ids)

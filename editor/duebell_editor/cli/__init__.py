@@ -3,11 +3,11 @@
 Needs typer and rich (`pip install 'duebell[cli]'`).
 """
 
-from . import add, change, queue, serve, show, watch
+from . import add, change, failures, queue, serve, show, watch
 from . import list as list_
 from .program import app, everywhere, run
 
 __all__ = ["app", "everywhere", "run"]
 
-for part in (add.app, list_.app, show.app, watch.app, change.app, queue.app, serve.app):
+for part in (add.app, list_.app, failures.app, show.app, watch.app, change.app, queue.app, serve.app):
     app.add_typer(everywhere(part))

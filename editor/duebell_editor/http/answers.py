@@ -14,7 +14,16 @@ import msgspec
 from fastapi import Response
 from msgspec import Meta, Struct
 
-from duebell_editor import Bucket, ChangeReport, Page, SchedulerStatus, Selection, TaskHistory
+from duebell_editor import (
+    Bucket,
+    ChangeReport,
+    Failures,
+    Page,
+    PastCounts,
+    SchedulerStatus,
+    Selection,
+    TaskHistory,
+)
 from duebell_editor.json_fields import as_text, plain_values, task_fields
 from duebell_shared.instants import Instant
 from duebell_shared.recurrence import Recurrence
@@ -93,6 +102,9 @@ _TASK = _struct(
     can=_CAN,
 )
 
+#: Characters of a payload that a list shows.
+_PAYLOAD_START = 120
+
 _WHEN = ("due", "queued", "started_at", "finished_at", "lateness_ms")
 _IN_BRIEF = ("id", "action", "status", "attempt", "rev", *_WHEN)
 _TASK_IN_BRIEF = _struct(
@@ -101,6 +113,7 @@ _TASK_IN_BRIEF = _struct(
     only=_IN_BRIEF,
     recurs=_described(str | None, "The schedule in words; null if it runs once"),
     failed_with=_described(str | None, "Why the last attempt failed, in a line"),
+    payload_start=_described(str, "The beginning of its payload as JSON text, 120 characters at most"),
     can=_CAN,
 )
 
@@ -166,6 +179,7 @@ class BulkAnswer(Struct, kw_only=True):
 
     found     the number of tasks to change, at most the limit
     is_all    false if there are more than the limit
+    ids       with `dry_run`, the ids of those found
     changed   the ids of the changed tasks
     failures  the tasks that could not be changed
     """
@@ -173,6 +187,7 @@ class BulkAnswer(Struct, kw_only=True):
     found: int
     is_all: bool
     dry_run: bool
+    ids: tuple[str, ...] = ()
     changed: list[str] = []
     failures: list[BulkFailure] = []
 
@@ -182,6 +197,7 @@ def _brief_answer(task: Task) -> dict[str, Any]:
         **{name: getattr(task, name) for name in _IN_BRIEF},
         "recurs": task.recurrence.schedule.describe() if task.recurrence else None,
         "failed_with": str(task.failure) if task.failure else None,
+        "payload_start": task.payload_json[:_PAYLOAD_START],
         "can": task.can,
     }
 
@@ -211,7 +227,10 @@ _DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILIN
 
 def schemas() -> dict[str, Any]:
     """The JSON schemas of all answers, by name."""
-    tasks, scheduler = (_TASK, _TASK_IN_BRIEF, TaskPage, BulkAnswer), (_STATUS, Timeline, TaskHistory)
+    tasks, scheduler = (
+        (_TASK, _TASK_IN_BRIEF, TaskPage, BulkAnswer),
+        (_STATUS, PastCounts, Failures, Timeline, TaskHistory),
+    )
     return {
         **_schemas_of(*tasks, *scheduler, TimeZones, Preview),
         **_schemas_of(ProblemDocument, may_leave_out=True),

@@ -81,7 +81,8 @@ def list_tasks(filters: Annotated[Filters, Query()], editor: VisitorsEditor) -> 
 def change_many(body: BulkChange, editor: VisitorsEditor) -> Json:
     """Pause, resume, cancel, retry or run the tasks that are named, or found by a filter.
 
-    With `dry_run` they are only counted. A task that cannot be changed is a failure and does not stop others.
+    With `dry_run` they are only counted and named. A task that cannot be changed is a failure and does not
+    stop others.
     """
     if (body.ids is None) == (body.where is None):
         raise InvalidQuery("where", "or `ids` says which tasks: give one of them, and not both")
@@ -92,7 +93,7 @@ def change_many(body: BulkChange, editor: VisitorsEditor) -> Json:
     else:
         chosen = Selection(ids=tuple(dict.fromkeys(body.ids or ())))
     if body.dry_run:
-        return Json(BulkAnswer(found=len(chosen.ids), is_all=chosen.is_all, dry_run=True))
+        return Json(BulkAnswer(found=len(chosen.ids), is_all=chosen.is_all, dry_run=True, ids=chosen.ids))
     return Json(bulk_answer(chosen, editor.change_many(body.do, chosen.ids)))
 
 

@@ -22,6 +22,13 @@ const recurs = (words) =>
 // Whether it is looked at another time than it is due: retried, or added when that had passed.
 const isLater = ({ queued, due }) => queued && Math.abs(new Date(queued) - new Date(due)) > 1000;
 
+// Why it failed last; else what it is given.
+function more(task) {
+  if (task.failed_with) return h("td.more.why", { title: task.failed_with }, task.failed_with);
+  if (["{}", "null"].includes(task.payload_start)) return h("td.more");
+  return h("td.more", { title: task.payload_start }, h("code", {}, task.payload_start));
+}
+
 export function row(task, picked, togglePick) {
   const box = h("input", {
     type: "checkbox",
@@ -46,9 +53,10 @@ export function row(task, picked, togglePick) {
       time(when),
       isLater(task) && h("small", {}, " due ", time(task.due, { words: false, inside: true })),
     ),
-    h("td.name", {}, open, task.failed_with && h("small.why", {}, task.failed_with)),
-    h("td.what", {}, task.action, " ", task.recurs && recurs(task.recurs)),
+    h("td.name", { title: task.id }, open, " ", task.recurs && recurs(task.recurs)),
+    h("td.what", { title: task.action }, task.action),
     h("td.state", {}, ...state(task)),
+    more(task),
   );
   made.addEventListener("click", (event) => {
     if (event.target.closest("button, input, a")) return;

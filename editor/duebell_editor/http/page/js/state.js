@@ -5,8 +5,20 @@ import { bounds, choices } from "./time_ranges.js";
 
 const bus = new EventTarget();
 
-const NONE = { status: "", action: "", prefix: "", when: "", after: "", before: "" };
+// `order` is "reverse" for the other order in time than a status has by itself.
+const NONE = {
+  status: "",
+  action: "",
+  error: "",
+  prefix: "",
+  text: "",
+  when: "",
+  after: "",
+  before: "",
+  order: "",
+};
 const FINISHED = ["done", "failed", "expired", "cancelled"];
+const FAILED = ["failed", "failing"]; // recurring tasks that fail are among the failed ones
 
 export const filters = { ...NONE };
 
@@ -15,6 +27,7 @@ export const tell = (event, detail) => bus.dispatchEvent(new CustomEvent(event, 
 
 export const ANY_FINISHED = "finished"; // each of them in one list
 export const isHistory = () => [ANY_FINISHED, ...FINISHED].includes(filters.status);
+export const isLatestFirst = () => isHistory() !== (filters.order === "reverse");
 export const stretch = () => bounds(filters, isHistory());
 
 function take(changes) {
@@ -31,6 +44,9 @@ export function setFilters(changes) {
 
 export const clearFilters = () => setFilters(NONE);
 
+// Only these filters, and the list in sight.
+export const showOnly = (changes) => tell("show", { ...NONE, ...changes });
+
 // The filters that the address asks for.
 export function takeAsked() {
   const query = asked();
@@ -38,10 +54,12 @@ export function takeAsked() {
   tell("filters");
 }
 
+const STATUSES = { "": [], [ANY_FINISHED]: FINISHED, failed: FAILED };
+
 // What a list or a bulk action is asked for with.
 export function where() {
-  const { action, prefix } = filters;
-  const status = filters.status === ANY_FINISHED ? FINISHED : [filters.status].filter(Boolean);
-  const given = { status, action, prefix, ...stretch() };
+  const { action, error, prefix, text } = filters;
+  const status = STATUSES[filters.status] ?? [filters.status];
+  const given = { status, action, error, prefix, text, ...stretch() };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value.length));
 }

@@ -153,8 +153,8 @@ __all__ = [
 #: above, too; a test holds the lists in step.
 _NAMES = {
     "duebell_editor": (
-        "Bucket ChangeFailure ChangeReport Diagnosis Editor Ended FailureGroup Failures IfExists Look NewTask "
-        "Page PastCounts Problem ProblemKind SchedulerStatus Selection Step TaskChange TaskHistory"
+        "Bucket ChangeFailure ChangeReport Diagnosis Editor Ended FailureGroup Failures IfExists Look "
+        "NewTask Page PastCounts Problem ProblemKind SchedulerStatus Selection Step TaskChange TaskHistory"
     ),
     "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (

@@ -29,6 +29,7 @@ LOOKS: dict[str, Callable[[Editor], object]] = {
         status=["done", "failed", "expired", "cancelled"], latest_first=True
     ),
     "list of what failed": lambda editor: editor.list(status=["failed", "failing"], latest_first=True),
+    "find": lambda editor: editor.find("waits-"),
     "failures": lambda editor: editor.failures(),
     "past counts": lambda editor: editor.past_counts(),
     "status": lambda editor: editor.status(),

@@ -65,7 +65,7 @@ def _group(action: str, error: str | None, tasks: Sequence[Task]) -> FailureGrou
     return FailureGroup(
         action=action,
         error=error,
-        message=in_a_line(latest.failure.message) if latest.failure else "",
+        message=in_a_line(" ".join(latest.failure.message.split())) if latest.failure else "",
         failed=sum(task.status is Status.FAILED for task in tasks),
         failing=tuple(task.id for task in tasks if task.status is not Status.FAILED),
         first_at=_failed_at(in_order[0]),

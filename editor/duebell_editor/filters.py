@@ -26,6 +26,7 @@ __all__ = [
     "check_ids",
     "check_instant",
     "check_limit",
+    "check_text",
     "make_filter",
 ]
 
@@ -98,15 +99,15 @@ def make_filter(
     return Filter(
         statuses=statuses,
         failing=failing,
-        action=None if action is None else _text("action", action),
-        error=None if error is None else _text("error", error),
-        prefix=_text("prefix", prefix),
-        text=_text("text", text),
+        action=None if action is None else check_text("action", action),
+        error=None if error is None else check_text("error", error),
+        prefix=check_text("prefix", prefix),
+        text=check_text("text", text),
         after=FIRST if after is None else to_utc(check_instant("after", after)),
         before=NEVER if before is None else floor(check_instant("before", before)),
         latest_first=check_flag("latest_first", latest_first),
         limit=check_limit(limit),
-        start=None if cursor is None else place_from(_text("cursor", cursor)),
+        start=None if cursor is None else place_from(check_text("cursor", cursor)),
     )
 
 
@@ -155,7 +156,8 @@ def check_flag(field: str, given: object) -> bool:
     return given
 
 
-def _text(field: str, given: object) -> str:
+def check_text(field: str, given: object) -> str:
+    """Text. Raises InvalidQuery."""
     if not isinstance(given, str):
         raise InvalidQuery(field, f"must be text, not {type(given).__name__}")
     return given

@@ -15,7 +15,8 @@ from duebell_shared.zones import zone_of
 
 from .change_many import MAX_MANY, Selection, check_verb, filter_for, select_found, select_named
 from .failures import Failures, read_failures
-from .filters import MAX_LIMIT, check_ids, check_instant, check_limit, make_filter
+from .filters import MAX_LIMIT, check_ids, check_instant, check_limit, check_text, make_filter
+from .find import find_tasks
 from .history import TaskHistory, history
 from .listing import Page, list_tasks
 from .look import Look, Watched, look
@@ -90,6 +91,19 @@ class QueueReader:
         if most_keys is not None:
             check_limit(most_keys, field="most_keys", most=None)
         return list_tasks(self.queue, which, most_keys=most_keys)
+
+    def find(self, prefix: str, *, limit: int = 100, cursor: str | None = None) -> Page:
+        """Find tasks whose ids start with this, of any status, in order of their ids: one read for each lane.
+
+        prefix  one character or more
+        limit   at most this many, 1 to 1,000
+        cursor  the last page's, for the next; a page of large payloads can be short
+
+        Raises InvalidQuery. AwsRefused where the policy is that of an older version: deploy again.
+        """
+        given = check_text("prefix", prefix)
+        place = None if cursor is None else check_text("cursor", cursor)
+        return find_tasks(self.queue, given, limit=check_limit(limit), cursor=place)
 
     def select(
         self,

@@ -51,6 +51,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "add": {"action": "act", "due": HOUR},
     "add_many": {"tasks": [{"action": "act", "due": HOUR}]},
     "get": {"id": "one"},
+    "find": {"prefix": "on"},
     "list": {},
     "move": {"id": "one", "due": HOUR},
     "update": {"id": "one", "payload": 1},

@@ -42,13 +42,16 @@ def failures(context: Context) -> None:
 
 def _parts(context: Context, found: Failures) -> Iterator[RenderableType]:
     for group in found.groups:
-        title = Text.assemble(_count(group), f" {plain(group.action)}: ", (group.error or "no error", "red"))
+        title = Text.assemble(
+            _count(group), f" of {plain(group.action)}: ", (group.error or "no error", "red")
+        )
         last = f"last {when(group.last_at, context.now())}"
         yield from block(title, *filter(None, [in_one_line(group.message), last, *_commands(group)]))
 
 
 def _count(group: FailureGroup) -> tuple[str, str]:
-    return f"{group.failed + len(group.failing):,} ×", "bold"
+    count = group.failed + len(group.failing)
+    return "1 task" if count == 1 else f"{count:,} tasks", "bold"
 
 
 def _commands(group: FailureGroup) -> Iterator[str]:

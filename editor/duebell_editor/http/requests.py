@@ -27,6 +27,7 @@ __all__ = [
     "Move",
     "NewTask",
     "SchedulePreview",
+    "Search",
     "StatusZone",
     "StrictRoute",
     "TaskChange",
@@ -188,7 +189,18 @@ class Filters(Where):
     """The tasks to list, and their order."""
 
     latest_first: bool = Field(default=False, description="The latest first, not the earliest")
-    brief: bool = Field(default=False, description="Only what a list shows: no tracebacks, and of payloads the beginning")
+    brief: bool = Field(
+        default=False, description="Only what a list shows: no tracebacks, and of payloads the beginning"
+    )
+    limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most this many on a page")
+    cursor: str | None = Field(default=None, description="The last page's, for the next")
+
+
+class Search(Given):
+    """The beginning of the ids of tasks to find."""
+
+    prefix: str = Field(min_length=1, max_length=MAX_NAME, description="The beginning of their ids")
+    brief: bool = Field(default=False, description="Only what a list shows, as in a list")
     limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most this many on a page")
     cursor: str | None = Field(default=None, description="The last page's, for the next")
 

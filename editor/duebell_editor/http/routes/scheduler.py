@@ -37,7 +37,7 @@ def get_history(span: AskedSpan, editor: VisitorsEditor) -> Json:
 
 @router.get("/status", summary="Read the scheduler's status", responses=_STATUS)
 def get_status(zone: Annotated[StatusZone, Query()], editor: VisitorsEditor) -> Json:
-    """The rule, the next due date, what failed, is late, runs and is due tonight, and the problems, if any."""
+    """The rule, the next due date, what failed, is late, runs and is due tonight; and the problems."""
     return Json(status_fields(editor.status(**zone.given())))
 
 

@@ -20,7 +20,7 @@ from ..access import VisitorsEditor
 from ..answers import BulkAnswer, Json, bulk_answer, page_answer
 from ..description import ADDED, AWS, CHANGED, FULL, NOT_MODIFIED, answers
 from ..etags import ExpectedRev, IfNoneMatch, ReplacedRev, etag_of, is_known
-from ..requests import BulkChange, Filters, Move, NewTask, StrictRoute, TaskChange
+from ..requests import BulkChange, Filters, Move, NewTask, Search, StrictRoute, TaskChange
 
 __all__ = ["router"]
 
@@ -75,6 +75,13 @@ def list_tasks(filters: Annotated[Filters, Query()], editor: VisitorsEditor) -> 
     """
     page = editor.list(**filters.given("brief"), most_keys=listing.QUICKLY)
     return Json(page_answer(page, brief=filters.brief))
+
+
+@router.get("/find", summary="Find tasks by id", responses=answers("TaskPage", 422, *AWS))
+def find_tasks(search: Annotated[Search, Query()], editor: VisitorsEditor) -> Json:
+    """By the beginning of their ids, of any status, in order of the ids: at once, however many there are."""
+    page = editor.find(**search.given("brief"))
+    return Json(page_answer(page, brief=search.brief))
 
 
 @router.post("/bulk", summary="Change many tasks", responses=answers("BulkAnswer", 400, 422, *AWS))

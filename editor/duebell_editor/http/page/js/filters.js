@@ -2,7 +2,7 @@
 
 import { byId, debounce, h } from "./dom.js";
 import { limits } from "./limits.js";
-import { filters, isHistory, on, setFilters } from "./state.js";
+import { ANY, filters, isHistory, on, setFilters } from "./state.js";
 import { toLocalInput } from "./time.js";
 import { BETWEEN, choices } from "./time_ranges.js";
 
@@ -18,7 +18,9 @@ function read() {
   const { action, by, search, when, after, before } = byId("filters").elements;
   const between =
     when.value === BETWEEN ? { after: iso(after.value), before: UNTIL.from(before.value) } : {};
+  const isNew = by.value === "prefix" && search.value.trim() && search.value.trim() !== filters.prefix;
   setFilters({
+    ...(isNew && { status: ANY }), // if nothing else is asked for
     action: action.value.trim(),
     prefix: "",
     text: "",

@@ -5,7 +5,7 @@ import { byId, h, refill, reword } from "./dom.js";
 import { note } from "./list_note.js";
 import { NOTHING, PAGE, REQUESTS, readOn } from "./pages.js";
 import { row } from "./row.js";
-import { filters, isHistory, isLatestFirst, on, setFilters } from "./state.js";
+import { filters, isById, isHistory, isLatestFirst, on, setFilters } from "./state.js";
 
 export const shown = { ...NOTHING, picked: new Set() };
 
@@ -51,6 +51,13 @@ function draw() {
 // Both indexes are sorted by time, and by nothing else.
 function drawOrder() {
   const latestFirst = isLatestFirst();
+  byId("list-when").disabled = isById();
+  if (isById()) {
+    byId("list-when").textContent = "Due or ended";
+    byId("list-when").title = "In order of ids";
+    byId("list-when").closest("th").ariaSort = null;
+    return;
+  }
   byId("list-when").textContent = `${isHistory() ? "Ended" : "Due"} ${latestFirst ? "↓" : "↑"}`;
   byId("list-when").title = `The ${latestFirst ? "latest" : "earliest"} first; press for the other order`;
   byId("list-when").closest("th").ariaSort = latestFirst ? "descending" : "ascending";

@@ -34,11 +34,11 @@ const isEarly = () => status.expression.includes(","); // it most often rings in
 
 const left = () => countdown(Math.max(0, -passed()));
 
-const ringing = () =>
+const ringing = (words = "The rule rings ") =>
   h(
     "p",
     {},
-    "The rule rings ",
+    words,
     time(status.rings_at, { words: false, inside: true }),
     isEarly() ? ", or a minute before." : ".",
     isForNothing() && " What it was set for was moved or cancelled: it is set anew then.",
@@ -68,7 +68,7 @@ function lead() {
     {},
     h("p.label", {}, asOf ? `${asOf}: ${rings.toLowerCase()}` : rings),
     h("p.big", { id: "countdown", role: "timer", "aria-live": "off" }, left()),
-    ringing(),
+    ringing(""),
   );
 }
 

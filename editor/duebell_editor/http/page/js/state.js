@@ -25,13 +25,18 @@ export const filters = { ...NONE };
 export const on = (event, call) => bus.addEventListener(event, ({ detail }) => call(detail));
 export const tell = (event, detail) => bus.dispatchEvent(new CustomEvent(event, { detail }));
 
+export const ANY = "any"; // found by the beginning of an id, whatever the status, in order of ids
 export const ANY_FINISHED = "finished"; // each of them in one list
 export const isHistory = () => [ANY_FINISHED, ...FINISHED].includes(filters.status);
+export const isById = () => filters.status === ANY;
 export const isLatestFirst = () => isHistory() !== (filters.order === "reverse");
 export const stretch = () => bounds(filters, isHistory());
 
 function take(changes) {
   Object.assign(filters, changes);
+  const { prefix, ...others } = filters;
+  const isOnlyId = prefix && !Object.entries(others).some(([name, value]) => name !== "status" && value);
+  if (filters.status === ANY && !isOnlyId) filters.status = "";
   if (!choices(isHistory()).some(([value]) => value === filters.when)) filters.when = "";
   if (filters.when !== "between") Object.assign(filters, { after: "", before: "" });
 }
@@ -54,7 +59,8 @@ export function takeAsked() {
   tell("filters");
 }
 
-const STATUSES = { "": [], [ANY_FINISHED]: FINISHED, failed: FAILED };
+const EVERY = ["scheduled", "running", "paused", ...FINISHED];
+const STATUSES = { "": [], [ANY]: EVERY, [ANY_FINISHED]: FINISHED, failed: FAILED };
 
 // What a list or a bulk action is asked for with.
 export function where() {

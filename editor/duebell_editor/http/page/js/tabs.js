@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { byId, h, press, refill } from "./dom.js";
-import { filters, on, setFilters, ANY_FINISHED } from "./state.js";
+import { ANY, ANY_FINISHED, filters, isById, on, setFilters } from "./state.js";
 import { counted, current, failedIn } from "./status.js";
 
 // [status, name, how many]; the past's counts come with a request of their own.
@@ -36,7 +36,9 @@ function tab([status, name, count]) {
 
 const pick = (status) => setFilters({ status, ...(status === "failed" ? {} : { error: "" }) });
 
-const draw = () => refill(byId("tabs"), TABS.map(tab));
+const SEARCH = [ANY, "Any status", () => undefined];
+
+const draw = () => refill(byId("tabs"), [...(isById() ? [SEARCH] : []), ...TABS].map(tab));
 
 export async function refreshCounts() {
   past = await get("counts");

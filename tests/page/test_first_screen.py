@@ -168,7 +168,7 @@ def test_a_ring_that_did_not_come_is_not_about_to_come(open_page: Open, scene: S
 def test_bulk_shows_how_far_it_is_and_can_be_stopped(open_page: Open) -> None:
     # Given more than are changed at a time
     scene = Scene()
-    scene.fill(250)
+    scene.fill(249)
     with serving(scene.editor) as url:
         page = open_page(url)
         rows = page.locator("#list tbody tr")

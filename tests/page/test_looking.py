@@ -98,7 +98,7 @@ def test_everything_can_be_done_with_the_keyboard(open_page: Open, url: str, sce
     page.keyboard.press("Enter")
     expect(page.locator("#tasks")).to_be_focused()
     # From there, over the filters and the boxes, to the first task
-    for _ in range(15):
+    for _ in range(16):
         page.keyboard.press("Tab")
     id = page.locator("#list tbody button.link").first
     expect(id).to_be_focused()

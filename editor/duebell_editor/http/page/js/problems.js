@@ -30,7 +30,7 @@ const WORDS = {
     "Deploying the scheduler once more gives it its worker.",
   ],
   rule_elsewhere: () => [
-    "Something else than duebell has changed the rule.",
+    "Something or someone else has changed the rule.",
     "Press “Set the rule” to point it at the next task.",
   ],
   not_armed: (problem) => [

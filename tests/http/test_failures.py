@@ -65,6 +65,8 @@ def test_failing_tasks_are_listed_by_their_error(client: TestClient) -> None:
     assert ids(client, "tasks", status=both, latest_first=True) == ["sale-hourly", "sale-1"]
     assert ids(client, "tasks", status=both, error="TimeoutError", text='"n":"sale-1"') == ["sale-1"]
     assert ids(client, "tasks", status=both, error="Other") == []
+    [failing] = client.get("/api/tasks?status=failing&brief=true").json()["tasks"]
+    assert (failing["status"], failing["failing_at"]) == ("scheduled", "2026-11-21T12:00:00.000Z")
     refused = client.get("/api/tasks?status=broken").json()
     assert "failing" in refused["detail"]
 

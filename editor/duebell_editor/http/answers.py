@@ -113,6 +113,9 @@ _TASK_IN_BRIEF = _struct(
     only=_IN_BRIEF,
     recurs=_described(str | None, "The schedule in words; null if it runs once"),
     failed_with=_described(str | None, "Why the last attempt failed, in a line"),
+    failing_at=_described(
+        Instant | None, "When a recurring task's last occurrence failed; null if it did not"
+    ),
     payload_start=_described(str, "The beginning of its payload as JSON text, 120 characters at most"),
     can=_CAN,
 )
@@ -197,6 +200,7 @@ def _brief_answer(task: Task) -> dict[str, Any]:
         **{name: getattr(task, name) for name in _IN_BRIEF},
         "recurs": task.recurrence.schedule.describe() if task.recurrence else None,
         "failed_with": str(task.failure) if task.failure else None,
+        "failing_at": task.last.finished_at if task.last and task.consecutive_failures else None,
         "payload_start": task.payload_json[:_PAYLOAD_START],
         "can": task.can,
     }

@@ -4,7 +4,7 @@ import { showPicked, startBulk } from "./bulk.js";
 import { byId, h, refill, reword } from "./dom.js";
 import { note } from "./list_note.js";
 import { NOTHING, PAGE, REQUESTS, readOn } from "./pages.js";
-import { row } from "./row.js";
+import { row, stateOf } from "./row.js";
 import { filters, isById, isHistory, isLatestFirst, on, setFilters } from "./state.js";
 
 export const shown = { ...NOTHING, picked: new Set() };
@@ -38,7 +38,7 @@ function draw() {
   const there = new Map([...body.rows].map((one) => [one.dataset.id, one]));
   const rows = shown.tasks.map((task) => {
     const old = there.get(task.id);
-    return old?.dataset.rev === String(task.rev) ? old : row(task, shown.picked, togglePick);
+    return old?.dataset.state === stateOf(task) ? old : row(task, shown.picked, togglePick);
   });
   refill(body, rows);
   byId("list").hidden = !rows.length;

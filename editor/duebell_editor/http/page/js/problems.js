@@ -105,8 +105,9 @@ function finding(problem) {
   return h(
     "li",
     { "data-kind": problem.kind },
-    h("div", {}, h("strong", {}, what), " ", h("span", {}, advice)),
-    problem.mendable && !isReadOnly && button(".primary", "mend", "Set the rule", "Setting it…", mend),
+    h("strong", {}, what),
+    " ",
+    h("span", {}, advice),
   );
 }
 
@@ -116,7 +117,14 @@ function draw() {
   const title = all.length === 1 ? "1 problem" : `${all.length} problems`;
   reword(
     byId("problems"),
-    h("h2", { id: "problems-heading" }, title),
+    h(
+      "div.head",
+      {},
+      h("h2", { id: "problems-heading" }, title),
+      all.some(({ mendable }) => mendable) &&
+        !isReadOnly &&
+        button(".primary", "mend", "Set the rule", "Setting it…", mend),
+    ),
     h("ul", {}, ...all.map(finding)),
   );
 }

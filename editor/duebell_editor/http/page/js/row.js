@@ -1,7 +1,7 @@
 // One task in the list.
 
 import { h } from "./dom.js";
-import { tell } from "./state.js";
+import { isHistory, tell } from "./state.js";
 import { lateness, time } from "./time.js";
 
 export const badge = (status) => h(`span.badge.${status}`, {}, status);
@@ -29,6 +29,12 @@ function more(task) {
   return h("td.more", { title: task.payload_start }, h("code", {}, task.payload_start));
 }
 
+// Among what failed, a recurring task stands with its last occurrence.
+const isAsFailing = (task) => isHistory() && task.failing_at !== null;
+
+// The same for as long as the row is.
+export const stateOf = (task) => `${task.rev}${isAsFailing(task) ? " failing" : ""}`;
+
 export function row(task, picked, togglePick) {
   const box = h("input", {
     type: "checkbox",
@@ -42,20 +48,21 @@ export function row(task, picked, togglePick) {
     { "data-key": `open ${task.id}`, onclick: () => tell("open", task.id) },
     task.id,
   );
-  const when = task.finished_at ?? task.queued ?? task.due;
+  const isFailing = isAsFailing(task);
+  const when = isFailing ? task.failing_at : (task.finished_at ?? task.queued ?? task.due);
   const made = h(
     "tr",
-    { "data-id": task.id, "data-rev": String(task.rev) },
+    { "data-id": task.id, "data-state": stateOf(task) },
     h("td.pick", {}, box),
     h(
       "td.due",
       {},
       time(when),
-      isLater(task) && h("small", {}, " due ", time(task.due, { words: false, inside: true })),
+      !isFailing && isLater(task) && h("small", {}, " due ", time(task.due, { words: false, inside: true })),
     ),
     h("td.name", { title: task.id }, open, " ", task.recurs && recurs(task.recurs)),
     h("td.what", { title: task.action }, task.action),
-    h("td.state", {}, ...state(task)),
+    h("td.state", {}, ...(isFailing ? [h("span.badge.failed", {}, "failing")] : state(task))),
     more(task),
   );
   made.addEventListener("click", (event) => {

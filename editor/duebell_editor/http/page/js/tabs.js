@@ -47,6 +47,10 @@ export async function refreshCounts() {
 
 export function startTabs() {
   on("status", draw);
-  on("filters", draw);
+  on("filters", () => {
+    draw();
+    const picked = byId("tabs").querySelector('[aria-pressed="true"]');
+    if (picked) byId("tabs").scrollLeft = picked.offsetLeft - picked.offsetWidth / 2;
+  });
   draw();
 }

@@ -76,6 +76,9 @@ def _looks(editor: Editor) -> dict[str, Callable[[], object]]:
     return {
         "`list()`": editor.list,
         '`list(status="failed", latest_first=True)`': lambda: editor.list(status="failed", latest_first=True),
+        "`failures()`": editor.failures,
+        '`find("waits-4")`': lambda: editor.find("waits-4"),
+        "`past_counts()`": editor.past_counts,
         "`status()`": editor.status,
         "the page's timeline, a day by hours": lambda: timeline(
             editor.queue, now, Step.HOUR, 24, zone=ZoneInfo("UTC")

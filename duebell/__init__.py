@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from duebell_editor import Diagnosis as Diagnosis
     from duebell_editor import Editor as Editor
     from duebell_editor import Ended as Ended
+    from duebell_editor import FailureGroup as FailureGroup
+    from duebell_editor import Failures as Failures
     from duebell_editor import IfExists as IfExists
     from duebell_editor import Look as Look
     from duebell_editor import NewTask as NewTask
     from duebell_editor import Page as Page
+    from duebell_editor import PastCounts as PastCounts
     from duebell_editor import Problem as Problem
     from duebell_editor import ProblemKind as ProblemKind
     from duebell_editor import SchedulerStatus as SchedulerStatus
@@ -106,6 +109,8 @@ __all__ = [
     "Ended",
     "FailedAttempt",
     "Failure",
+    "FailureGroup",
+    "Failures",
     "History",
     "IfExists",
     "InvalidInput",
@@ -122,6 +127,7 @@ __all__ = [
     "NotDeployed",
     "Occurrence",
     "Page",
+    "PastCounts",
     "PayloadAction",
     "Precision",
     "Problem",
@@ -161,9 +167,9 @@ __all__ = [
 #: above, too; a test holds the lists in step.
 _NAMES = {
     "duebell_editor": (
-        "Bucket ChangeFailure ChangeReport Diagnosis Editor Ended IfExists Look NewTask Page Problem "
-        "ProblemKind SchedulerStatus Selection Step SyncReport SyncStep SyncVerb TaskChange TaskHistory "
-        "UnknownAction"
+        "Bucket ChangeFailure ChangeReport Diagnosis Editor Ended FailureGroup Failures IfExists Look "
+        "NewTask Page PastCounts Problem ProblemKind SchedulerStatus Selection Step SyncReport SyncStep "
+        "SyncVerb TaskChange TaskHistory UnknownAction"
     ),
     "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (

@@ -28,6 +28,10 @@ LOOKS: dict[str, Callable[[Editor], object]] = {
     "list of all that ended": lambda editor: editor.list(
         status=["done", "failed", "expired", "cancelled"], latest_first=True
     ),
+    "list of what failed": lambda editor: editor.list(status=["failed", "failing"], latest_first=True),
+    "find": lambda editor: editor.find("waits-"),
+    "failures": lambda editor: editor.failures(),
+    "past counts": lambda editor: editor.past_counts(),
     "status": lambda editor: editor.status(),
     "timeline": lambda editor: timeline(editor.queue, NOON, Step.HOUR, 24, zone=ZoneInfo("UTC")),
 }

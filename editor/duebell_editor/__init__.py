@@ -39,11 +39,13 @@ from duebell_shared.worker_record import ActionDescription, WorkerDescription
 
 from .change_many import ChangeFailure, ChangeReport, Selection
 from .editor import Editor, IfExists
+from .failures import FailureGroup, Failures
 from .health import Problem, ProblemKind
 from .history import Ended, TaskHistory
 from .known_worker import UnknownAction
 from .listing import Page
 from .look import Look
+from .past_counts import PastCounts
 from .status import Diagnosis, SchedulerStatus
 from .sync import SyncReport, SyncStep, SyncVerb
 from .timeline import Bucket, Step
@@ -65,6 +67,8 @@ __all__ = [
     "Ended",
     "FailedAttempt",
     "Failure",
+    "FailureGroup",
+    "Failures",
     "History",
     "IfExists",
     "InvalidInput",
@@ -81,6 +85,7 @@ __all__ = [
     "NotDeployed",
     "Occurrence",
     "Page",
+    "PastCounts",
     "Precision",
     "Problem",
     "ProblemKind",

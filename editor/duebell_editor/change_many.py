@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError, InvalidQuery, NotArmed, NotDeployed
 from duebell_shared.quoting import quoted
@@ -25,6 +26,7 @@ __all__ = [
     "Selection",
     "change_all",
     "check_verb",
+    "filter_for",
     "select_found",
     "select_named",
     "statuses_for",
@@ -87,17 +89,24 @@ def select_named(queue: Queue, verb: Verb, ids: Iterable[str]) -> Selection:
     return Selection(ids=tuple(id for id in named if id in found and found[id].status in verb.rule.statuses))
 
 
-def statuses_for(verb: Verb, asked: frozenset[Status] | None) -> frozenset[Status]:
-    """The statuses asked for that the verb applies to. By default those in the queue, or else all of them.
+def statuses_for(verb: Verb) -> frozenset[Status]:
+    """The statuses that the verb is for unless others are asked for: those in the queue, or else all."""
+    return verb.rule.statuses & QUEUED or verb.rule.statuses
+
+
+def filter_for(verb: Verb, which: Filter, *, has_status: bool) -> Filter:
+    """The filter, for the statuses that the verb applies to, of those asked for.
 
     Raises InvalidQuery when the verb applies to none of the statuses asked for.
     """
-    if not asked:
-        return verb.rule.statuses & QUEUED or verb.rule.statuses
-    if not asked & verb.rule.statuses:
-        needed = " or ".join(sorted(verb.rule.statuses))
+    allowed = verb.rule.statuses
+    if not has_status:
+        return replace(which, statuses=statuses_for(verb))
+    statuses, failing = which.statuses & allowed, which.failing & allowed
+    if not statuses and not failing:
+        needed = " or ".join(sorted(allowed))
         raise InvalidQuery("status", f"to {verb.rule.words} a task it must be {needed}")
-    return asked & verb.rule.statuses
+    return replace(which, statuses=statuses, failing=failing)
 
 
 def change_all(editor: "Editor", verb: Verb, ids: Iterable[str]) -> ChangeReport:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Self
 
 import msgspec
@@ -13,16 +14,19 @@ from duebell_shared.instants import FIRST, NEVER, floor, to_utc
 from duebell_shared.quoting import quoted
 from duebell_shared.task import Status, Task
 
-from .places import Place, place_from
+from .places import Key, Place, is_failing, place_from
 
 __all__ = [
+    "FAILING",
     "MAX_LIMIT",
     "QUEUED",
     "Filter",
+    "Listed",
     "check_flag",
     "check_ids",
     "check_instant",
     "check_limit",
+    "check_text",
     "make_filter",
 ]
 
@@ -32,24 +36,45 @@ MAX_LIMIT = 1000
 QUEUED = frozenset({Status.SCHEDULED, Status.RUNNING})
 
 
+#: Asked for like a status: recurring tasks whose last occurrence failed, which wait for the next one.
+FAILING = "failing"
+
+#: What can be asked for.
+Listed = StrEnum("Listed", [*Status.__members__.items(), ("FAILING", FAILING)])  # type: ignore[misc]
+
+
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """The tasks to list, and their order. Made by `make_filter`, which checks it."""
+    """The tasks to list, and their order. Made by `make_filter`, which checks it.
+
+    failing  the statuses of recurring tasks whose last occurrence failed that are listed as well
+    """
 
     statuses: frozenset[Status]
+    failing: frozenset[Status]
     action: str | None
+    error: str | None
     prefix: str
+    text: str
     after: datetime
     before: datetime
     latest_first: bool
     limit: int
     start: Place | None
 
-    def wants(self, task: Task) -> bool:
-        """Tell whether the task has the status, action and prefix; reading the index bounds the time."""
-        has_status = task.status in self.statuses
+    def wants(self, key: Key, task: Task) -> bool:
+        """Tell whether the task fits the filter; reading the index bounds the time, where it has one."""
         has_action = self.action is None or task.action == self.action
+        has_error = self.error is None or (task.failure is not None and task.failure.type == self.error)
         has_prefix = task.id.startswith(self.prefix)
-        return has_status and has_action and has_prefix
+        has_text = self.text in task.id or self.text in task.payload_json
+        return has_action and has_error and has_prefix and has_text and self._has_status(key, task)
+
+    def _has_status(self, key: Key, task: Task) -> bool:
+        """Tell whether it has a status asked for; one that fails is listed once, by its key as such."""
+        if not is_failing(key):
+            return task.status in self.statuses and not (self.failing and task.consecutive_failures)
+        failed_at = task.last.finished_at if task.last else task.due
+        return task.status in self.failing and self.after <= failed_at <= self.before
 
     def following(self, cursor: str) -> Self:
         """The same filter, for the page after this cursor. Raises InvalidQuery."""
@@ -60,7 +85,9 @@ def make_filter(
     *,
     status: Status | str | Iterable[Status | str] | None = None,
     action: str | None = None,
+    error: str | None = None,
     prefix: str = "",
+    text: str = "",
     after: datetime | None = None,
     before: datetime | None = None,
     latest_first: bool = False,
@@ -68,31 +95,40 @@ def make_filter(
     cursor: str | None = None,
 ) -> Filter:
     """Check the arguments. Raises InvalidQuery with the field and the reason."""
-    statuses = _statuses(status)
+    statuses, failing = _statuses(status)
     return Filter(
         statuses=statuses,
-        action=None if action is None else _text("action", action),
-        prefix=_text("prefix", prefix),
+        failing=failing,
+        action=None if action is None else check_text("action", action),
+        error=None if error is None else check_text("error", error),
+        prefix=check_text("prefix", prefix),
+        text=check_text("text", text),
         after=FIRST if after is None else to_utc(check_instant("after", after)),
         before=NEVER if before is None else floor(check_instant("before", before)),
         latest_first=check_flag("latest_first", latest_first),
         limit=check_limit(limit),
-        start=None if cursor is None else place_from(_text("cursor", cursor)),
+        start=None if cursor is None else place_from(check_text("cursor", cursor)),
     )
 
 
-def _statuses(status: Status | str | Iterable[Status | str] | None) -> frozenset[Status]:
+def _statuses(
+    status: Status | str | Iterable[Status | str] | None,
+) -> tuple[frozenset[Status], frozenset[Status]]:
+    """The statuses asked for; and those of the failing tasks, if they are asked for."""
     if status is None:
-        return QUEUED
+        return QUEUED, frozenset()
     if not isinstance(status, Iterable):
         raise InvalidQuery("status", f"must be text, or several in a list, not {quoted(status)}")
-    return frozenset(map(_status, [status] if isinstance(status, str) else status))
+    asked = [status] if isinstance(status, str) else list(status)
+    statuses = frozenset(_status(one) for one in asked if one != FAILING)
+    return statuses, QUEUED if FAILING in asked else frozenset()
 
 
 def _status(given: object) -> Status:
     if isinstance(given, str) and given in set(Status):
         return Status(given)
-    raise InvalidQuery("status", f"{quoted(given)} is not a valid Status; it is one of {', '.join(Status)}")
+    allowed = ", ".join(Listed)
+    raise InvalidQuery("status", f"{quoted(given)} is not a valid Status; it is one of {allowed}")
 
 
 def check_ids(given: object) -> tuple[str, ...]:
@@ -120,7 +156,8 @@ def check_flag(field: str, given: object) -> bool:
     return given
 
 
-def _text(field: str, given: object) -> str:
+def check_text(field: str, given: object) -> str:
+    """Text. Raises InvalidQuery."""
     if not isinstance(given, str):
         raise InvalidQuery(field, f"must be text, not {type(given).__name__}")
     return given

@@ -11,7 +11,7 @@ from duebell_shared.alarms import Silence
 from duebell_shared.arming import GRACE, ArmingRecord
 from duebell_shared.expression import SENTINEL, next_ring
 from duebell_shared.failure import Failure
-from duebell_shared.instants import NEVER, render
+from duebell_shared.instants import NEVER, Instant, render
 from duebell_shared.lane_sizes import GIGABYTE, LANE_LIMIT
 from duebell_shared.quoting import quoted
 from duebell_shared.rule import RuleState
@@ -68,11 +68,18 @@ class ProblemKind(StrEnum):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One problem: what is wrong, the way out, and whether `duebell doctor --fix` repairs it."""
+    """One problem.
+
+    what      what is wrong
+    way_out   what to do about it
+    at        since when it is so, where it has a time
+    mendable  whether `duebell doctor --fix` repairs it
+    """
 
     kind: ProblemKind
     what: str
     way_out: str
+    at: Instant | None = None
     mendable: bool = False
 
     def __str__(self) -> str:
@@ -112,6 +119,7 @@ def rule_problems(
             if is_armed and record.rings_at
             else "the rule is not confirmed to be where the queue needs it",
             way_out=_DOCTOR + _echo(rule, now),
+            at=record.rings_at if is_armed else None,
             mendable=True,
         )
 
@@ -134,6 +142,7 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
             kind=ProblemKind.OVERDUE,
             what=f"tasks are overdue, the first since {render(min(late))}, and no run is at work on them",
             way_out=f"{_DOCTOR}; if they stay overdue, look into the worker's log and its failed runs",
+            at=min(late),
             mendable=True,
         )
     if record.is_held_too_long(now):
@@ -150,6 +159,7 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
             kind=ProblemKind.LEASE_EXPIRED,
             what=f"a run died: its lease ended at {render(min(expired))}, and no other run has taken over",
             way_out=_DOCTOR,
+            at=min(expired),
             mendable=True,
         )
 

@@ -42,9 +42,9 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
     found: list[tuple[Key, Task]] = []
     seen = read = 0
     cursor: Key | None = None
-    while batch := list(itertools.islice(keys, min(which.limit + 1, BATCH))):
+    while batch := list(itertools.islice(keys, BATCH if seen else min(which.limit + 1, BATCH))):
         named = [key for key in batch if key.id.startswith(which.prefix)]
-        found += ((key, task) for key, task in queue.tasks_at(named) if which.wants(task))
+        found += ((key, task) for key, task in queue.tasks_at(named) if which.wants(key, task))
         if len(found) > which.limit:
             cursor = found[which.limit - 1][0]
             break

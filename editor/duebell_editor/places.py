@@ -1,7 +1,8 @@
 """Places of tasks in a listing, and merging the lanes of both indexes by time.
 
 Tasks of the same moment are ordered by source (the queue, then each kind of the past), then by lane, then as
-in the lane's index. So a page goes on exactly where the one before ended.
+in the lane's index. So a page goes on exactly where the one before ended. Recurring tasks that fail have no
+time in their index: they stand behind all times, so that the latest first begins with them.
 """
 
 import base64
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .filters import Filter
     from .queue import Queue
 
-__all__ = ["Key", "Place", "place_from", "places"]
+__all__ = ["Key", "Place", "is_failing", "place_from", "places"]
 
 #: A task's key in the index that it is found by.
 Key = QueueKey | PastKey
@@ -34,7 +35,10 @@ _LONGEST_KEY = 1024
 _QUEUE = ""
 
 #: All sources, in their order within one moment.
-_SOURCES = (_QUEUE, *(kind.value for kind in Past if kind.has_time))
+_SOURCES = (_QUEUE, *(kind.value for kind in Past if kind.has_time), Past.FAILING.value)
+
+#: The time of what has none in its index.
+_LAST = NEVER - MILLISECOND
 
 
 class Place(NamedTuple):
@@ -49,14 +53,15 @@ class Place(NamedTuple):
     def of(cls, key: Key) -> Self:
         """The place of the task with this key."""
         source = key.kind.value if isinstance(key, PastKey) else _QUEUE
-        return cls(at=key[0] or NEVER, source=source, lane=key.lane, id=key.id)
+        return cls(at=key[0] or _LAST, source=source, lane=key.lane, id=key.id)
 
     @property
     def key(self) -> Key:
         """The key of the task that stands here."""
         if self.source == _QUEUE:
             return QueueKey(queued=self.at, id=self.id, lane=self.lane)
-        return PastKey(at=self.at, id=self.id, lane=self.lane, kind=Past(self.source))
+        kind = Past(self.source)
+        return PastKey(at=self.at if kind.has_time else None, id=self.id, lane=self.lane, kind=kind)
 
     @property
     def stream(self) -> tuple[int, int]:
@@ -84,13 +89,35 @@ def place_from(cursor: str) -> Place:
 def places(queue: "Queue", which: "Filter") -> Iterator[Key]:
     """The keys of tasks that may match the filter, in its order, after its cursor."""
     lanes = range(queue.lanes_now())
-    sources = sorted({_source(status) for status in which.statuses}, key=_SOURCES.index)
+    asked = {_source(status) for status in which.statuses}
+    if which.failing:
+        asked.add(Past.FAILING.value)
+    sources = sorted(asked, key=_SOURCES.index)
     streams = [_stream(queue, which, source, lane) for source in sources for lane in lanes]
     begun = queue.parallel.all(_with_first_page, streams)
     return heapq.merge(*begun, key=_order, reverse=which.latest_first)
 
 
+def is_failing(key: Key) -> bool:
+    """Tell whether the key is that of a recurring task whose last occurrence failed."""
+    return isinstance(key, PastKey) and key.kind is Past.FAILING
+
+
+def _failing(queue: "Queue", which: "Filter", lane: int) -> Iterator[Key]:
+    """The keys of the lane's failing tasks, after the filter's cursor."""
+    bounds: Any = {"latest_first": which.latest_first}
+    if start := which.start:
+        here, there = (_LAST, (_SOURCES.index(Past.FAILING.value), lane)), (start.at, start.stream)
+        if here == there:
+            bounds["before" if which.latest_first else "after"] = start.key
+        elif (here > there) is which.latest_first:
+            return iter(())  # the cursor is beyond them
+    return queue.store.past(lane, Past.FAILING, **bounds)
+
+
 def _stream(queue: "Queue", which: "Filter", source: str, lane: int) -> Iterator[Key]:
+    if source == Past.FAILING.value:
+        return _failing(queue, which, lane)
     begin: datetime | Key = which.after
     end: datetime | Key = which.before
     if which.start:

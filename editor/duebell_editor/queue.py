@@ -12,7 +12,7 @@ from duebell_shared.lanes import lane_of, places_of
 from duebell_shared.past_index import PastKey, key_of
 from duebell_shared.task import QueueKey, Task
 
-__all__ = ["BATCH", "Queue"]
+__all__ = ["BATCH", "Queue", "has_expired"]
 
 #: Tasks fetched at a time from their keys: DynamoDB's limit for one BatchGetItem.
 BATCH = 100
@@ -85,7 +85,7 @@ class Queue:
 
     def _find(self, id: str, counts: Sequence[int], now: datetime | None) -> Task | None:
         there = (self.store.get(lane, id) for lane in _places(id, counts))
-        return next((task for task in there if task and not _has_expired(task, now or self.clock())), None)
+        return next((task for task in there if task and not has_expired(task, now or self.clock())), None)
 
     def _first_found(self, places: Mapping[str, Sequence[int]], now: datetime) -> dict[str, Task]:
         """The tasks with these ids, each from the first of its lanes that has it."""
@@ -95,7 +95,7 @@ class Queue:
             keys = (QueueKey(queued=NEVER, id=id, lane=places[id][index]) for id in left)
             while some := list(itertools.islice(keys, BATCH)):
                 there = self.store.get_many(some)
-                found |= {id: task for id, task in there.items() if not _has_expired(task, now)}
+                found |= {id: task for id, task in there.items() if not has_expired(task, now)}
         return found
 
     def tasks_at(self, keys: Iterable[QueueKey | PastKey]) -> Iterator[tuple[QueueKey | PastKey, Task]]:
@@ -106,7 +106,7 @@ class Queue:
             now = self.clock()
             for key in some:
                 task = found.get(key.id)
-                if task and _is_at(task, key) and not _has_expired(task, now):
+                if task and _is_at(task, key) and not has_expired(task, now):
                     yield key, task
 
 
@@ -124,5 +124,6 @@ def _places(id: str, counts: Sequence[int]) -> list[int]:
     return [*places, places[0]] if places[1:] else places
 
 
-def _has_expired(task: Task, now: datetime) -> bool:
+def has_expired(task: Task, now: datetime) -> bool:
+    """Tell whether the task is history that DynamoDB has yet to delete."""
     return task.expires_at is not None and task.expires_at <= now

@@ -14,11 +14,14 @@ from duebell_shared.verbs import Verb
 from duebell_shared.worker_record import WorkerDescription
 from duebell_shared.zones import zone_of
 
-from .change_many import MAX_MANY, Selection, check_verb, select_found, select_named, statuses_for
-from .filters import MAX_LIMIT, check_ids, check_instant, check_limit, make_filter
+from .change_many import MAX_MANY, Selection, check_verb, filter_for, select_found, select_named
+from .failures import Failures, read_failures
+from .filters import MAX_LIMIT, check_ids, check_instant, check_limit, check_text, make_filter
+from .find import find_tasks
 from .history import TaskHistory, history
 from .listing import Page, list_tasks
 from .look import Look, Watched, look
+from .past_counts import PastCounts, count_past
 from .queue import Queue
 from .status import SchedulerStatus, read_status
 from .timeline import Bucket, Step, check_step, timeline
@@ -46,7 +49,9 @@ class QueueReader:
         *,
         status: Status | str | Iterable[Status | str] | None = None,
         action: str | None = None,
+        error: str | None = None,
         prefix: str = "",
+        text: str = "",
         after: datetime | None = None,
         before: datetime | None = None,
         latest_first: bool = False,
@@ -56,9 +61,12 @@ class QueueReader:
     ) -> Page:
         """List tasks by time: queued ones by when they run next, ended by their end, paused by due date.
 
-        status         one or several; scheduled and running, which is the queue, if not given
+        status         one or several; scheduled and running, which is the queue, if not given; or `failing`,
+                       recurring tasks whose last occurrence failed: the latest of all, as they have no end
         action         only tasks with this action
+        error          only tasks whose last failure is of this type, such as `TimeoutError`
         prefix         only tasks whose ids start with this
+        text           only tasks with this in their id, or in their payload as JSON
         after, before  only within these times, both included
         latest_first   the latest first, not the earliest
         limit          at most this many, 1 to 1,000
@@ -72,7 +80,9 @@ class QueueReader:
         which = make_filter(
             status=status,
             action=action,
+            error=error,
             prefix=prefix,
+            text=text,
             after=after,
             before=before,
             latest_first=latest_first,
@@ -83,6 +93,19 @@ class QueueReader:
             check_limit(most_keys, field="most_keys", most=None)
         return list_tasks(self.queue, which, most_keys=most_keys)
 
+    def find(self, prefix: str, *, limit: int = 100, cursor: str | None = None) -> Page:
+        """Find tasks whose ids start with this, of any status, in order of their ids: one read for each lane.
+
+        prefix  one character or more
+        limit   at most this many, 1 to 1,000
+        cursor  the last page's, for the next; a page of large payloads can be short
+
+        Raises InvalidQuery. AwsRefused where the policy is that of an older version: deploy again.
+        """
+        given = check_text("prefix", prefix)
+        place = None if cursor is None else check_text("cursor", cursor)
+        return find_tasks(self.queue, given, limit=check_limit(limit), cursor=place)
+
     def select(
         self,
         verb: Verb | str,
@@ -90,7 +113,9 @@ class QueueReader:
         ids: Iterable[str] | None = None,
         status: Status | str | Iterable[Status | str] | None = None,
         action: str | None = None,
+        error: str | None = None,
         prefix: str = "",
+        text: str = "",
         after: datetime | None = None,
         before: datetime | None = None,
         limit: int = MAX_MANY,
@@ -108,23 +133,37 @@ class QueueReader:
         which = make_filter(
             status=status,
             action=action,
+            error=error,
             prefix=prefix,
+            text=text,
             after=after,
             before=before,
             limit=min(check_limit(limit, most=None), MAX_LIMIT),
         )
-        statuses = statuses_for(verb, which.statuses if status else None)
-        found = msgspec.structs.replace(which, statuses=statuses, limit=limit)
-        return select_found(self.queue, found)
+        found = filter_for(verb, which, has_status=bool(status))
+        return select_found(self.queue, msgspec.structs.replace(found, limit=limit))
 
-    def status(self, *, thorough: bool = False) -> SchedulerStatus:
-        """The state of the scheduler, with its problems.
+    def past_counts(self) -> PastCounts:
+        """Count the paused, done, expired and cancelled tasks, each up to 1,000; `status` has the others."""
+        return count_past(self.queue)
 
-        thorough  also report failed tasks, recurring tasks that fail, and tasks in lanes that no run reads
+    def failures(self) -> Failures:
+        """The failed tasks, and the recurring ones whose last occurrence failed, by action and type of error.
 
-        A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable.
+        The five hundred latest are read; `is_all` is false when there are more.
         """
-        return read_status(self._backend, thorough=thorough)
+        return read_failures(self.queue)
+
+    def status(self, *, thorough: bool = False, timezone: str = "UTC") -> SchedulerStatus:
+        """The state of the scheduler, with its problems; failed tasks are one.
+
+        thorough  also report tasks in lanes that no run reads, and a worker with other time zones
+        timezone  tonight ends at the next 06:00 there, an IANA name
+
+        A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable,
+        InvalidSchedule for an unknown time zone.
+        """
+        return read_status(self._backend, thorough=thorough, zone=zone_of(timezone))
 
     def worker(self) -> WorkerDescription | None:
         """The worker as it made itself known: its actions, or why it could not start. One read.

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -19,7 +20,6 @@ from duebell_shared.settings import MAX_LANES, Color, Precision
 from duebell_shared.zones import TZDATA_VERSION
 
 from .health import (
-    OVERDUE,
     Problem,
     ProblemKind,
     failed_problem,
@@ -31,11 +31,9 @@ from .health import (
     tzdata_problem,
     with_worker,
 )
+from .queue_counts import MOST_COUNTED, next_morning, read_queue
 
 __all__ = ["MOST_COUNTED", "Diagnosis", "SchedulerStatus", "read_status"]
-
-#: The limit of counting failed and overdue tasks.
-MOST_COUNTED = 1_000
 
 _MINUTE = timedelta(minutes=1)
 
@@ -58,9 +56,14 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     late_ring    the last ring that started no run, until its echo did: its minute, and when the run came;
                  None if there was none
     lanes        partitions of the queue
-    running      the number of lanes that runs hold at this moment
-    overdue      tasks that are five minutes late or more, and have not ended; at most 1,000
-    failed       tasks that have failed and are kept; at most 1,000, None if the table cannot tell
+    lanes_held   the number of lanes that runs hold at this moment
+    queued       tasks that wait or run, a recurring one once; at most 1,000, as each of these counts
+    running      tasks that run; of the first hundred that are due
+    overdue      tasks that are five minutes late or more, and have not ended
+    due_tonight  tasks that are due until `tonight_ends` and not overdue
+    tonight_ends the next 06:00 in the time zone that was asked for
+    failed       tasks that have failed and are kept; None if the table cannot tell
+    failing      recurring tasks whose last occurrence failed; None likewise
     tzdata       this editor's release of the time zones; the worker's is `last_run.tzdata`
     worker_error  why the worker cannot start; None if it can, or never tried
     problems     each with what is wrong and the way out; empty when all is well
@@ -82,9 +85,14 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     last_run: LastRun | None = None
     late_ring: LateRing | None = None
     lanes: int = 0
+    lanes_held: int = 0
+    queued: int = 0
     running: int = 0
     overdue: int = 0
+    due_tonight: int = 0
+    tonight_ends: Instant | None = None
     failed: int | None = None
+    failing: int | None = None
     tzdata: str = ""
     worker_error: Failure | None = None
     problems: tuple[Problem, ...] = ()
@@ -106,22 +114,26 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     advice: tuple[Problem, ...] = ()
 
 
-def read_status(backend: Backend, *, thorough: bool) -> SchedulerStatus:
-    """Read the record, the rule, the heads of the lanes and the number of failed tasks.
+def read_status(backend: Backend, *, thorough: bool, zone: ZoneInfo) -> SchedulerStatus:
+    """Read the record, the rule, the first keys of the lanes, and the failed tasks.
 
     thorough  also the problems that take more reads
+    zone      where the night ends
 
     Raises AwsUnavailable. A call that AWS refuses, or a missing resource, is a problem.
     """
-    status, record = _read_once(backend, thorough=thorough)
+    status, record = _read_once(backend, thorough=thorough, zone=zone)
     of_the_rule = {ProblemKind.RULE_ELSEWHERE, ProblemKind.NOT_ARMED}
     is_rule_wrong = any(problem.kind in of_the_rule for problem in status.problems)
     if is_rule_wrong and record and backend.armer.read().rev != record.rev:
-        status, _ = _read_once(backend, thorough=thorough)  # the rule was set between the two reads
+        # The rule was set between the two reads.
+        status, _ = _read_once(backend, thorough=thorough, zone=zone)
     return status
 
 
-def _read_once(backend: Backend, *, thorough: bool) -> tuple[SchedulerStatus, ArmingRecord | None]:
+def _read_once(
+    backend: Backend, *, thorough: bool, zone: ZoneInfo
+) -> tuple[SchedulerStatus, ArmingRecord | None]:
     """The status, and the record that it was found with."""
     settings = backend.settings
     status = SchedulerStatus(
@@ -131,6 +143,7 @@ def _read_once(backend: Backend, *, thorough: bool) -> tuple[SchedulerStatus, Ar
         label=settings.label,
         color=settings.color,
         tzdata=TZDATA_VERSION,
+        tonight_ends=next_morning(backend.clock(), zone),
     )
     try:
         status, record = _with_queue(status, backend, thorough=thorough)
@@ -156,30 +169,45 @@ def _with_worker(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
 def _with_queue(
     status: SchedulerStatus, backend: Backend, *, thorough: bool
 ) -> tuple[SchedulerStatus, ArmingRecord]:
-    store, each = backend.store, backend.parallel.all
     record, now = backend.armer.read(), backend.clock()
-    lanes = range(len(record.lanes))
-    heads = list(backend.armer.heads(lanes).values())
-    late = [lane for lane, head in zip(lanes, heads, strict=True) if head < now - OVERDUE]
+    queue = read_queue(backend, len(record.lanes), now=now, tonight=status.tonight_ends or now)
+    head = min(queue.heads)
     status = msgspec.structs.replace(
         status,
-        next_due=None if min(heads) == NEVER else min(heads),
+        next_due=None if head == NEVER else head,
         armed=record.is_settled(now) or record.target == NEVER,
         precision=Precision.SECOND if record.head_start else Precision.MINUTE,
         last_run=record.last_run,
         late_ring=record.late_ring,
         lanes=len(record.lanes),
-        running=sum(not lane.is_free(now) for lane in record.lanes),
-        overdue=_sum(each(lambda lane: store.count(lane, before=now - OVERDUE, most=MOST_COUNTED), late)),
+        lanes_held=sum(not lane.is_free(now) for lane in record.lanes),
+        queued=queue.queued,
+        running=queue.running,
+        overdue=queue.overdue,
+        due_tonight=queue.due_tonight,
     )
-    status = _with_problems(status, *queue_problems(record, heads, now), *lane_problems(record, now))
+    status = _with_problems(status, *queue_problems(record, queue.heads, now), *lane_problems(record, now))
     try:
-        failed = each(lambda lane: store.count_past(lane, Past.FAILED, most=MOST_COUNTED), lanes)
-        status = msgspec.structs.replace(status, failed=_sum(failed))
-        problems = _thorough_problems(backend, record, status.failed or 0) if thorough else ()
-        return _with_problems(status, *problems), record
+        status = _with_failures(status, backend)
     except NotDeployed as error:
-        return _with_problems(status, _aws_problem(ProblemKind.PAST_INDEX, error)), record
+        status = _with_problems(status, _aws_problem(ProblemKind.PAST_INDEX, error))
+    problems = _thorough_problems(backend, record) if thorough else ()
+    return _with_problems(status, *problems), record
+
+
+def _with_failures(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
+    """With what failed and is kept, and the recurring tasks whose last occurrence failed."""
+    store, each, lanes = backend.store, backend.parallel.all, range(status.lanes)
+
+    def failing_in(lane: int) -> list[str]:
+        return [key.id for key in itertools.islice(store.past(lane, Past.FAILING), MOST_COUNTED)]
+
+    failed = _sum(each(lambda lane: store.count_past(lane, Past.FAILED, most=MOST_COUNTED), lanes))
+    failing = sorted(itertools.chain(*each(failing_in, lanes)))
+    status = msgspec.structs.replace(status, failed=failed, failing=_sum([len(failing)]))
+    if failed:
+        status = _with_problems(status, failed_problem(failed))
+    return _with_problems(status, failing_problem(failing)) if failing else status
 
 
 def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) -> SchedulerStatus:
@@ -208,27 +236,18 @@ def _sum(counts: Iterable[int]) -> int:
     return min(sum(counts), MOST_COUNTED)
 
 
-def _thorough_problems(backend: Backend, record: ArmingRecord, failed: int) -> tuple[Problem, ...]:
-    """Tasks in lanes beyond the record's, failed tasks, recurring tasks that fail, and different time zones.
+def _thorough_problems(backend: Backend, record: ArmingRecord) -> tuple[Problem, ...]:
+    """Tasks in lanes beyond the record's, and different time zones.
 
     The last is here because it needs no alarm: it matters to few schedules.
     """
-    store, each, lanes = backend.store, backend.parallel.all, len(record.lanes)
-    problems = []
+    lanes, problems = len(record.lanes), []
     if record.last_run and record.last_run.tzdata not in {None, TZDATA_VERSION}:
         problems.append(tzdata_problem(TZDATA_VERSION, str(record.last_run.tzdata)))
     beyond = range(lanes, MAX_LANES)
-    heads = zip(beyond, each(store.head, beyond), strict=True)
+    heads = zip(beyond, backend.parallel.all(backend.store.head, beyond), strict=True)
     if in_use := [lane for lane, head in heads if head != NEVER]:
         problems.append(lanes_problem(in_use[0], lanes))
-    if failed:
-        problems.append(failed_problem(failed))
-
-    def failing_in(lane: int) -> list[str]:
-        return [key.id for key in itertools.islice(store.past(lane, Past.FAILING), MOST_COUNTED)]
-
-    if failing := sorted(itertools.chain(*each(failing_in, range(lanes)))):
-        problems.append(failing_problem(failing))
     return tuple(problems)
 
 

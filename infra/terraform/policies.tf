@@ -24,6 +24,7 @@ data "aws_iam_policy_document" "editor" {
       "dynamodb:GetItem",
       "dynamodb:PartiQLInsert",
       "dynamodb:PutItem",
+      "dynamodb:Query",
       "dynamodb:UpdateItem",
     ]
     resources = [local.table]

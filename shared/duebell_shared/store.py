@@ -128,6 +128,15 @@ class Store(Protocol):
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
         """The stored ones of these tasks, by id."""
 
+    def named(
+        self, lane: int, prefix: str, *, after: str | None = None, most: int
+    ) -> tuple[list[Task], str | None]:
+        """The stored tasks of a lane, of any status, whose ids begin with `prefix`, in order of their UTF-8.
+
+        From behind the id `after`, at most `most`, and no more than one call reads, which is a megabyte. The
+        second value is the id up to which was read, or None when there are no more.
+        """
+
     def relocate(
         self, keys: Sequence[QueueKey], *, lanes: int, now: datetime
     ) -> list[Relocated | NotEligible | Failed]:

@@ -93,6 +93,23 @@ class TableItems:
             found = (self._get_if_readable(key) for key in keys)
             return {task.id: task for task in found if task}
 
+    def named(
+        self, lane: int, prefix: str, *, after: str | None = None, most: int
+    ) -> tuple[list[Task], str | None]:
+        connection: Any = self._tasks._get_connection()  # noqa: SLF001
+        name: Any = self._tasks.id
+        with self._aws():
+            page = connection.query(
+                str(lane),
+                name.startswith(prefix),
+                limit=most,
+                consistent_read=True,
+                exclusive_start_key=None if after is None else stored(lane=lane, id=after),
+            )
+        tasks = [_task_or_none(item) for item in page["Items"]]
+        end = page.get("LastEvaluatedKey")
+        return [task for task in tasks if task], end["id"]["S"] if end else None
+
     def claim(
         self, key: QueueKey, *, run: str, now: datetime, status: Status, may_be_made: bool = False
     ) -> Task | None:
@@ -301,3 +318,11 @@ class TableItems:
         except UnreadableTask as error:
             _LOG.warning("left out of a listing: %s", error)
             return None
+
+
+def _task_or_none(item: Item) -> Task | None:
+    try:
+        return task_of(item)
+    except UnreadableTask as error:
+        _LOG.warning("left out of a search: %s", error)
+        return None

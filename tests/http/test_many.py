@@ -123,6 +123,7 @@ def test_a_bulk_change_is_counted_first_and_then_made(client: TestClient, editor
     where = {"action": "odd", "prefix": "t-"}
     counted = bulk(client, do="pause", where=where, dry_run=True)
     # Then nothing is changed
+    assert sorted(counted.pop("ids")) == odd
     assert counted == {"found": 10, "is_all": True, "dry_run": True, "changed": [], "failures": []}
     assert listed(client) == ids
     # And when it is made, those are changed and no others

@@ -230,6 +230,9 @@ def test_a_listing_goes_on_where_its_cursor_says(client: TestClient) -> None:
 
 def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
     add(client, due="2026-12-31T00:00:00Z")
+    asked = client.get("/api/status?timezone=Asia/Kolkata").json()
+    assert asked["tonight_ends"] == "2026-11-22T00:30:00.000Z"
+    assert client.get("/api/status?timezone=Mars").status_code == 422
     assert client.get("/api/status").json() == {
         "healthy": True,
         "problems": [],
@@ -244,9 +247,14 @@ def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
         "last_run": None,
         "late_ring": None,
         "lanes": 4,
+        "lanes_held": 0,
+        "queued": 1,
         "running": 0,
         "overdue": 0,
+        "due_tonight": 0,
+        "tonight_ends": "2026-11-22T06:00:00.000Z",
         "failed": 0,
+        "failing": 0,
         "tzdata": TZDATA_VERSION,
     }
 
@@ -273,7 +281,10 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
     assert set(document["paths"]) == {
         "/api/bulk",
         "/api/changes",
+        "/api/counts",
         "/api/doctor",
+        "/api/failures",
+        "/api/find",
         "/api/history",
         "/api/preview",
         "/api/status",

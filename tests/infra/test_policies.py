@@ -56,6 +56,7 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.get("a")
     editor.list()
     editor.list(status=["done", "failed"])
+    editor.find("a")
     editor.move("a", due=HOUR / 2)
     editor.update("a", payload=1)
     editor.acting_as("anna").update("a", payload=2)
@@ -64,6 +65,8 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.run_now("r")
     editor.add("unknown", due=timedelta(0), id="f")
     fail()
+    editor.failures()
+    editor.past_counts()
     editor.retry("f")
     editor.cancel("a")
     editor.change_many("cancel", editor.select("cancel", action="act", limit=1).ids)
@@ -134,7 +137,7 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
 DENIED = {
     "another table": ("dynamodb", "get_item", {"TableName": "other", "Key": {"id": {"S": "a"}}}),
     "a scan": ("dynamodb", "scan", {"TableName": "duebell"}),
-    "a query besides the indexes": ("dynamodb", "query", {"TableName": "duebell"}),
+    "a query of another table": ("dynamodb", "query", {"TableName": "other"}),
     "another table's deletion": (
         "dynamodb",
         "delete_item",

@@ -1,12 +1,19 @@
 """What a reader of the page does all the time."""
 
+import re
+
 from playwright.sync_api import Locator, Page, expect
 
-__all__ = ["field", "has_focus", "open_form", "press", "show", "wrong"]
+__all__ = ["field", "has_focus", "open_form", "press", "show", "tab", "wrong"]
 
 
 def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
+
+
+def tab(page: Page, name: str) -> Locator:
+    """The tab of the list with this name, whatever its count."""
+    return page.locator("#tabs").get_by_role("button", name=re.compile(f"^{name}"))
 
 
 def show(page: Page, id: str) -> None:

@@ -6,10 +6,11 @@ from typing import Any
 
 from playwright.sync_api import expect
 
+from duebell_editor import ProblemKind
 from duebell_shared.instants import utc_now
 from duebell_shared.task import Status
 from tests.page.conftest import Open
-from tests.page.hands import press, show
+from tests.page.hands import press, show, tab
 from tests.page.scene import Scene
 
 
@@ -159,7 +160,7 @@ def test_pause_resume_move_and_run_now(open_page: Open, url: str, scene: Scene) 
 
 def test_many_are_changed_at_once_when_that_is_confirmed(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
-    page.get_by_label("Id starts with").fill("trial-")
+    page.get_by_label("Search", exact=True).fill("trial-")
     expect(page.locator("#list tbody tr")).to_have_count(30)
     page.get_by_label("Select all that are shown").check()
     press(page, "Pause")
@@ -173,7 +174,7 @@ def test_many_are_changed_at_once_when_that_is_confirmed(open_page: Open, url: s
 
 def test_what_fails_is_shown_and_retried(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
-    page.get_by_label("Status").select_option("Failed")
+    tab(page, "Failed").click()
     expect(page.locator("#list tbody tr")).to_have_count(6)
     show(page, "mail-003")
     expect(page.get_by_text("raise CardDeclined")).to_be_visible()
@@ -198,10 +199,11 @@ def test_what_changes_elsewhere_appears_by_itself(open_page: Open, url: str, sce
 def test_a_rule_that_was_tampered_with_is_mended(open_page: Open, url: str, scene: Scene) -> None:
     scene.events.rule["ScheduleExpression"] = "cron(0 0 1 1 ? 2030)"
     page = open_page(url)
-    expect(page.get_by_text("something other than duebell changed it")).to_be_visible()
-    press(page, "Mend it")
-    expect(page.get_by_text("Rule in order")).to_be_visible()
-    assert scene.editor.status().healthy
+    expect(page.locator("#problems")).to_contain_text("Something or someone else has changed the rule.")
+    press(page, "Set the rule")
+    expect(page.locator("#problems")).to_be_hidden()
+    expect(page.get_by_text("Armed")).to_be_visible()
+    assert {one.kind for one in scene.editor.status().problems} == {ProblemKind.FAILED_TASKS}
 
 
 def test_payloads_are_in_no_address(open_page: Open, url: str) -> None:

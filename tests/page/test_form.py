@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from duebell_editor import AwsUnavailable, NotArmed
 from duebell_shared.task import Status
 from tests.page.conftest import Open
-from tests.page.hands import field, open_form, press, show, wrong
+from tests.page.hands import field, open_form, press, show, tab, wrong
 from tests.page.scene import Scene
 from tests.page.seen import PHONE, is_accessible
 
@@ -276,7 +276,7 @@ def test_a_task_that_was_due_once_is_added_again_for_an_hour_from_now(
     open_page: Open, url: str, scene: Scene
 ) -> None:
     page = open_page(url)
-    page.get_by_label("Status").select_option("Failed")
+    tab(page, "Failed").click()
     show(page, "mail-003")
     before = datetime.now(UTC)
     press(page, "Add again")

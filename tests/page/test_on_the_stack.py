@@ -9,6 +9,7 @@ from duebell_editor import Editor
 from duebell_infra.local import EmbeddedStack
 from tests.e2e.support import PATIENCE
 from tests.page.conftest import Open
+from tests.page.hands import tab
 from tests.serving import serving
 
 
@@ -36,7 +37,7 @@ def test_a_task_that_is_added_on_the_page_is_seen_to_run(stack: EmbeddedStack, o
         page.keyboard.press("Escape")
         expect(page.locator("#list").get_by_text(id)).to_be_hidden()
         # And it is part of what has been
-        page.get_by_label("Status").select_option("Done")
+        tab(page, "Done").click()
         expect(page.locator("#list").get_by_text(id)).to_be_visible()
         page.get_by_role("button", name="Past").click()
         expect(page.locator("#chart-note")).to_contain_text("done")

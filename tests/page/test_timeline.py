@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from duebell_editor import Failure
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
+from tests.page.hands import tab
 from tests.page.scene import Scene
 from tests.page.seen import BERLIN, PHONE, asked
 from tests.serving import serving
@@ -39,7 +40,7 @@ def test_what_has_been_is_shown_when_asked_for(open_page: Open, url: str, scene:
     expect(page.locator("#chart-note")).to_contain_text("6 failed")
     page.get_by_role("button", name="Month").click()
     page.locator("#chart button:has(.piece.done)").last.click()
-    expect(page.get_by_label("Status")).to_have_value("finished")
+    expect(tab(page, "All ended")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("#list tbody tr").first).to_contain_text("done")
 
 
@@ -59,7 +60,7 @@ def test_a_past_bar_lists_whatever_ended_then(open_page: Open, url: str, scene: 
     expect(both).to_have_attribute("aria-pressed", "true")
     # When what is coming is looked at again, then no more of it is left
     page.get_by_role("button", name="Coming").click()
-    expect(page.get_by_label("Status")).to_have_value("")
+    expect(tab(page, "In the queue")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_label("When")).to_have_value("")
     expect(page.locator("#chart-note")).to_contain_text("A recurring task counts once")
     expect(page.locator("#list thead")).to_contain_text("Due")
@@ -71,11 +72,11 @@ def test_a_choice_that_fits_both_directions_stays(open_page: Open, url: str) -> 
     page = open_page(url)
     page.get_by_label("Action").fill("put_on_sale")
     page.get_by_label("When").select_option("Today")
-    page.get_by_label("Status").select_option("Scheduled")
+    tab(page, "Running").click()
     # When the direction is another
     page.get_by_role("button", name="Past").click()
     # Then only what says nothing of it is dropped
-    expect(page.get_by_label("Status")).to_have_value("")
+    expect(tab(page, "In the queue")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_label("Action")).to_have_value("put_on_sale")
     expect(page.get_by_label("When")).to_have_value("today")
 

@@ -83,6 +83,11 @@ class LockedStore:
     def past(self, lane: int, kind: Past, **bounds: Any) -> Iterator[PastKey]:
         yield from self._step(lambda: list(self.inner.past(lane, kind, **bounds)))
 
+    def named(
+        self, lane: int, prefix: str, *, after: str | None = None, most: int
+    ) -> tuple[list[Task], str | None]:
+        return self._step(lambda: self.inner.named(lane, prefix, after=after, most=most))
+
     def count_past(self, lane: int, kind: Past, *, most: int) -> int:
         return self._step(lambda: self.inner.count_past(lane, kind, most=most))
 

@@ -167,6 +167,11 @@ class _SteadyStore:
     def past(self, lane: int, kind: Past, **bounds: Any) -> Iterator[PastKey]:
         yield from self._call(lambda: list(self._store.past(lane, kind, **bounds)))
 
+    def named(
+        self, lane: int, prefix: str, *, after: str | None = None, most: int
+    ) -> tuple[list[Task], str | None]:
+        return self._call(lambda: self._store.named(lane, prefix, after=after, most=most))
+
     def count_past(self, lane: int, kind: Past, *, most: int) -> int:
         return self._call(lambda: self._store.count_past(lane, kind, most=most))
 

@@ -316,3 +316,25 @@ def test_the_head_can_be_asked_for_without_some(store: Store) -> None:
     assert store.insert(two)
     assert store.head(0, skipping={key(one)}) == LATER
     assert store.head(0, skipping={key(one), key(two)}) == NEVER
+
+
+def test_tasks_are_found_by_the_beginning_of_their_ids(store: Store) -> None:
+    # Given ids that sort by their UTF-8, of every status, and other ids
+    ids = ["sale-", "sale-1", "sale-10", "sale-2", "sale-é", "sale-Z"]
+    for id in [*ids, "sal", "salf", "other"]:
+        assert store.insert(task(id))
+    done = store.get(0, "sale-2")
+    assert done
+    assert store.save(done, done.paused())
+    # Then they come in that order, and a page goes on behind the last, be it there or not
+    in_order = sorted(ids, key=str.encode)
+    found, end = store.named(0, "sale-", most=10)
+    assert ([one.id for one in found], end) == (in_order, None)
+    found, end = store.named(0, "sale-", most=2)
+    assert ([one.id for one in found], end) == (in_order[:2], in_order[1])
+    found, end = store.named(0, "sale-", after=end, most=10)
+    assert ([one.id for one in found], end) == (in_order[2:], None)
+    found, _ = store.named(0, "sale-", after="sale-11", most=10)
+    assert [one.id for one in found] == in_order[3:]
+    assert store.named(1, "sale-", most=10) == ([], None)
+    assert store.named(0, "nothing", most=10) == ([], None)

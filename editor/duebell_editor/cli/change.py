@@ -116,7 +116,7 @@ def update(
 _EXAMPLES = {
     Verb.CANCEL: "--action remind --before 2027-01-01 --timezone Europe/Berlin --dry-run",
     Verb.RESUME: "--status paused --prefix sale- --yes",
-    Verb.RETRY: "--status failed --action put_on_sale --limit 50 --yes",
+    Verb.RETRY: "--status failed --action put_on_sale --error TimeoutError --yes",
 }
 
 _HELP = """{means} It must be {statuses}.
@@ -155,7 +155,9 @@ def _add_command(verb: Verb) -> None:
         *,
         status: options.StatusOption = None,
         action: options.Action = None,
+        error: options.Error = None,
         prefix: options.Prefix = "",
+        text: options.Text = "",
         after: options.After = None,
         before: options.Before = None,
         timezone: options.Timezone = None,
@@ -163,7 +165,7 @@ def _add_command(verb: Verb) -> None:
         dry_run: Annotated[bool, flag("--dry-run", "Only count them; nothing is changed.")] = False,
         yes: Annotated[bool, flag("--yes", "Do not ask, when a filter chooses the tasks.", "-y")] = False,
     ) -> None:
-        has_filter = any((status, action, prefix, after, before))
+        has_filter = any((status, action, error, prefix, text, after, before))
         if ids and has_filter:
             raise WrongUsage("give ids or a filter, not both")
         if not ids and not has_filter:
@@ -178,8 +180,9 @@ def _add_command(verb: Verb) -> None:
             chosen = editor.select(verb, ids=named) if dry_run else Selection(ids=named)
         else:
             chosen = editor.select(
-                verb, status=status, action=action, prefix=prefix, after=after, before=before, limit=limit
-            )
+                verb, status=status, action=action, error=error, prefix=prefix, text=text, after=after,
+                before=before, limit=limit,
+            )  # fmt: skip
         if dry_run:
             _tell(out, verb, chosen, ChangeReport(changed=()), is_dry_run=True)
             return

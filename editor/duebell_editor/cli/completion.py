@@ -26,7 +26,7 @@ _TASKS = 100
 
 def ids(call: typer.Context, incomplete: str) -> list[str]:
     """Ids with this beginning, of tasks that the command applies to."""
-    statuses = {verb.replace("_", "-"): statuses_for(verb, None) for verb in Verb}.get(call.info_name or "")
+    statuses = {verb.replace("_", "-"): statuses_for(verb) for verb in Verb}.get(call.info_name or "")
     return _from_the_queue(
         call, incomplete, lambda editor: [task.id for task in _page(editor, incomplete, statuses)]
     )

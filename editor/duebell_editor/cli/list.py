@@ -14,7 +14,19 @@ from ..listing import QUICKLY
 from ..places import place_from
 from .context import Context
 from .errors import WrongUsage
-from .options import Action, After, Before, Prefix, StatusOption, Timezone, check_order, flag, option
+from .options import (
+    Action,
+    After,
+    Before,
+    Error,
+    Prefix,
+    StatusOption,
+    Text,
+    Timezone,
+    check_order,
+    flag,
+    option,
+)
 from .output import Output, console, local
 from .program import with_json
 from .tasks import print_tasks
@@ -43,7 +55,9 @@ def list_(
     *,
     status: StatusOption = None,
     action: Action = None,
+    error: Error = None,
     prefix: Prefix = "",
+    text: Text = "",
     after: After = None,
     before: Before = None,
     timezone: Timezone = None,
@@ -60,8 +74,8 @@ def list_(
         raise WrongUsage("give --all or --limit, not both")
     check_order(after, before)
     find = partial(
-        context.editor().list, status=status, action=action, prefix=prefix, after=after, before=before,
-        latest_first=latest_first,
+        context.editor().list, status=status, action=action, error=error, prefix=prefix, text=text,
+        after=after, before=before, latest_first=latest_first,
     )  # fmt: skip
     out = context.out
     shown = 0

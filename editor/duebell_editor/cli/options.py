@@ -9,18 +9,18 @@ import typer
 
 from duebell_editor import Missed
 from duebell_shared.errors import InvalidSchedule
-from duebell_shared.task import Status
 from duebell_shared.zones import zone_of
 
+from ..filters import Listed
 from .completion import actions, ids, names, profiles, zones
 from .context import Context
 from .errors import WrongUsage
 from .parsing import duration, instant
 
 __all__ = [
-    "Action", "After", "Before", "Due", "End", "EndpointUrl", "ExpiresAfter", "Id", "In", "MaxRuns",
+    "Action", "After", "Before", "Due", "End", "EndpointUrl", "Error", "ExpiresAfter", "Id", "In", "MaxRuns",
     "MissedOption", "Name", "Payload", "PayloadFile", "Prefix", "Profile", "Region", "ScheduleOption",
-    "Spread", "Start", "StatusOption", "Timezone", "Verbose", "check_order", "due_from", "flag",
+    "Spread", "Start", "StatusOption", "Text", "Timezone", "Verbose", "check_order", "due_from", "flag",
     "json_option", "option",
 ]  # fmt: skip
 
@@ -153,10 +153,14 @@ ExpiresAfter = Annotated[
     timedelta | None, _duration("--expires-after", "Do not run it when it is that late.")
 ]
 StatusOption = Annotated[
-    list[Status] | None,
-    option("--status", "STATUS", f"{', '.join(Status)}; may be repeated. [those in the queue]"),
+    list[Listed] | None,
+    option("--status", "STATUS", f"{', '.join(Listed)}; may be repeated. [those in the queue]"),
 ]
 Action = Annotated[str | None, option("--action", "ACTION", "Of this action.", autocompletion=actions)]
+Error = Annotated[
+    str | None, option("--error", "TYPE", "Whose last failure is of this type, such as TimeoutError.")
+]
+Text = Annotated[str, option("--text", "TEXT", "With this in the id or in the payload.")]
 Prefix = Annotated[str, option("--prefix", "TEXT", "Whose ids start with this.")]
 After = Annotated[datetime | None, _time("--after", "Due not earlier than this.")]
 Before = Annotated[datetime | None, _time("--before", "Due not later than this.")]

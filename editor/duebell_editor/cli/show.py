@@ -20,11 +20,11 @@ from duebell_editor import (
 )
 
 from ..json_fields import status_fields, task_fields
-from ..status import MOST_COUNTED
+from ..queue_counts import MOST_COUNTED
 from .context import Context
 from .errors import Exit
 from .options import End, Id, Start, Timezone, flag, option
-from .output import console, plain, when
+from .output import console, plain, short, when
 from .program import with_json
 from .tables import COLORS, attempts_table, occurrences_table, times_table
 from .tasks import status_text
@@ -89,9 +89,9 @@ def preview(
 @app.command()
 @with_json()
 def status(context: Context) -> None:
-    """Show the state of the scheduler.
+    """Show the state of the scheduler: is it armed, what failed, what is late, what runs until 06:00 UTC.
 
-    The exit status is 6 if something is wrong.
+    The exit status is 6 if something is wrong, failed tasks included.
     """
     found = context.editor().status()
     if context.out.as_json:
@@ -111,8 +111,8 @@ def doctor(
 ) -> None:
     """Say what is wrong with the scheduler, and repair it with --fix.
 
-    Looks for failed tasks too, for recurring ones that fail, and whether alarms tell anybody. The exit status
-    is 6 if something is (still) wrong.
+    Looks for tasks in lanes that no run reads, too, and whether alarms tell anybody. The exit status is 6 if
+    something is wrong; with --fix, if something did not get better.
     """
     diagnosis, out = context.editor().doctor(fix=fix), console()
     found, mended = diagnosis.status, diagnosis.mended
@@ -204,9 +204,12 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         "next due": when(status.next_due, now) if status.next_due else "nothing",
         "last run": _last_run(status.last_run, now) if status.last_run else "none yet",
         **_late_ring(status.late_ring, now),
-        "failed": _count(status.failed),
-        "overdue": _count(status.overdue),
-        "running": f"{status.running} of {status.lanes} lanes",
+        "failed": _count(status.failed, style="red"),
+        "failing": _count(status.failing, style="red"),
+        "overdue": _count(status.overdue, style="red"),
+        "running": f"{_count(status.running)}, on {status.lanes_held} of {status.lanes} lanes",
+        "due tonight": f"{_count(status.due_tonight)}{_until(status.tonight_ends)}",
+        "in the queue": _count(status.queued),
         "precision": f"to the {status.precision}",
         "time zones": _tzdata(status),
     }
@@ -222,13 +225,16 @@ def _tzdata(status: SchedulerStatus) -> str:
     return f"tzdata {status.tzdata}" + (f", and {theirs} in the worker" if differs else "")
 
 
-def _count(tasks: int | None) -> Text:
+def _until(instant: datetime | None) -> str:
+    return f", until {short(instant)}" if instant else ""
+
+
+def _count(tasks: int | None, *, style: str = "") -> Text:
     """A number of tasks in words; MOST_COUNTED means that there may be more."""
     if not tasks:
         return Text("unknown" if tasks is None else "none")
-    return Text(
-        "1 task" if tasks == 1 else f"{tasks:,} tasks{' or more' * (tasks == MOST_COUNTED)}", style="red"
-    )
+    words = "1 task" if tasks == 1 else f"{tasks:,} tasks{' or more' * (tasks == MOST_COUNTED)}"
+    return Text(words, style=style)
 
 
 def _late_ring(ring: LateRing | None, now: datetime) -> Mapping[str, str]:

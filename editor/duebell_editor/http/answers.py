@@ -18,8 +18,10 @@ from duebell_editor import (
     AddReport,
     Bucket,
     ChangeReport,
+    Failures,
     IfExists,
     Page,
+    PastCounts,
     SchedulerStatus,
     Selection,
     TaskHistory,
@@ -106,6 +108,9 @@ _TASK = _struct(
     can=_CAN,
 )
 
+#: Characters of a payload that a list shows.
+_PAYLOAD_START = 120
+
 _WHEN = ("due", "queued", "started_at", "finished_at", "lateness_ms")
 _IN_BRIEF = ("id", "action", "status", "attempt", "rev", *_WHEN)
 _TASK_IN_BRIEF = _struct(
@@ -114,6 +119,10 @@ _TASK_IN_BRIEF = _struct(
     only=_IN_BRIEF,
     recurs=_described(str | None, "The schedule in words; null if it runs once"),
     failed_with=_described(str | None, "Why the last attempt failed, in a line"),
+    failing_at=_described(
+        Instant | None, "When a recurring task's last occurrence failed; null if it did not"
+    ),
+    payload_start=_described(str, "The beginning of its payload as JSON text, 120 characters at most"),
     can=_CAN,
 )
 
@@ -211,6 +220,7 @@ class BulkAnswer(Struct, kw_only=True):
 
     found     the number of tasks to change, at most the limit
     is_all    false if there are more than the limit
+    ids       with `dry_run`, the ids of those found
     changed   the ids of the changed tasks
     failures  the tasks that could not be changed
     """
@@ -218,6 +228,7 @@ class BulkAnswer(Struct, kw_only=True):
     found: int
     is_all: bool
     dry_run: bool
+    ids: tuple[str, ...] = ()
     changed: list[str] = []
     failures: list[BulkFailure] = []
 
@@ -227,6 +238,8 @@ def _brief_answer(task: Task) -> dict[str, Any]:
         **{name: getattr(task, name) for name in _IN_BRIEF},
         "recurs": task.recurrence.schedule.describe() if task.recurrence else None,
         "failed_with": str(task.failure) if task.failure else None,
+        "failing_at": task.last.finished_at if task.last and task.consecutive_failures else None,
+        "payload_start": task.payload_json[:_PAYLOAD_START],
         "can": task.can,
     }
 
@@ -271,7 +284,7 @@ _DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILIN
 def schemas() -> dict[str, Any]:
     """The JSON schemas of all answers, by name."""
     tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, AddAnswer, BulkAnswer)
-    scheduler = (_STATUS, Timeline, TaskHistory, KnownWorker)
+    scheduler = (_STATUS, PastCounts, Failures, Timeline, TaskHistory, KnownWorker)
     return {
         **_schemas_of(*tasks, *scheduler, TimeZones, Preview),
         **_schemas_of(ProblemDocument, may_leave_out=True),

@@ -17,12 +17,15 @@ from duebell_editor import (
     ChangeReport,
     DuebellError,
     Ended,
+    FailureGroup,
+    Failures,
     IfExists,
     InvalidInput,
     LastRun,
     LateRing,
     NotArmed,
     Page,
+    PastCounts,
     QueueFull,
     SchedulerStatus,
     Selection,
@@ -245,7 +248,11 @@ def _answers() -> dict[str, list[object]]:
         ),
         late_ring=LateRing(minute=rung, came_at=rung + timedelta(minutes=4, seconds=18.26)),
         lanes=4,
+        queued=134,
+        due_tonight=12,
+        tonight_ends=due,
         failed=1,
+        failing=0,
         tzdata="2026f",
     )
     end = due + timedelta(hours=1)
@@ -278,6 +285,15 @@ def _answers() -> dict[str, list[object]]:
             ActionDescription(name="report", attempts=5, recurring=("daily-report",)),
         ),
     )
+    group = FailureGroup(
+        action="charge",
+        error="TimeoutError",
+        message="the bank did not answer",
+        failed=12,
+        failing=("hourly-invoices",),
+        first_at=rung,
+        last_at=run,
+    )
     missing = ChangeFailure(id="sale-43", error=TaskNotFound("sale-43"))
     both = Selection(ids=("sale-42", "sale-43"))
     return {
@@ -290,8 +306,10 @@ def _answers() -> dict[str, list[object]]:
         "KnownWorker": [KnownWorker(worker=worker), KnownWorker(worker=None)],
         "Timeline": [Timeline(buckets=(Bucket(start=due, end=end, count=12),))],
         "TaskHistory": [TaskHistory(buckets=(ended,), is_all=True)],
+        "PastCounts": [PastCounts(paused=3, done=1_000, expired=0, cancelled=12)],
+        "Failures": [Failures(groups=(group,), is_all=True)],
         "BulkAnswer": [
-            BulkAnswer(found=134, is_all=True, dry_run=True),
+            BulkAnswer(found=2, is_all=True, dry_run=True, ids=both.ids),
             bulk_answer(both, ChangeReport(changed=(task,), failures=(missing,))),
         ],
     }

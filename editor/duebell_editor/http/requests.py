@@ -20,9 +20,9 @@ from pydantic import (
 )
 from starlette.exceptions import HTTPException
 
-from duebell_editor import IfExists, InvalidTask, Status, values
+from duebell_editor import IfExists, InvalidTask, values
 from duebell_editor.change_many import MAX_MANY
-from duebell_editor.filters import MAX_LIMIT
+from duebell_editor.filters import MAX_LIMIT, Listed
 from duebell_editor.timeline import MAX_BUCKETS, Step
 from duebell_shared import strict_json
 from duebell_shared.given import MAX_NAME
@@ -39,6 +39,8 @@ __all__ = [
     "NewTask",
     "NewTasks",
     "SchedulePreview",
+    "Search",
+    "StatusZone",
     "StrictRoute",
     "TaskChange",
     "TimeSpan",
@@ -205,9 +207,15 @@ _Id = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 class Where(Given):
     """A filter of tasks."""
 
-    status: list[Status] = Field(default=[], description="One or several; scheduled and running if not given")
+    status: list[Listed] = Field(
+        default=[],
+        description="One or several; scheduled and running if not given. `failing` are recurring tasks whose "
+        "last occurrence failed",
+    )
     action: str | None = None
+    error: str | None = Field(default=None, description="The type of their last failure")
     prefix: str = Field(default="", max_length=MAX_NAME, description="The beginning of their ids")
+    text: str = Field(default="", max_length=MAX_NAME, description="In their ids or payloads")
     after: _Instant | None = Field(default=None, description="No earlier than this; write + as %2B")
     before: _Instant | None = Field(default=None, description="No later than this; write + as %2B")
 
@@ -216,7 +224,18 @@ class Filters(Where):
     """The tasks to list, and their order."""
 
     latest_first: bool = Field(default=False, description="The latest first, not the earliest")
-    brief: bool = Field(default=False, description="Only what a list shows: no payloads, no tracebacks")
+    brief: bool = Field(
+        default=False, description="Only what a list shows: no tracebacks, and of payloads the beginning"
+    )
+    limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most this many on a page")
+    cursor: str | None = Field(default=None, description="The last page's, for the next")
+
+
+class Search(Given):
+    """The beginning of the ids of tasks to find."""
+
+    prefix: str = Field(min_length=1, max_length=MAX_NAME, description="The beginning of their ids")
+    brief: bool = Field(default=False, description="Only what a list shows, as in a list")
     limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most this many on a page")
     cursor: str | None = Field(default=None, description="The last page's, for the next")
 
@@ -233,7 +252,9 @@ class BulkChange(Given):
         default=MAX_MANY, strict=True, ge=1, le=MAX_MANY, description="At most this many of those found"
     )
     dry_run: bool = Field(
-        default=False, strict=True, description="Only count the tasks that exist and that it applies to"
+        default=False,
+        strict=True,
+        description="Only count and name the tasks that exist and that it applies to",
     )
 
 
@@ -246,9 +267,16 @@ class TimeSpan(Given):
     timezone: str = Field(default="UTC", description="Where days and months begin")
 
 
+class StatusZone(Given):
+    """Where the night ends."""
+
+    timezone: str = Field(default="UTC", description="Tonight ends at the next 06:00 there")
+
+
 class Following(Given):
     """The part of the queue, and the tasks, that a client follows."""
 
     after: _Instant | None = None
     before: _Instant | None = None
     id: list[_Id] = Field(default=[], max_length=10, description="Tasks to follow, wherever they are")
+    timezone: str = Field(default="UTC", description="Tonight ends at the next 06:00 there")

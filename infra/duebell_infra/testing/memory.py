@@ -87,6 +87,18 @@ class MemoryStore:
         found = (self.tasks.get((key.lane, key.id)) for key in keys)
         return {task.id: task for task in found if task}
 
+    def named(
+        self, lane: int, prefix: str, *, after: str | None = None, most: int
+    ) -> tuple[list[Task], str | None]:
+        begin = prefix if after is None else after
+        there = sorted(
+            (id for (place, id) in self.tasks if place == lane and id.startswith(prefix) and id >= begin),
+            key=str.encode,
+        )
+        ids = [id for id in there if id != after][: most + 1]
+        tasks = [self.tasks[lane, id] for id in ids[:most]]
+        return tasks, ids[most - 1] if len(ids) > most else None
+
     def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
         task = self.tasks.get((key.lane, key.id))
         if task is None or task.status is not status or task.queued != key.queued:

@@ -15,6 +15,7 @@ from fastapi.responses import StreamingResponse
 from duebell_editor import DuebellError, Editor, Look, SchedulerStatus, TaskNotFound
 from duebell_editor.json_fields import status_fields
 from duebell_shared.instants import NEVER, utc_now
+from duebell_shared.zones import zone_of
 
 from ..access import VisitorsEditor
 from ..answers import to_json
@@ -82,6 +83,7 @@ class _Stream:
         self._after = following.after if is_later else None
         self._before = following.before or NEVER
         self._ids = tuple(dict.fromkeys(following.id))
+        self._zone = zone_of(following.timezone).key
         self._readings = readings
         self._look: Look | None = None
         self._looked_at = 0.0
@@ -131,9 +133,9 @@ class _Stream:
     async def _status_news(self, now: Look) -> list[str]:
         max_age = _STATUS_EVERY if self._status else _BUSY
         before = self._status
-        status, self._status_at = await self._readings.get(
-            ("status", now.arming), self._editor.status, max_age=max_age
-        )
+        read = partial(self._editor.status, timezone=self._zone)
+        what = ("status", now.arming, self._zone)
+        status, self._status_at = await self._readings.get(what, read, max_age=max_age)
         self._status = status
         return [_event("status", to_json(status_fields(status)))] if status != before else []
 

@@ -12,13 +12,13 @@ from duebell_shared.zones import TZDATA_VERSION, zone_names
 from ..access import VisitorsEditor
 from ..answers import Json, KnownWorker, Preview, Timeline, TimeZones
 from ..description import AWS, answers
-from ..requests import SchedulePreview, StrictRoute, TimeSpan
+from ..requests import SchedulePreview, StatusZone, StrictRoute, TimeSpan
 
 __all__ = ["router"]
 
 router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
 
-_STATUS = answers("SchedulerStatus", *AWS)
+_STATUS = answers("SchedulerStatus", 422, *AWS)
 
 AskedSpan = Annotated[TimeSpan, Query()]
 
@@ -36,9 +36,21 @@ def get_history(span: AskedSpan, editor: VisitorsEditor) -> Json:
 
 
 @router.get("/status", summary="Read the scheduler's status", responses=_STATUS)
-def get_status(editor: VisitorsEditor) -> Json:
-    """The rule, the next due date, and the problems, if any."""
-    return Json(status_fields(editor.status()))
+def get_status(zone: Annotated[StatusZone, Query()], editor: VisitorsEditor) -> Json:
+    """The rule, the next due date, what failed, is late, runs and is due tonight; and the problems."""
+    return Json(status_fields(editor.status(**zone.given())))
+
+
+@router.get("/counts", summary="Count tasks by status", responses=answers("PastCounts", *AWS))
+def get_counts(editor: VisitorsEditor) -> Json:
+    """The paused, done, expired and cancelled tasks, each up to 1,000. The status counts the others."""
+    return Json(editor.past_counts())
+
+
+@router.get("/failures", summary="Group the failed tasks", responses=answers("Failures", *AWS))
+def get_failures(editor: VisitorsEditor) -> Json:
+    """By action and type of error: the five hundred latest, recurring tasks that fail included."""
+    return Json(editor.failures())
 
 
 @router.get("/worker", summary="Describe the worker", responses=answers("KnownWorker", *AWS))
@@ -49,7 +61,7 @@ def get_worker(editor: VisitorsEditor) -> Json:
 
 @router.get("/doctor", summary="Check the scheduler thoroughly", responses=_STATUS)
 def look_thoroughly(editor: VisitorsEditor) -> Json:
-    """The status, with problems that take more reads: recurring tasks that fail, lanes that no run reads."""
+    """The status, with problems that take more reads: lanes that no run reads, other time zones."""
     return Json(status_fields(editor.doctor().status))
 
 

@@ -31,7 +31,7 @@ from ..access import VisitorsEditor
 from ..answers import BulkAnswer, Json, add_answer, bulk_answer, page_answer
 from ..description import ADDED, AWS, CHANGED, FULL, NOT_MODIFIED, answers
 from ..etags import ExpectedRev, IfNoneMatch, ReplacedRev, etag_of, is_known
-from ..requests import BulkChange, Filters, Move, NewTask, NewTasks, StrictRoute, TaskChange
+from ..requests import BulkChange, Filters, Move, NewTask, NewTasks, Search, StrictRoute, TaskChange
 
 __all__ = ["router"]
 
@@ -122,11 +122,19 @@ def list_tasks(filters: Annotated[Filters, Query()], editor: VisitorsEditor) -> 
     return Json(page_answer(page, brief=filters.brief))
 
 
+@router.get("/find", summary="Find tasks by id", responses=answers("TaskPage", 422, *AWS))
+def find_tasks(search: Annotated[Search, Query()], editor: VisitorsEditor) -> Json:
+    """By the beginning of their ids, of any status, in order of the ids: at once, however many there are."""
+    page = editor.find(**search.given("brief"))
+    return Json(page_answer(page, brief=search.brief))
+
+
 @router.post("/bulk", summary="Change many tasks", responses=answers("BulkAnswer", 400, 422, *AWS))
 def change_many(body: BulkChange, editor: VisitorsEditor) -> Json:
     """Pause, resume, cancel, retry or run the tasks that are named, or found by a filter.
 
-    With `dry_run` they are only counted. A task that cannot be changed is a failure and does not stop others.
+    With `dry_run` they are only counted and named. A task that cannot be changed is a failure and does not
+    stop others.
     """
     if (body.ids is None) == (body.where is None):
         raise InvalidQuery("where", "or `ids` says which tasks: give one of them, and not both")
@@ -137,7 +145,7 @@ def change_many(body: BulkChange, editor: VisitorsEditor) -> Json:
     else:
         chosen = Selection(ids=tuple(dict.fromkeys(body.ids or ())))
     if body.dry_run:
-        return Json(BulkAnswer(found=len(chosen.ids), is_all=chosen.is_all, dry_run=True))
+        return Json(BulkAnswer(found=len(chosen.ids), is_all=chosen.is_all, dry_run=True, ids=chosen.ids))
     return Json(bulk_answer(chosen, editor.change_many(body.do, chosen.ids)))
 
 

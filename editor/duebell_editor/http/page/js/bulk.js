@@ -1,10 +1,11 @@
-// One change to many tasks: counted first, confirmed, and undone where it can be.
+// One change to many tasks: counted first, confirmed, carried out part by part, and undone where it can be.
 
 import { ask } from "./api.js";
 import { busy } from "./busy.js";
-import { byId, h, refill } from "./dom.js";
 import { confirm } from "./dialog.js";
+import { byId, h, refill } from "./dom.js";
 import { limits } from "./limits.js";
+import { progress } from "./progress.js";
 import { filters, tell, where } from "./state.js";
 import { complain, toast } from "./toast.js";
 
@@ -22,6 +23,7 @@ const VERBS = {
 };
 
 const MOST = limits("BulkChange", "ids").maxItems;
+const AT_ONCE = 100; // so that what is done so far can be said
 const tasks = (count) => `${count.toLocaleString("en")} ${count === 1 ? "task" : "tasks"}`;
 
 let shown; // the list: its tasks, and which of them are ticked
@@ -79,61 +81,90 @@ export function showPicked() {
   );
 }
 
-async function run(verb) {
-  const ids = chosen(verb);
-  const asked = everything ? { where: where(), limit: MOST } : { ids: ids.slice(0, MOST) };
+const run = (verb) =>
+  everything ? changeFound(verb, where(), filterWords()) : changeNamed(verb, chosen(verb));
+
+export const changeFound = (verb, filter, words = "") => change(verb, { where: filter, limit: MOST }, words);
+
+export const changeNamed = (verb, ids) =>
+  change(verb, { ids: ids.slice(0, MOST) }, "", { isMore: ids.length > MOST });
+
+// The very tasks that were counted are changed, a part of them at a time.
+async function change(verb, asked, words, { isMore = false } = {}) {
   try {
     const found = await ask("POST", "bulk", { body: { do: verb, ...asked, dry_run: true } });
     if (!found.found) {
       toast(`None of them can be ${VERBS[verb].done}`);
-      return;
+    } else if (await isMeant(verb, found, words, isMore || !found.is_all)) {
+      report(verb, await inParts(verb, found.ids));
+      unpick();
     }
-    const { name, danger, after = "" } = VERBS[verb];
-    const which = everything ? filterWords() : "";
-    const text = found.is_all && (everything || ids.length <= MOST)
-      ? `${tasks(found.found)}${which} will be ${VERBS[verb].done}.`
-      : `The first ${tasks(found.found)}${which} will be ${VERBS[verb].done}. There are more: do it again for those.`;
-    if (
-      !(await confirm(
-        `${name} ${tasks(found.found)}?`,
-        text + after,
-        `${name} ${tasks(found.found)}`,
-        { danger },
-      ))
-    )
-      return;
-    report(verb, await ask("POST", "bulk", { body: { do: verb, ...asked } }));
-    unpick();
   } catch (error) {
     complain(error);
   }
   tell("refresh");
 }
 
+function isMeant(verb, { found }, words, isMore) {
+  const { name, danger, done, after = "" } = VERBS[verb];
+  const text = isMore
+    ? `The first ${tasks(found)}${words} will be ${done}. There are more: do it again for those.`
+    : `${tasks(found)}${words} will be ${done}.`;
+  const what = `${name} ${tasks(found)}`;
+  return confirm(`${what}?`, text + after, what, { danger });
+}
+
+// What came of it, also where it was stopped, or the server went away in between.
+async function inParts(verb, ids) {
+  const done = { changed: [], failures: [], isStopped: false, error: null };
+  const shownProgress = progress(`${VERBS[verb].name} ${tasks(ids.length)}`, ids.length);
+  try {
+    for (let at = 0; at < ids.length; at += AT_ONCE) {
+      if (shownProgress.isStopped()) {
+        done.isStopped = true;
+        break;
+      }
+      const part = await ask("POST", "bulk", { body: { do: verb, ids: ids.slice(at, at + AT_ONCE) } });
+      done.changed.push(...part.changed);
+      done.failures.push(...part.failures);
+      shownProgress.show(Math.min(at + AT_ONCE, ids.length));
+    }
+  } catch (error) {
+    done.error = error;
+  } finally {
+    shownProgress.close();
+  }
+  return done;
+}
+
 function filterWords() {
   const said = [
     filters.action && `with the action ${filters.action}`,
+    filters.error && `with the error ${filters.error}`,
     filters.prefix && `whose id starts with ${filters.prefix}`,
+    filters.text && `with ${filters.text} in their id or payload`,
     filters.when && "in the stretch of time chosen",
   ];
   const given = said.filter(Boolean);
   return given.length ? ` ${given.join(", ")}` : "";
 }
 
-function report(verb, { changed, failures }) {
-  const back = VERBS[verb].undo;
-  const undo =
-    back && changed.length
-      ? async () => {
-          try {
-            const undone = await ask("POST", "bulk", { body: { do: back, ids: changed } });
-            toast(`${tasks(undone.changed.length)} ${VERBS[back].done}`);
-          } catch (error) {
-            complain(error);
-          }
-          tell("refresh");
-        }
-      : undefined;
-  if (changed.length) toast(`${tasks(changed.length)} ${VERBS[verb].done}`, { undo });
+async function takeBack(verb, ids) {
+  try {
+    const undone = await inParts(verb, ids);
+    toast(`${tasks(undone.changed.length)} ${VERBS[verb].done}`);
+    if (undone.error) complain(undone.error);
+  } catch (error) {
+    complain(error);
+  }
+  tell("refresh");
+}
+
+function report(verb, { changed, failures, isStopped, error }) {
+  const { undo: back, done } = VERBS[verb];
+  const undo = back && changed.length ? () => takeBack(back, changed) : undefined;
+  const stopped = isStopped ? ", then stopped" : "";
+  if (changed.length) toast(`${tasks(changed.length)} ${done}${stopped}`, { undo });
   if (failures.length) toast(`${tasks(failures.length)} could not be: ${failures[0].detail}`, { bad: true });
+  if (error) toast(`It was broken off, and some more may be ${done}: ${error.message}`, { bad: true });
 }

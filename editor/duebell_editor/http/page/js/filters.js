@@ -2,7 +2,7 @@
 
 import { byId, debounce, h } from "./dom.js";
 import { limits } from "./limits.js";
-import { filters, isHistory, on, setFilters } from "./state.js";
+import { ANY, filters, isHistory, on, setFilters } from "./state.js";
 import { toLocalInput } from "./time.js";
 import { BETWEEN, choices } from "./time_ranges.js";
 
@@ -15,13 +15,16 @@ const iso = (text, shift = 0) => text && new Date(new Date(text).getTime() + shi
 const UNTIL = { from: (text) => iso(text, -MILLISECOND), to: (instant) => local(instant, MILLISECOND) };
 
 function read() {
-  const { status, action, prefix, when, after, before } = byId("filters").elements;
+  const { action, by, search, when, after, before } = byId("filters").elements;
   const between =
     when.value === BETWEEN ? { after: iso(after.value), before: UNTIL.from(before.value) } : {};
+  const isNew = by.value === "prefix" && search.value.trim() && search.value.trim() !== filters.prefix;
   setFilters({
-    status: status.value,
+    ...(isNew && { status: ANY }), // if nothing else is asked for
     action: action.value.trim(),
-    prefix: prefix.value.trim(),
+    prefix: "",
+    text: "",
+    [by.value]: search.value.trim(),
     when: when.value,
     ...between,
   });
@@ -39,13 +42,16 @@ function show() {
     elements.when.replaceChildren(...given.map(([value, name]) => h("option", { value }, name)));
     elements.when.dataset.names = names;
   }
-  elements.status.value = filters.status;
+  if (filters.prefix || filters.text) elements.by.value = filters.text ? "text" : "prefix";
   elements.when.value = filters.when;
   put(elements.action, filters.action);
-  put(elements.prefix, filters.prefix);
+  put(elements.search, filters.prefix || filters.text);
   put(elements.after, local(filters.after));
   put(elements.before, UNTIL.to(filters.before));
   byId("between").hidden = filters.when !== BETWEEN;
+  byId("of-error").hidden = !filters.error;
+  byId("of-error").textContent = `${filters.error} ×`;
+  byId("of-error").setAttribute("aria-label", `${filters.error} ×: show other errors, too`);
 }
 
 export function startFilters() {
@@ -58,10 +64,11 @@ export function startFilters() {
   form.addEventListener(
     "input",
     debounce(300, ({ target }) => {
-      if (["action", "prefix"].includes(target.name)) read();
+      if (["action", "search"].includes(target.name)) read();
     }),
   );
-  form.elements.prefix.maxLength = limits("Filters", "prefix").maxLength;
+  byId("of-error").addEventListener("click", () => setFilters({ error: "" }));
+  form.elements.search.maxLength = limits("Filters", "prefix").maxLength;
   on("filters", show);
   show();
 }

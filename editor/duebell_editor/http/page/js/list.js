@@ -4,8 +4,8 @@ import { showPicked, startBulk } from "./bulk.js";
 import { byId, h, refill, reword } from "./dom.js";
 import { note } from "./list_note.js";
 import { NOTHING, PAGE, REQUESTS, readOn } from "./pages.js";
-import { row } from "./row.js";
-import { filters, isHistory, on, setFilters } from "./state.js";
+import { row, stateOf } from "./row.js";
+import { filters, isById, isHistory, isLatestFirst, on, setFilters } from "./state.js";
 
 export const shown = { ...NOTHING, picked: new Set() };
 
@@ -38,14 +38,29 @@ function draw() {
   const there = new Map([...body.rows].map((one) => [one.dataset.id, one]));
   const rows = shown.tasks.map((task) => {
     const old = there.get(task.id);
-    return old?.dataset.rev === String(task.rev) ? old : row(task, shown.picked, togglePick);
+    return old?.dataset.state === stateOf(task) ? old : row(task, shown.picked, togglePick);
   });
   refill(body, rows);
   byId("list").hidden = !rows.length;
-  byId("list-when").textContent = isHistory() ? "Ended" : "Due";
+  drawOrder();
   suggestActions(shown.tasks);
   drawNote();
   drawPicked();
+}
+
+// Both indexes are sorted by time, and by nothing else.
+function drawOrder() {
+  const latestFirst = isLatestFirst();
+  byId("list-when").disabled = isById();
+  if (isById()) {
+    byId("list-when").textContent = "Due or ended";
+    byId("list-when").title = "In order of ids";
+    byId("list-when").closest("th").ariaSort = null;
+    return;
+  }
+  byId("list-when").textContent = `${isHistory() ? "Ended" : "Due"} ${latestFirst ? "↓" : "↑"}`;
+  byId("list-when").title = `The ${latestFirst ? "latest" : "earliest"} first; press for the other order`;
+  byId("list-when").closest("th").ariaSort = latestFirst ? "descending" : "ascending";
 }
 
 function drawPicked() {
@@ -138,6 +153,8 @@ async function more() {
     byId("list").tBodies[0].rows[first]?.querySelector("button.link").focus();
 }
 
+const goOn = () => shown.cursor && !shown.isShort && more();
+
 function again() {
   if (isThere) return more();
   trouble = "";
@@ -159,6 +176,14 @@ export function startList() {
   byId("pick-all")
     .closest("th")
     .addEventListener("click", ({ target }) => target.tagName === "TH" && byId("pick-all").click());
+  byId("list-when").addEventListener("click", () =>
+    setFilters({ order: filters.order ? "" : "reverse" }),
+  );
+  // The next page is read when the end of this one comes into sight.
+  new IntersectionObserver(
+    (seen) => seen.some(({ isIntersecting }) => isIntersecting) && isThere && !trouble && goOn(),
+    { rootMargin: "200px" },
+  ).observe(byId("list-note"));
   let asked = JSON.stringify(filters);
   on("filters", () => {
     if (asked === JSON.stringify(filters)) return;

@@ -2,16 +2,28 @@
 
 import { h } from "./dom.js";
 import { isReadOnly } from "./read_only.js";
-import { ANY_FINISHED, clearFilters, filters, isHistory, setFilters, tell } from "./state.js";
+import { ANY_FINISHED, clearFilters, filters, isById, isHistory, isLatestFirst, setFilters, tell } from "./state.js";
 
 const tasks = (count) => `${count.toLocaleString("en")} ${count === 1 ? "task" : "tasks"}`;
 
+const isNarrow = () =>
+  Boolean(filters.action || filters.error || filters.prefix || filters.text || filters.when);
+
+const lookInside = () => setFilters({ status: "", prefix: "", text: filters.prefix });
+
 function nothing() {
-  if (filters.action || filters.prefix || filters.when) {
+  if (isById()) {
+    return [
+      h("p", {}, `No task's id starts with ${filters.prefix}.`),
+      h("button", { "data-key": "inside", onclick: lookInside }, "Look inside ids and payloads"),
+      h("button", { "data-key": "clear", onclick: clearFilters }, "Clear the filters"),
+    ];
+  }
+  if (isNarrow()) {
     const lookBack = () => setFilters({ status: ANY_FINISHED });
     return [
       h("p", {}, isHistory() ? "No finished task fits these filters." : "No task fits these filters."),
-      Boolean(filters.action || filters.prefix) &&
+      Boolean(filters.action || filters.prefix || filters.text) &&
         !isHistory() &&
         h("button", { "data-key": "back", onclick: lookBack }, "Look among finished ones"),
       h("button", { "data-key": "clear", onclick: clearFilters }, "Clear the filters"),
@@ -56,7 +68,8 @@ export function note(found, asked) {
   if (isAsking && !found.requests) return [h("p.quiet", {}, "Loading…")];
   if (!found.cursor) {
     if (!found.tasks.length) return nothing();
-    return [h("p.quiet", {}, isHistory() ? `${count}, the latest first.` : `${count}, all there are here.`)];
+    if (isById()) return [h("p.quiet", {}, `${count}, in order of their ids.`)];
+    return [h("p.quiet", {}, isLatestFirst() ? `${count}, the latest first.` : `${count}, all there are here.`)];
   }
   const said = found.tasks.length ? `${count} so far` : "None found yet";
   const why = found.isShort ? ": the queue is long, and a part of it was looked at." : ".";

@@ -2,12 +2,16 @@
 
 import { onTokenWanted } from "./api.js";
 import { atMostEvery, byId, debounce } from "./dom.js";
+import { refreshFailures, startFailures } from "./failures.js";
 import { startFilters } from "./filters.js";
 import { openForm } from "./form.js";
+import { startProblems } from "./problems.js";
 import { refreshRule, startRule } from "./rule.js";
+import { startShortcuts } from "./shortcuts.js";
 import { isCostly, refreshList, startList } from "./list.js";
 import { on, takeAsked } from "./state.js";
 import { follow } from "./stream.js";
+import { refreshCounts, startTabs } from "./tabs.js";
 import { refreshTask, startTask } from "./task.js";
 import { tickRelative } from "./time.js";
 import { isPast, refreshTimeline, startTimeline } from "./timeline.js";
@@ -35,16 +39,24 @@ const seldomList = seldom(refreshList);
 const timeline = () => (isPast() ? seldomTimeline() : refreshTimeline());
 const list = () => (isCostly() ? seldomList() : refreshList());
 
-const all = () => refresh(refreshRule, timeline, refreshList, refreshTask);
-const changedElsewhere = () => refresh(timeline, list, refreshTask);
+const seldomCounts = seldom(refreshCounts);
+const seldomFailures = seldom(refreshFailures);
+
+const all = () =>
+  refresh(refreshRule, timeline, refreshList, refreshTask, seldomCounts, refreshFailures);
+const changedElsewhere = () => refresh(timeline, list, refreshTask, seldomCounts, seldomFailures);
 
 onTokenWanted(askForToken);
 on("filters", seldomList.rest); // it is being read just then
 on("looked-back", seldomTimeline.rest);
 startFilters();
+startTabs();
+startFailures();
 takeAsked();
 addEventListener("hashchange", takeAsked);
 startRule();
+startProblems();
+startShortcuts();
 startTimeline();
 startList();
 on("refresh", all);

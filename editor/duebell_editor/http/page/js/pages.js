@@ -3,7 +3,7 @@
 
 import { get } from "./api.js";
 import { limits } from "./limits.js";
-import { isHistory, where } from "./state.js";
+import { filters, isById, isLatestFirst, where } from "./state.js";
 
 export const PAGE = 50;
 export const REQUESTS = 5; // in a row; more of them only when asked for
@@ -14,7 +14,9 @@ const MOST = limits("Filters", "limit").maximum; // that the server gives at a t
 export const NOTHING = { tasks: [], cursor: null, requests: 0, isShort: false };
 
 const ask = (limit, cursor) =>
-  get("tasks", { ...where(), limit, cursor, brief: true, latest_first: isHistory() || null });
+  isById()
+    ? get("find", { prefix: filters.prefix, limit, cursor, brief: true })
+    : get("tasks", { ...where(), limit, cursor, brief: true, latest_first: isLatestFirst() || null });
 
 // One that moved between two pages stands where it was seen last.
 function joined(tasks, more) {

@@ -1,7 +1,7 @@
 // One task in the list.
 
 import { h } from "./dom.js";
-import { tell } from "./state.js";
+import { isHistory, tell } from "./state.js";
 import { lateness, time } from "./time.js";
 
 export const badge = (status) => h(`span.badge.${status}`, {}, status);
@@ -22,6 +22,19 @@ const recurs = (words) =>
 // Whether it is looked at another time than it is due: retried, or added when that had passed.
 const isLater = ({ queued, due }) => queued && Math.abs(new Date(queued) - new Date(due)) > 1000;
 
+// Why it failed last; else what it is given.
+function more(task) {
+  if (task.failed_with) return h("td.more.why", { title: task.failed_with }, task.failed_with);
+  if (["{}", "null"].includes(task.payload_start)) return h("td.more");
+  return h("td.more", { title: task.payload_start }, h("code", {}, task.payload_start));
+}
+
+// Among what failed, a recurring task stands with its last occurrence.
+const isAsFailing = (task) => isHistory() && task.failing_at !== null;
+
+// The same for as long as the row is.
+export const stateOf = (task) => `${task.rev}${isAsFailing(task) ? " failing" : ""}`;
+
 export function row(task, picked, togglePick) {
   const box = h("input", {
     type: "checkbox",
@@ -35,20 +48,22 @@ export function row(task, picked, togglePick) {
     { "data-key": `open ${task.id}`, onclick: () => tell("open", task.id) },
     task.id,
   );
-  const when = task.finished_at ?? task.queued ?? task.due;
+  const isFailing = isAsFailing(task);
+  const when = isFailing ? task.failing_at : (task.finished_at ?? task.queued ?? task.due);
   const made = h(
     "tr",
-    { "data-id": task.id, "data-rev": String(task.rev) },
+    { "data-id": task.id, "data-state": stateOf(task) },
     h("td.pick", {}, box),
     h(
       "td.due",
       {},
       time(when),
-      isLater(task) && h("small", {}, " due ", time(task.due, { words: false, inside: true })),
+      !isFailing && isLater(task) && h("small", {}, " due ", time(task.due, { words: false, inside: true })),
     ),
-    h("td.name", {}, open, task.failed_with && h("small.why", {}, task.failed_with)),
-    h("td.what", {}, task.action, " ", task.recurs && recurs(task.recurs)),
-    h("td.state", {}, ...state(task)),
+    h("td.name", { title: task.id }, open, " ", task.recurs && recurs(task.recurs)),
+    h("td.what", { title: task.action }, task.action),
+    h("td.state", {}, ...(isFailing ? [h("span.badge.failed", {}, "failing")] : state(task))),
+    more(task),
   );
   made.addEventListener("click", (event) => {
     if (event.target.closest("button, input, a")) return;

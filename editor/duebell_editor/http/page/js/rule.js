@@ -1,48 +1,53 @@
 // The rule: when it rings next, and whether all is well.
 
-import { get } from "./api.js";
 import { byId, h, refill } from "./dom.js";
 import { showEnvironment } from "./environment.js";
-import { health, isIll } from "./health.js";
+import { hasProblems, health } from "./problems.js";
 import { on, tell } from "./state.js";
+import { current, failedIn, refreshStatus } from "./status.js";
+import { tiles } from "./tiles.js";
 import { clock, countdown, lateness, time } from "./time.js";
 
 let status = null;
 let heard = new Date(); // when the server was heard of last
 let isLost = false; // whether the connection is
+let shape = ""; // of the headline that is shown
+
+const LATE = 120000; // a rule rings somewhere in its minute, and its run begins some seconds later
+
+const passed = () => (isLost ? heard : new Date()) - new Date(status.rings_at);
 
 function headline() {
   if (!status.enabled) return ["The rule is disabled", "Nothing runs until someone enables it again."];
-  if (status.running)
-    return ["Running now", `A run is at work on ${status.running} of ${status.lanes} lanes.`];
+  if (status.lanes_held)
+    return ["Running now", `A run is at work on ${status.lanes_held} of ${status.lanes} lanes.`];
   if (!status.rings_at) {
     return status.next_due
       ? ["Not set to ring", "A task waits, and the rule is not set for it."]
       : ["Nothing to ring for", "The queue is empty, and the rule is parked. It costs nothing now."];
   }
+  if (passed() > LATE) return [`Should have rung ${countdown(passed())} ago`, "No run came of it so far."];
+  if (passed() > 0) return ["Rings any moment", null];
   return [null, null];
 }
 
 const isEarly = () => status.expression.includes(","); // it most often rings in the minute before as well
 
-function left() {
-  const milliseconds = new Date(status.rings_at) - (isLost ? heard : new Date());
-  return milliseconds > 0 ? countdown(milliseconds) : "any moment";
-}
+const left = () => countdown(Math.max(0, -passed()));
 
-const ringing = () =>
+const ringing = (words = "The rule rings ") =>
   h(
     "p",
     {},
-    "The rule rings ",
+    words,
     time(status.rings_at, { words: false, inside: true }),
-    isEarly() ? ", or a minute before, and wakes the worker." : " and wakes the worker.",
+    isEarly() ? ", or a minute before." : ".",
     isForNothing() && " What it was set for was moved or cancelled: it is set anew then.",
   );
 
 // A ring is never put off: that would race with whoever adds a task.
 const isForNothing = () =>
-  !status.running && (!status.next_due || new Date(status.next_due) - new Date(status.rings_at) > 300000);
+  !status.lanes_held && (!status.next_due || new Date(status.next_due) - new Date(status.rings_at) > 300000);
 
 function lead() {
   const [title, text] = headline();
@@ -53,8 +58,8 @@ function lead() {
       "div.ringing",
       {},
       asOf && h("p.label", {}, asOf),
-      h("p.big", {}, title),
-      h("p", {}, text),
+      h("p.big", { id: "countdown" }, title),
+      text && h("p", {}, text),
       isSet && ringing(),
     );
   }
@@ -64,7 +69,7 @@ function lead() {
     {},
     h("p.label", {}, asOf ? `${asOf}: ${rings.toLowerCase()}` : rings),
     h("p.big", { id: "countdown", role: "timer", "aria-live": "off" }, left()),
-    ringing(),
+    ringing(""),
   );
 }
 
@@ -82,6 +87,15 @@ function outcome(run) {
 const WEEK = 7 * 24 * 3600 * 1000;
 const isRecent = (ring) => ring && new Date(ring.came_at) > new Date() - WEEK;
 
+const name = () =>
+  h(
+    "p.name",
+    { title: "The rule's name, and its expression as EventBridge has it" },
+    `${status.rule} `,
+    h("code", {}, status.expression || "unknown"),
+    status.expression && " UTC",
+  );
+
 function facts() {
   const last = status.last_run;
   const shown = [
@@ -97,41 +111,39 @@ function facts() {
         time(status.late_ring.minute),
         h("small", {}, "lost; its echo came at ", time(status.late_ring.came_at)),
       ),
-    fact(
-      "Rule",
-      status.rule,
-      h(
-        "small",
-        {},
-        h("code", { title: "as EventBridge has it" }, status.expression || "unknown"),
-        status.expression && " UTC",
-      ),
-    ),
   ];
   return h("dl", {}, ...shown.filter(Boolean));
 }
 
+const isIll = () => hasProblems() || failedIn(status) > 0 || status.overdue > 0;
+
 function draw() {
-  const shown = [lead(), facts(), health(status)];
   const section = byId("rule");
   section.setAttribute("aria-busy", "false");
   section.classList.toggle("ill", isIll());
-  section.classList.toggle("busy", status.running > 0);
+  section.classList.toggle("busy", status.lanes_held > 0);
   section.classList.toggle("lost", isLost);
   document.title = isIll() ? "⚠ duebell" : "duebell";
-  refill(section, h("h2.unseen", { id: "rule-heading" }, "The rule"), ...shown);
+  shape = shapeOf(headline());
+  const heading = h("h2.unseen", { id: "rule-heading" }, "The rule");
+  refill(section, heading, h("div.top", {}, lead(), h("div.known", {}, health(), name())), tiles(status), facts());
 }
 
-function show(news) {
-  status = news;
+function show() {
+  status = current();
   showEnvironment(status);
   draw();
 }
 
+// The same for as long as only its numbers change.
+const shapeOf = (words) => words.map((one) => one?.replace(/\d.*/, "") ?? "").join("|");
+
 function tick() {
+  if (!status || isLost) return;
+  const [title, text] = headline();
+  if (shapeOf([title, text]) !== shape) draw(); // its time has come, or has passed
   const shown = byId("countdown");
-  if (!shown || !status?.rings_at || isLost) return;
-  const words = left();
+  const words = title ?? left();
   if (shown.textContent !== words) shown.textContent = words;
 }
 
@@ -142,11 +154,9 @@ function connection(lost) {
   if (status) draw();
 }
 
-export const nextDue = () => (status?.next_due ? new Date(status.next_due) : null);
-
 export async function refreshRule() {
   try {
-    show(await get("status"));
+    await refreshStatus();
   } catch (error) {
     if (status) throw error;
     refill(
@@ -164,9 +174,6 @@ export async function refreshRule() {
 }
 
 export function startRule() {
-  on("stream-status", (news) => {
-    if (JSON.stringify(news) !== JSON.stringify(status)) show(news);
-  });
   on("status", show);
   on("health", () => status && draw());
   on("connected", () => connection(false));

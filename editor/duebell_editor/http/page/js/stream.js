@@ -3,6 +3,7 @@
 import { fetchApi } from "./api.js";
 import { debounce } from "./dom.js";
 import { filters, isHistory, on, stretch, tell } from "./state.js";
+import { ZONE } from "./time.js";
 import { BETWEEN } from "./time_ranges.js";
 
 // The server tells no more pages what changes: this one asks instead, from time to time.
@@ -16,7 +17,7 @@ let failures = 0;
 async function listen(signal) {
   const { after, before } = stretch();
   // What is chosen by name moves on with the clock, and its end with it.
-  const query = { after, before: filters.when === BETWEEN ? before : "", id: open };
+  const query = { after, before: filters.when === BETWEEN ? before : "", id: open, timezone: ZONE };
   const response = await fetchApi("GET", "changes", { query, signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";

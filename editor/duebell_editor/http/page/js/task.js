@@ -48,6 +48,15 @@ function act(verb) {
   });
 }
 
+function unread(error) {
+  if (error.status === 404)
+    return [h("p", {}, "There is no such task. The history of finished tasks is deleted after a while.")];
+  return [
+    h("p", { role: "alert" }, `The task cannot be shown: ${error.message}`),
+    h("button.primary", { "data-key": "again", onclick: refresh }, "Try again"),
+  ];
+}
+
 async function refresh() {
   if (!open) return;
   const { id } = open;
@@ -57,16 +66,8 @@ async function refresh() {
     if (mine === latest && open?.id === id && open.task?.rev !== task.rev) show(task);
   } catch (error) {
     if (open?.id !== id) return;
-    refill(
-      open.panel.body,
-      h(
-        "p",
-        {},
-        error.status === 404
-          ? "There is no such task. The history of finished tasks is deleted after a while."
-          : error.message,
-      ),
-    );
+    open.task = null; // whatever it is then, it is shown when it is read
+    refill(open.panel.body, ...unread(error));
   }
 }
 

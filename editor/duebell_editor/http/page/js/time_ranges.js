@@ -1,13 +1,23 @@
 // Stretches of time that the list can be narrowed to, from where the viewer is in time.
 
 const HOUR = 3600000;
+const LATE = 5 * 60000; // from when on the server counts a task as overdue
+const MORNING = 6;
 
 const day = (now, days) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days);
 const later = (now, hours) => new Date(now.getTime() + hours * HOUR);
+const late = (now) => new Date(now - LATE);
+
+// The end of the night, as the server counts it for the viewer's zone.
+function morning(now) {
+  const today = new Date(now.getFullYear(), now.getMonth(), now.getDate(), MORNING);
+  return today > now ? today : new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1, MORNING);
+}
 
 // [name, first moment, moment behind the last]; null for no bound.
 const COMING = {
-  overdue: ["Overdue", () => null, (now) => now],
+  overdue: ["Overdue", () => null, late],
+  tonight: ["Tonight, until 06:00", late, morning],
   hour: ["Next hour", (now) => now, (now) => later(now, 1)],
   today: ["Today", (now) => day(now, 0), (now) => day(now, 1)],
   tomorrow: ["Tomorrow", (now) => day(now, 1), (now) => day(now, 2)],

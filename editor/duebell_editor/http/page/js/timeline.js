@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { byId, h, press, refill, reword } from "./dom.js";
 import { drawBars } from "./chart.js";
-import { nextDue } from "./rule.js";
+import { nextDue } from "./status.js";
 import { ANY_FINISHED, filters, isHistory, on, setFilters, stretch, tell } from "./state.js";
 import { ZONE, nearby } from "./time.js";
 import { comingWords, pastWords, pickedWords, total } from "./timeline_words.js";

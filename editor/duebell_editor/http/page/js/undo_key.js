@@ -8,7 +8,7 @@ export const UNDO_SHORTCUT = isMac ? "Meta+Z" : "Control+Z";
 const WITHOUT_TEXT = ["button", "checkbox", "radio", "range", "reset", "submit"];
 
 // In text the key is the browser's own, for what was typed.
-const isText = (element) =>
+export const isText = (element) =>
   element?.matches("textarea, [contenteditable]") ||
   (element?.matches("input") && !WITHOUT_TEXT.includes(element.type));
 

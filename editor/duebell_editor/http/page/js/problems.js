@@ -1,0 +1,179 @@
+// What is wrong with the scheduler, in the page's own words and the viewer's time, with what to press.
+
+import { ask, get } from "./api.js";
+import { byId, h, refill, reword } from "./dom.js";
+import { isReadOnly } from "./read_only.js";
+import { on, tell } from "./state.js";
+import { current, refreshStatus } from "./status.js";
+import { clock, nearby } from "./time.js";
+import { complain, toast } from "./toast.js";
+
+const DEEP = ["lanes", "tzdata"]; // what only a thorough look finds
+const ELSEWHERE = ["failed_tasks", "failing_tasks"]; // what a tile shows, and the list
+
+let found = null; // what only the doctor finds, and when: it stays until the next look
+let work = null; // what is under way: "look" or "mend"
+
+const isShown = ({ kind }) => !ELSEWHERE.includes(kind) && !DEEP.includes(kind);
+const problems = () => [...(current()?.problems ?? []).filter(isShown), ...(found?.problems ?? [])];
+
+export const hasProblems = () => problems().length > 0;
+
+const when = (problem) => (problem.at ? nearby(new Date(problem.at)) : "a while ago");
+const lookAgain = "Look again in some minutes; if it does not get better, the worker's log says why.";
+
+// Of each kind: [what is wrong, what to do]. The rest of what the API says is for programs and the command line.
+const WORDS = {
+  disabled: () => ["The rule is disabled, so nothing runs.", "Someone has to enable it in EventBridge."],
+  no_target: () => [
+    "The rule has no target, so it wakes nobody.",
+    "Deploying the scheduler once more gives it its worker.",
+  ],
+  rule_elsewhere: () => [
+    "Something or someone else has changed the rule.",
+    "Press “Set the rule” to point it at the next task.",
+  ],
+  not_armed: (problem) => [
+    problem.at
+      ? `The rule should have rung ${when(problem)}, and no run came of it.`
+      : "The rule may not ring for the next task.",
+    "Press “Set the rule” to point it at the next task.",
+  ],
+  overdue: (problem) => [
+    `Tasks are overdue, the first since ${when(problem)}, and no run is at work on them.`,
+    `Press “Set the rule” to wake the worker in the next minute or two. ${lookAgain}`,
+  ],
+  lease_expired: (problem) => [
+    `A run died, and no other has taken over since ${when(problem)}.`,
+    `Press “Set the rule” to wake the worker in the next minute or two. ${lookAgain}`,
+  ],
+  held_too_long: () => [
+    "A process with a wrong clock holds the rule for hours to come.",
+    "Press “Set the rule” to take it back.",
+  ],
+  lane_fills: (problem) => [
+    inLocalTime(problem.what),
+    "The queue needs more lanes, or less history: whoever operates it can give it both.",
+  ],
+  lane_rests: (problem) => [inLocalTime(problem.what), "The worker's log says why."],
+  relane: () => [
+    "Giving the queue more lanes was interrupted. Tasks run.",
+    "Whoever began it has to do it once more.",
+  ],
+  past_index: () => [
+    "The table was made by an older version: it cannot tell what failed or ended.",
+    "Deploying the scheduler once more adds what it lacks.",
+  ],
+  lanes: (problem) => [
+    inLocalTime(problem.what),
+    "Whoever operates it has to delete the arming record: it is made anew.",
+  ],
+  tzdata: (problem) => [inLocalTime(problem.what), "Deploying the worker once more gives both the same."],
+};
+
+const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z/g;
+
+// The API's own words, with times by the viewer's clock, and without the quotes of code.
+function inLocalTime(text) {
+  const words = text.replace(INSTANT, (iso) => nearby(new Date(iso))).replace(/[`]/g, "");
+  return `${words[0].toUpperCase()}${words.slice(1)}.`;
+}
+
+// A kind that this page does not know is told as the API tells it, but for what to type.
+function wordsOf(problem) {
+  if (WORDS[problem.kind]) return WORDS[problem.kind](problem);
+  return [inLocalTime(problem.what), problem.way_out.includes("`") ? "" : inLocalTime(problem.way_out)];
+}
+
+// It stays where it is while at work, with the focus; a second press does nothing.
+function button(kind, key, label, busy, call) {
+  const isBusy = work === key;
+  return h(
+    `button.small${kind}`,
+    {
+      "data-key": key,
+      "aria-busy": String(isBusy),
+      "aria-disabled": String(work !== null),
+      onclick: () => work === null && call(),
+    },
+    isBusy ? busy : label,
+  );
+}
+
+function finding(problem) {
+  const [what, advice] = wordsOf(problem);
+  return h(
+    "li",
+    { "data-kind": problem.kind },
+    h("strong", {}, what),
+    " ",
+    h("span", {}, advice),
+  );
+}
+
+function draw() {
+  const all = problems();
+  byId("problems").hidden = !all.length;
+  const title = all.length === 1 ? "1 problem" : `${all.length} problems`;
+  reword(
+    byId("problems"),
+    h(
+      "div.head",
+      {},
+      h("h2", { id: "problems-heading" }, title),
+      all.some(({ mendable }) => mendable) &&
+        !isReadOnly &&
+        button(".primary", "mend", "Set the rule", "Setting it…", mend),
+    ),
+    h("ul", {}, ...all.map(finding)),
+  );
+}
+
+// What is known of the scheduler's health, in a badge; and the way to know more.
+export function health() {
+  const { length } = problems();
+  const known = "The rule, what is due first, and the runs at work";
+  const badge = length
+    ? h("span.badge.failed", {}, length === 1 ? "1 problem" : `${length} problems`)
+    : h("span.badge.done", { title: known }, found ? "Healthy" : "Armed");
+  return h(
+    "div.health",
+    {},
+    badge,
+    button("", "look", "Ask the doctor", "Looking…", look),
+    found && h("span.quiet", {}, `The doctor looked at ${clock(found.at)}.`),
+  );
+}
+
+async function working(name, call) {
+  work = name;
+  tell("health");
+  try {
+    await call();
+  } catch (error) {
+    complain(error);
+  }
+  work = null;
+  tell("health");
+}
+
+const look = () =>
+  working("look", async () => {
+    const news = await get("doctor");
+    found = { problems: news.problems.filter(({ kind }) => DEEP.includes(kind)), at: new Date() };
+    await refreshStatus();
+    toast(hasProblems() ? "The doctor found something: see above" : "The doctor found nothing wrong");
+  });
+
+const mend = () =>
+  working("mend", async () => {
+    await ask("POST", "doctor");
+    found = null;
+    await refreshStatus();
+    toast(hasProblems() ? "Done what can be done from here" : "The rule is set");
+  });
+
+export function startProblems() {
+  on("status", draw);
+  on("health", draw);
+}

@@ -1,0 +1,72 @@
+"""`duebell failures`, and filters by error and text."""
+
+import json
+import shlex
+from datetime import timedelta
+
+import pytest
+
+from duebell_editor import Editor, Failure
+from duebell_shared.backend import Backend
+from duebell_shared.keeping import Keeping
+from tests.cli.program import Duebell
+from tests.support import NOON
+
+KEEP = Keeping(retention=timedelta(days=14))
+
+
+@pytest.fixture
+def failed(editor: Editor, backend: Backend) -> None:
+    """Two tasks that failed with one error, and a recurring one that fails with it."""
+    failure = Failure(type="TimeoutError", message="the bank\ndid not answer")
+    for id, when in (
+        ("t 1", {"due": timedelta(hours=1)}),
+        ("t 2", {"due": timedelta(hours=1)}),
+        ("hourly", {"schedule": "rate(1 hour)"}),
+    ):
+        task = editor.add("charge it", id=id, **when)
+        assert backend.store.save(task, task.failed(failure, now=NOON, keep=KEEP))
+
+
+@pytest.mark.usefixtures("failed")
+def test_groups_come_with_the_commands_that_run_them_again(duebell: Duebell, editor: Editor) -> None:
+    status, out, err = duebell("failures")
+    assert (status, err) == (0, "")
+    said = [line.strip() for line in out.splitlines()]
+    assert said[0] == "3 tasks of charge it: TimeoutError"
+    assert said[1] == "the bank did not answer"
+    # Then the commands do it, as they are printed
+    retry, run_now = (shlex.split(line)[1:] for line in said if line.startswith("duebell "))
+    assert duebell(*retry, "--yes").out == "2 tasks set to be retried now, 0 failed\n"
+    assert duebell(*run_now).status == 0
+    assert editor.get("t 1").failure is None
+    assert [group.failed for group in editor.failures().groups] == [0]
+
+
+@pytest.mark.usefixtures("failed")
+def test_programs_get_json(duebell: Duebell) -> None:
+    found = json.loads(duebell("failures", "--json").out)
+    assert (found["groups"][0]["failed"], found["groups"][0]["failing"]) == (2, ["hourly"])
+    assert found["is_all"] is True
+
+
+def test_where_nothing_failed_that_is_said(duebell: Duebell) -> None:
+    assert duebell("failures") == (0, "", "no failed tasks\n")
+
+
+@pytest.mark.usefixtures("failed")
+def test_the_status_ends_with_6_and_counts_them(duebell: Duebell) -> None:
+    status, out, _ = duebell("status")
+    assert status == 6
+    said = {line.split("  ")[0].strip(): line for line in out.splitlines()}
+    assert "2 tasks" in said["failed"]
+    assert "1 task" in said["failing"]
+    assert "none" in said["due tonight"] or "task" in said["due tonight"]
+
+
+@pytest.mark.usefixtures("failed")
+def test_lists_are_narrowed_by_error_and_text(duebell: Duebell) -> None:
+    listed = duebell("list", "--status", "failed", "--status", "failing", "--error", "TimeoutError")
+    assert {line.split("\t")[0] for line in listed.out.splitlines()} == {"t 1", "t 2", "hourly"}
+    assert duebell("list", "--status", "failing", "--text", "our").out.startswith("hourly\t")
+    assert duebell("list", "--status", "failed", "--error", "Other").out == ""

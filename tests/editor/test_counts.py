@@ -1,0 +1,97 @@
+"""Counts of the first screen: overdue, running, due tonight, and by status."""
+
+from datetime import UTC, datetime, timedelta
+from unittest import mock
+
+import pytest
+
+from duebell_editor import AwsUnavailable, InvalidSchedule, PastCounts, Status
+from duebell_editor.queue_counts import MOST_COUNTED, next_morning
+from duebell_shared.zones import zone_of
+from tests.editor.memory import Scheduler
+from tests.support import NOON
+
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    return Scheduler.start()
+
+
+@pytest.mark.parametrize(
+    ("now", "zone", "morning"),
+    [
+        (datetime(2026, 11, 21, 12, tzinfo=UTC), "UTC", datetime(2026, 11, 22, 6, tzinfo=UTC)),
+        (datetime(2026, 11, 21, 5, 59, tzinfo=UTC), "UTC", datetime(2026, 11, 21, 6, tzinfo=UTC)),
+        (datetime(2026, 11, 21, 6, tzinfo=UTC), "UTC", datetime(2026, 11, 22, 6, tzinfo=UTC)),
+        (datetime(2026, 11, 21, 23, tzinfo=UTC), "Europe/Berlin", datetime(2026, 11, 22, 5, tzinfo=UTC)),
+        # The night in which the clocks are set back has an hour more
+        (datetime(2026, 10, 24, 20, tzinfo=UTC), "Europe/Berlin", datetime(2026, 10, 25, 5, tzinfo=UTC)),
+        (datetime(2026, 11, 21, 12, tzinfo=UTC), "Asia/Kolkata", datetime(2026, 11, 22, 0, 30, tzinfo=UTC)),
+    ],
+)
+def test_the_night_ends_at_six_by_the_clocks_of_the_zone(now: datetime, zone: str, morning: datetime) -> None:
+    assert next_morning(now, zone_of(zone)) == morning
+
+
+def test_what_is_overdue_is_not_due_tonight_and_the_next_day_is_neither(scheduler: Scheduler) -> None:
+    # Given one task that is due at each of these times; tonight ends at six
+    for id, due in (
+        ("late", NOON),
+        ("not-late-yet", NOON + MINUTE),
+        ("soon", NOON + HOUR),
+        ("last", NOON + 18 * HOUR),
+        ("tomorrow", NOON + 18 * HOUR + MINUTE),
+    ):
+        scheduler.editor.add("act", due=due, id=id)
+    scheduler.clock.now = NOON + 6 * MINUTE
+    status = scheduler.editor.status()
+    assert (status.overdue, status.due_tonight, status.queued) == (1, 3, 5)
+    assert status.tonight_ends == NOON + 18 * HOUR
+    # And the list finds as many with the same bounds
+    tonight = scheduler.editor.list(after=NOON + MINUTE, before=status.tonight_ends).tasks
+    assert [task.id for task in tonight] == ["not-late-yet", "soon", "last"]
+
+
+def test_running_tasks_are_counted_and_waiting_ones_are_not(scheduler: Scheduler) -> None:
+    tasks = [scheduler.editor.add("act", due=MINUTE) for _ in range(7)]
+    scheduler.clock.now = NOON + 2 * MINUTE
+    for task in tasks[:3]:
+        scheduler.become(task, Status.RUNNING)
+    assert scheduler.editor.status().running == 3
+
+
+def test_counts_end_at_a_thousand(scheduler: Scheduler) -> None:
+    scheduler.editor.add_many({"action": "act", "due": HOUR} for _ in range(MOST_COUNTED + 1))
+    status = scheduler.editor.status()
+    assert (status.queued, status.due_tonight) == (MOST_COUNTED, MOST_COUNTED)
+
+
+def test_tasks_out_of_the_queue_are_counted_by_status(scheduler: Scheduler) -> None:
+    wanted = {Status.PAUSED: 1, Status.DONE: 2, Status.EXPIRED: 3, Status.CANCELLED: 4, Status.FAILED: 5}
+    for status, count in wanted.items():
+        for _ in range(count):
+            scheduler.become(scheduler.editor.add("act", due=HOUR), status)
+    assert scheduler.editor.past_counts() == PastCounts(paused=1, done=2, expired=3, cancelled=4)
+    assert scheduler.editor.status().failed == 5
+
+
+def test_a_lane_that_cannot_be_read_counts_as_due_and_the_others_are_counted(scheduler: Scheduler) -> None:
+    scheduler.editor.add_many({"action": "act", "due": HOUR} for _ in range(40))
+    queued = scheduler.store.queued
+
+    def with_trouble(lane: int, **bounds: object) -> object:
+        if lane == 2:
+            raise AwsUnavailable("no answer")
+        return queued(lane, **bounds)  # type: ignore[arg-type]
+
+    with mock.patch.object(scheduler.store, "queued", with_trouble):
+        status = scheduler.editor.status()
+    assert 0 < status.queued < 40
+    assert status.next_due == scheduler.clock.now
+
+
+def test_an_unknown_zone_is_refused(scheduler: Scheduler) -> None:
+    with pytest.raises(InvalidSchedule, match="no IANA time zone"):
+        scheduler.editor.status(timezone="Mars/Base")

@@ -1,0 +1,171 @@
+"""What failed: in the status, in the list, and in groups, recurring tasks that fail included."""
+
+from datetime import timedelta
+
+import pytest
+
+from duebell_editor import Editor, Failure, InvalidQuery, ProblemKind, Status, Task, failures
+from duebell_shared.backend import Backend
+from duebell_shared.keeping import Keeping
+from tests.editor.memory import KEEP, Scheduler
+from tests.support import NOON
+
+HOUR = timedelta(hours=1)
+TIMEOUT = Failure(type="TimeoutError", message="the bank\ndid not answer")
+DECLINED = Failure(type="CardDeclined", message="no")
+
+
+def fail(scheduler: Scheduler, task: Task, failure: Failure) -> Task:
+    """The task as it is stored when an attempt failed for good, now."""
+    after = task.failed(failure, now=scheduler.clock.now, keep=Keeping(retention=KEEP))
+    assert scheduler.store.save(task, after)
+    return after
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    """A scheduler in which five tasks failed, one of them recurring, within five hours."""
+    scheduler = Scheduler.start()
+    for number, (id, action, failure) in enumerate(
+        [
+            ("t-1", "charge", TIMEOUT),
+            ("t-2", "charge", TIMEOUT),
+            ("d-1", "charge", DECLINED),
+            ("m-1", "mail", TIMEOUT),
+        ]
+    ):
+        scheduler.clock.now = NOON + number * HOUR
+        fail(scheduler, scheduler.editor.add(action, due=HOUR, id=id, payload={"n": id}), failure)
+    scheduler.clock.now = NOON + 4 * HOUR
+    hourly = scheduler.editor.add("charge", schedule="rate(1 hour)", id="hourly")
+    fail(scheduler, hourly, TIMEOUT)
+    scheduler.editor.add("charge", schedule="rate(1 hour)", id="well")
+    return scheduler
+
+
+def listed(scheduler: Scheduler, **which: object) -> list[str]:
+    return [task.id for task in scheduler.editor.list(**which).tasks]  # type: ignore[arg-type]
+
+
+def test_the_status_counts_them_and_is_not_healthy(scheduler: Scheduler) -> None:
+    status = scheduler.editor.status()
+    assert (status.failed, status.failing, status.healthy) == (4, 1, False)
+    assert [one.kind for one in status.problems] == [ProblemKind.FAILED_TASKS, ProblemKind.FAILING_TASKS]
+
+
+def test_failures_are_grouped_by_action_and_error_the_largest_first(scheduler: Scheduler) -> None:
+    found = scheduler.editor.failures()
+    assert [(one.action, one.error, one.failed, one.failing) for one in found.groups] == [
+        ("charge", "TimeoutError", 2, ("hourly",)),
+        ("mail", "TimeoutError", 1, ()),
+        ("charge", "CardDeclined", 1, ()),
+    ]
+    largest = found.groups[0]
+    assert (largest.first_at, largest.last_at) == (NOON, NOON + 4 * HOUR)
+    assert "\n" not in largest.message
+    assert found.is_all
+
+
+def test_a_bounded_look_says_so(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failures, "_READ", 3)
+    found = scheduler.editor.failures()
+    # Then the recurring task, and the latest of the others
+    assert [(one.action, one.error) for one in found.groups] == [
+        ("charge", "TimeoutError"),
+        ("mail", "TimeoutError"),
+        ("charge", "CardDeclined"),
+    ]
+    assert found.groups[0].failing == ("hourly",)
+    assert not found.is_all
+
+
+def test_a_group_is_retried_by_its_action_and_error(scheduler: Scheduler) -> None:
+    chosen = scheduler.editor.select("retry", status="failed", action="charge", error="TimeoutError")
+    assert sorted(chosen.ids) == ["t-1", "t-2"]
+    assert len(scheduler.editor.change_many("retry", chosen.ids).changed) == 2
+    [run_again] = scheduler.editor.failures().groups[0].failing
+    scheduler.editor.run_now(run_again)
+    assert listed(scheduler, status="failed", latest_first=True) == ["m-1", "d-1"]
+
+
+def test_failing_tasks_are_listed_with_the_failed_ones_the_latest_of_all(scheduler: Scheduler) -> None:
+    both = ["failed", "failing"]
+    assert listed(scheduler, status=both, latest_first=True) == ["hourly", "m-1", "d-1", "t-2", "t-1"]
+    assert listed(scheduler, status=both) == ["t-1", "t-2", "d-1", "m-1", "hourly"]
+    assert listed(scheduler, status="failing") == ["hourly"]
+    # And once, where they are asked for in two ways
+    assert sorted(listed(scheduler, status=["scheduled", "failing"])) == ["hourly", "well"]
+    assert sorted(listed(scheduler, status="scheduled")) == ["hourly", "well"]
+
+
+@pytest.mark.parametrize("latest_first", [True, False])
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_pages_go_on_through_failing_and_failed(
+    scheduler: Scheduler, limit: int, *, latest_first: bool
+) -> None:
+    for number in range(3):
+        task = scheduler.editor.add("act", schedule="rate(1 hour)", id=f"also-{number}")
+        fail(scheduler, task, DECLINED)
+    which = {"status": ["failed", "failing"], "latest_first": latest_first}
+    found: list[str] = []
+    page = scheduler.editor.list(**which, limit=limit)  # type: ignore[arg-type]
+    found += [task.id for task in page.tasks]
+    while page.cursor:
+        page = scheduler.editor.list(**which, limit=limit, cursor=page.cursor)  # type: ignore[arg-type]
+        found += [task.id for task in page.tasks]
+    assert len(found) == len(set(found)) == 8
+    failing, failed = (found[:4], found[4:]) if latest_first else (found[4:], found[:4])
+    assert sorted(failing) == ["also-0", "also-1", "also-2", "hourly"]
+    assert failed == (["m-1", "d-1", "t-2", "t-1"] if latest_first else ["t-1", "t-2", "d-1", "m-1"])
+
+
+def test_dynamodb_gives_the_same_pages(editor: Editor, backend: Backend) -> None:
+    for number in range(6):
+        task = editor.add("act", schedule="rate(1 hour)", id=f"failing-{number}")
+        after = task.failed(TIMEOUT, now=NOON, keep=Keeping(retention=KEEP))
+        assert backend.store.save(task, after)
+    found: list[str] = []
+    page = editor.list(status=["failed", "failing"], latest_first=True, limit=1)
+    found += [task.id for task in page.tasks]
+    while page.cursor:
+        page = editor.list(status=["failed", "failing"], latest_first=True, limit=1, cursor=page.cursor)
+        found += [task.id for task in page.tasks]
+    assert sorted(found) == [f"failing-{number}" for number in range(6)]
+    [group] = editor.failures().groups
+    assert len(group.failing) == 6
+
+
+def test_the_time_of_a_failing_task_is_that_of_its_last_occurrence(scheduler: Scheduler) -> None:
+    failed_at = NOON + 4 * HOUR
+    assert listed(scheduler, status="failing", after=failed_at, before=failed_at) == ["hourly"]
+    assert not listed(scheduler, status="failing", after=failed_at + HOUR)
+    assert not listed(scheduler, status="failing", before=failed_at - HOUR)
+
+
+def test_an_occurrence_that_is_done_ends_it(scheduler: Scheduler) -> None:
+    task = scheduler.editor.get("hourly")
+    done = task.done(now=scheduler.clock.now, keep=Keeping(retention=KEEP))
+    assert scheduler.store.save(task, done)
+    assert not listed(scheduler, status="failing")
+    assert scheduler.editor.status().failing == 0
+
+
+def test_a_verb_takes_failing_tasks_where_it_applies_to_them(scheduler: Scheduler) -> None:
+    assert scheduler.editor.select("run_now", status="failing").ids == ("hourly",)
+    with pytest.raises(InvalidQuery, match="to retry a task it must be expired or failed"):
+        scheduler.editor.select("retry", status="failing")
+
+
+def test_tasks_are_found_by_error_and_by_text_in_their_id_or_payload(scheduler: Scheduler) -> None:
+    assert listed(scheduler, status="failed", error="CardDeclined") == ["d-1"]
+    assert not listed(scheduler, status="failed", error="Card")
+    assert listed(scheduler, status="failed", text='"n":"m') == ["m-1"]
+    assert sorted(listed(scheduler, text="el")) == ["well"]
+    assert not listed(scheduler, text="nothing")
+
+
+def test_an_unknown_status_is_refused_with_all_that_can_be_asked_for(scheduler: Scheduler) -> None:
+    with pytest.raises(InvalidQuery) as refused:
+        scheduler.editor.list(status="broken")
+    for status in (*Status, "failing"):
+        assert status in str(refused.value)

@@ -1,0 +1,94 @@
+"""What failed, in groups and counted, and tasks found by their ids, in the API."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from duebell_editor import Failure, Status
+from duebell_editor.http import create_app
+from duebell_shared.keeping import Keeping
+from tests.editor.memory import KEEP, Scheduler
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def scheduler() -> Scheduler:
+    """One task of each kind of failure: one failed, one recurring that fails; and one that is done."""
+    scheduler = Scheduler.start()
+    failure, keep = Failure(type="TimeoutError", message="no answer"), Keeping(retention=KEEP)
+    for id, when in (("sale-1", {"due": HOUR}), ("sale-hourly", {"schedule": "rate(1 hour)"})):
+        task = scheduler.editor.add("charge", id=id, payload={"n": id}, **when)
+        assert scheduler.store.save(task, task.failed(failure, now=scheduler.clock.now, keep=keep))
+    scheduler.become(scheduler.editor.add("charge", due=HOUR, id="done"), Status.DONE)
+    return scheduler
+
+
+@pytest.fixture
+def client(scheduler: Scheduler) -> TestClient:
+    return TestClient(create_app(scheduler.editor), base_url="http://127.0.0.1:8125")
+
+
+def ids(client: TestClient, path: str, **query: Any) -> list[str]:
+    answer = client.get(f"/api/{path}", params=query)
+    assert answer.status_code == 200, answer.text
+    return [task["id"] for task in answer.json()["tasks"]]
+
+
+def test_failures_are_grouped(client: TestClient) -> None:
+    assert client.get("/api/failures").json() == {
+        "groups": [
+            {
+                "action": "charge",
+                "error": "TimeoutError",
+                "message": "no answer",
+                "failed": 1,
+                "failing": ["sale-hourly"],
+                "first_at": "2026-11-21T12:00:00.000Z",
+                "last_at": "2026-11-21T12:00:00.000Z",
+            }
+        ],
+        "is_all": True,
+    }
+
+
+def test_what_the_status_does_not_count_is_counted(client: TestClient) -> None:
+    assert client.get("/api/counts").json() == {"paused": 0, "done": 1, "expired": 0, "cancelled": 0}
+    status = client.get("/api/status").json()
+    assert (status["failed"], status["failing"], status["healthy"]) == (1, 1, False)
+
+
+def test_failing_tasks_are_listed_by_their_error(client: TestClient) -> None:
+    both = ["failed", "failing"]
+    assert ids(client, "tasks", status=both, latest_first=True) == ["sale-hourly", "sale-1"]
+    assert ids(client, "tasks", status=both, error="TimeoutError", text='"n":"sale-1"') == ["sale-1"]
+    assert ids(client, "tasks", status=both, error="Other") == []
+    [failing] = client.get("/api/tasks?status=failing&brief=true").json()["tasks"]
+    assert (failing["status"], failing["failing_at"]) == ("scheduled", "2026-11-21T12:00:00.000Z")
+    refused = client.get("/api/tasks?status=broken").json()
+    assert "failing" in refused["detail"]
+
+
+def test_a_brief_task_has_the_beginning_of_its_payload(client: TestClient, scheduler: Scheduler) -> None:
+    scheduler.editor.add("x", due=HOUR, id="large", payload={"text": "y" * 1000})
+    [task] = client.get("/api/tasks?brief=true&prefix=large").json()["tasks"]
+    assert task["payload_start"] == '{"text":"' + "y" * 111
+
+
+def test_tasks_are_found_by_the_beginning_of_their_ids(client: TestClient) -> None:
+    assert ids(client, "find", prefix="sale-") == ["sale-1", "sale-hourly"]
+    first = client.get("/api/find?prefix=sale-&limit=1&brief=true").json()
+    assert first["tasks"][0]["payload_start"] == '{"n":"sale-1"}'
+    assert ids(client, "find", prefix="sale-", limit=1, cursor=first["cursor"]) == ["sale-hourly"]
+    for wrong in ("", "?prefix=", "?prefix=a&limit=0", "?prefix=a&cursor="):
+        assert client.get(f"/api/find{wrong}").status_code == 422
+
+
+def test_a_group_is_retried_with_one_request(client: TestClient, scheduler: Scheduler) -> None:
+    where = {"status": ["failed"], "action": "charge", "error": "TimeoutError"}
+    counted = client.post("/api/bulk", json={"do": "retry", "where": where, "dry_run": True}).json()
+    assert (counted["found"], counted["ids"]) == (1, ["sale-1"])
+    assert client.post("/api/bulk", json={"do": "retry", "where": where}).json()["changed"] == ["sale-1"]
+    assert scheduler.editor.get("sale-1").status is Status.SCHEDULED

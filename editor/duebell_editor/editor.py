@@ -25,7 +25,7 @@ from .change_many import ChangeReport, change_all, check_verb
 from .filters import check_flag, check_ids
 from .queue_reader import QueueReader
 from .rule_setter import RuleSetter
-from .status import Diagnosis, SchedulerStatus
+from .status import Diagnosis, SchedulerStatus, after_repair
 from .taken_ids import TRIES, IfExists, check_if_exists, kept_changing
 from .transfer import ImportReport
 from .values import NewTask, TaskChange
@@ -267,6 +267,7 @@ class Editor(QueueReader):
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
 
+        A problem that the repair could have solved and did not says what to do now, and is not mendable.
         Raises AwsUnavailable, NotArmed.
         """
         before = self.status().problems if check_flag("fix", fix) else ()
@@ -275,7 +276,7 @@ class Editor(QueueReader):
         status = self.status(thorough=True)
         still = {problem.kind for problem in status.problems}
         mended = tuple(one for one in before if one.mendable and one.kind not in still)
-        return Diagnosis(status=status, mended=mended)
+        return Diagnosis(status=after_repair(status) if fix else status, mended=mended)
 
     def ensure_armed(self) -> SchedulerStatus:
         """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""

@@ -18,19 +18,20 @@ from duebell_shared.settings import MAX_LANES, Precision
 from duebell_shared.zones import TZDATA_VERSION
 
 from .health import (
-    OVERDUE,
     Problem,
     ProblemKind,
     failed_problem,
     failing_problem,
     lane_problems,
     lanes_problem,
+    left_by_repair,
+    overdue_before,
     queue_problems,
     rule_problems,
     tzdata_problem,
 )
 
-__all__ = ["MOST_COUNTED", "Diagnosis", "SchedulerStatus", "read_status"]
+__all__ = ["MOST_COUNTED", "Diagnosis", "SchedulerStatus", "after_repair", "read_status"]
 
 #: The limit of counting failed and overdue tasks.
 MOST_COUNTED = 1_000
@@ -53,7 +54,8 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
                  None if there was none
     lanes        partitions of the queue
     running      the number of lanes that runs hold at this moment
-    overdue      tasks that are five minutes late or more, and have not ended; at most 1,000
+    overdue      tasks that have not ended and should have started: they are late by more than three and a
+                 half minutes, or due, and the ring for them brought no run; at most 1,000
     failed       tasks that have failed and are kept; at most 1,000, None if the table cannot tell
     tzdata       this editor's release of the time zones; the worker's is `last_run.tzdata`
     problems     each with what is wrong and the way out; empty when all is well
@@ -104,6 +106,12 @@ def read_status(backend: Backend, *, thorough: bool) -> SchedulerStatus:
     return status
 
 
+def after_repair(status: SchedulerStatus) -> SchedulerStatus:
+    """Return the status as it is told after a repair: each problem that is left says what to do now."""
+    left = (left_by_repair(problem, status.rings_at) for problem in status.problems)
+    return msgspec.structs.replace(status, problems=tuple(left))
+
+
 def _read_once(backend: Backend, *, thorough: bool) -> tuple[SchedulerStatus, ArmingRecord | None]:
     """The status, and the record that it was found with."""
     status = SchedulerStatus(table=backend.settings.table, rule=backend.rule.name, tzdata=TZDATA_VERSION)
@@ -124,7 +132,8 @@ def _with_queue(
     record, now = backend.armer.read(), backend.clock()
     lanes = range(len(record.lanes))
     heads = list(backend.armer.heads(lanes).values())
-    late = [lane for lane, head in zip(lanes, heads, strict=True) if head < now - OVERDUE]
+    before = overdue_before(record, now)
+    late = [lane for lane, head in zip(lanes, heads, strict=True) if head <= before]
     status = msgspec.structs.replace(
         status,
         next_due=None if min(heads) == NEVER else min(heads),
@@ -134,7 +143,7 @@ def _with_queue(
         late_ring=record.late_ring,
         lanes=len(record.lanes),
         running=sum(not lane.is_free(now) for lane in record.lanes),
-        overdue=_sum(each(lambda lane: store.count(lane, before=now - OVERDUE, most=MOST_COUNTED), late)),
+        overdue=_sum(each(lambda lane: store.count(lane, before=before, most=MOST_COUNTED), late)),
     )
     status = _with_problems(status, *queue_problems(record, heads, now), *lane_problems(record, now))
     try:

@@ -111,8 +111,8 @@ def doctor(
 ) -> None:
     """Say what is wrong with the scheduler, and repair it with --fix.
 
-    Looks for failed tasks too, and for recurring ones that fail. The exit status is 6 if something is (still)
-    wrong.
+    Looks for failed tasks too, and for recurring ones that fail. The exit status is 6 if something is wrong;
+    with --fix, if something did not get better.
     """
     diagnosis, out = context.editor().doctor(fix=fix), console()
     found, mended = diagnosis.status, diagnosis.mended
@@ -226,7 +226,9 @@ def _late_ring(ring: LateRing | None, now: datetime) -> Mapping[str, str]:
 
 def _last_run(run: LastRun, now: datetime) -> str:
     late = "" if run.lateness_max_ms is None else f", {run.lateness_max_ms / 1000:.1f} s late at most"
-    return f"{when(run.finished_at, now)}: {run.done} done, {run.failed} failed{late}"
+    expired = f", {run.expired} expired" if run.expired else ""
+    counts = f"{run.done} done, {run.retried} to be retried, {run.failed} failed{expired}"
+    return f"{when(run.finished_at, now)}: {counts}{late}"
 
 
 def _table(facts: Mapping[str, str | Text]) -> Table:

@@ -24,7 +24,7 @@ from .filters import check_flag, check_ids
 from .health import silence_problem
 from .known_worker import KnownWorker
 from .queue_keeper import QueueKeeper
-from .status import Diagnosis, SchedulerStatus
+from .status import Diagnosis, SchedulerStatus, after_repair
 from .taken_ids import IfExists, check_if_exists
 from .values import NewTask, TaskChange
 
@@ -272,6 +272,7 @@ class Editor(QueueKeeper):
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
 
+        A problem that the repair could have solved and did not says what to do now, and is not mendable.
         Raises AwsUnavailable, NotArmed.
         """
         before = self.status().problems if check_flag("fix", fix) else ()
@@ -282,7 +283,7 @@ class Editor(QueueKeeper):
         mended = tuple(one for one in before if one.mendable and one.kind not in still)
         silence = self._backend.alarms.silence() if self._backend.alarms else None
         advice = () if silence is None else (silence_problem(silence),)
-        return Diagnosis(status=status, mended=mended, advice=advice)
+        return Diagnosis(status=after_repair(status) if fix else status, mended=mended, advice=advice)
 
     def ensure_armed(self) -> SchedulerStatus:
         """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""

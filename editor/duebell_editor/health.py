@@ -24,6 +24,8 @@ __all__ = [
     "failing_problem",
     "lane_problems",
     "lanes_problem",
+    "left_by_repair",
+    "overdue_before",
     "queue_problems",
     "rule_problems",
     "silence_problem",
@@ -31,8 +33,9 @@ __all__ = [
     "with_worker",
 ]
 
-#: A task may start about two minutes after it is due, and a minute more after a run that died.
-OVERDUE = timedelta(minutes=5)
+#: A task starts within three minutes when all is well, and half a minute for the Lambda: one that was due as
+#: soon as it was added waits a minute until it can be rung for, for the whole minute, and for the ring in it.
+OVERDUE = timedelta(minutes=3, seconds=30)
 
 #: A lane with this many bytes is a problem: four fifths of what it can hold.
 FILLED = LANE_LIMIT * 4 // 5
@@ -133,6 +136,12 @@ def _ring_at(minute: datetime | None) -> str:
     return f"ring at {render(minute)}" if minute else f"be parked at {SENTINEL}"
 
 
+def overdue_before(record: ArmingRecord, now: datetime) -> datetime:
+    """Return the time up to which all tasks should have started: now, if the ring for them brought no run."""
+    is_missed = record.rings_at is not None and record.rings_at + GRACE < now
+    return now if is_missed else now - OVERDUE
+
+
 def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetime) -> Iterator[Problem]:
     """Problems of the queue; `heads` are the times of the first task of each lane."""
     lanes = list(zip(record.lanes, heads, strict=True))
@@ -188,6 +197,18 @@ def lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
             what="giving the queue more lanes was interrupted; tasks run, but some ids cost a second read",
             way_out=f"repeat it: `duebell relane {len(record.lanes)}`",
         )
+
+
+def left_by_repair(problem: Problem, rings_at: datetime | None) -> Problem:
+    """Return the problem as it is told after a repair: one that is left needs something else."""
+    if not problem.mendable:
+        return problem
+    way_out = "it was set right, and is wrong again: find out who else changes it"
+    if rings_at and problem.kind in {ProblemKind.OVERDUE, ProblemKind.LEASE_EXPIRED}:
+        way_out = (
+            f"the rule is set to ring at {render(rings_at)}; if no run comes then, look into the worker's log"
+        )
+    return msgspec.structs.replace(problem, way_out=way_out, mendable=False)
 
 
 def lanes_problem(beyond: int, lanes: int) -> Problem:

@@ -16,7 +16,6 @@ from duebell_shared.errors import DuebellError
 from duebell_shared.instants import NEVER, to_utc
 from duebell_shared.task import QueueKey, Status
 
-from .health import OVERDUE
 from .queue import BATCH
 
 __all__ = ["MOST_COUNTED", "QueueCounts", "next_morning", "read_queue"]
@@ -47,8 +46,12 @@ def next_morning(now: datetime, zone: ZoneInfo) -> datetime:
     return to_utc(morning if morning > local else morning + timedelta(days=1))
 
 
-def read_queue(backend: Backend, lanes: int, *, now: datetime, tonight: datetime) -> QueueCounts:
-    """Read the first keys of each lane. A lane that cannot be read counts as due now, as for the armer.
+def read_queue(
+    backend: Backend, lanes: int, *, now: datetime, overdue_before: datetime, tonight: datetime
+) -> QueueCounts:
+    """Read the first keys of each lane. Tasks that are queued up to `overdue_before` should have started.
+
+    A lane that cannot be read counts as due now, as for the armer.
 
     Raises AwsError, NotDeployed when none can be read.
     """
@@ -64,8 +67,8 @@ def read_queue(backend: Backend, lanes: int, *, now: datetime, tonight: datetime
     return QueueCounts(
         heads=tuple(now if isinstance(keys, DuebellError) else _head(keys) for keys in found),
         queued=_most(len(dues)),
-        overdue=_most(sum(due < now - OVERDUE for due in dues)),
-        due_tonight=_most(sum(now - OVERDUE <= due <= tonight for due in dues)),
+        overdue=_most(sum(due <= overdue_before for due in dues)),
+        due_tonight=_most(sum(overdue_before < due <= tonight for due in dues)),
         running=_count_running(backend, by_lane, now),
     )
 

@@ -26,6 +26,8 @@ from .health import (
     failing_problem,
     lane_problems,
     lanes_problem,
+    left_by_repair,
+    overdue_before,
     queue_problems,
     rule_problems,
     tzdata_problem,
@@ -33,7 +35,7 @@ from .health import (
 )
 from .queue_counts import MOST_COUNTED, next_morning, read_queue
 
-__all__ = ["MOST_COUNTED", "Diagnosis", "SchedulerStatus", "read_status"]
+__all__ = ["MOST_COUNTED", "Diagnosis", "SchedulerStatus", "after_repair", "read_status"]
 
 _MINUTE = timedelta(minutes=1)
 
@@ -59,7 +61,8 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     lanes_held   the number of lanes that runs hold at this moment
     queued       tasks that wait or run, a recurring one once; at most 1,000, as each of these counts
     running      tasks that run; of the first hundred that are due
-    overdue      tasks that are five minutes late or more, and have not ended
+    overdue      tasks that have not ended and should have started: they are late by more than three and a
+                 half minutes, or due, and the ring for them brought no run
     due_tonight  tasks that are due until `tonight_ends` and not overdue
     tonight_ends the next 06:00 in the time zone that was asked for
     failed       tasks that have failed and are kept; None if the table cannot tell
@@ -131,6 +134,12 @@ def read_status(backend: Backend, *, thorough: bool, zone: ZoneInfo) -> Schedule
     return status
 
 
+def after_repair(status: SchedulerStatus) -> SchedulerStatus:
+    """Return the status as it is told after a repair: each problem that is left says what to do now."""
+    left = (left_by_repair(problem, status.rings_at) for problem in status.problems)
+    return msgspec.structs.replace(status, problems=tuple(left))
+
+
 def _read_once(
     backend: Backend, *, thorough: bool, zone: ZoneInfo
 ) -> tuple[SchedulerStatus, ArmingRecord | None]:
@@ -170,7 +179,9 @@ def _with_queue(
     status: SchedulerStatus, backend: Backend, *, thorough: bool
 ) -> tuple[SchedulerStatus, ArmingRecord]:
     record, now = backend.armer.read(), backend.clock()
-    queue = read_queue(backend, len(record.lanes), now=now, tonight=status.tonight_ends or now)
+    late = overdue_before(record, now)
+    tonight = status.tonight_ends or now
+    queue = read_queue(backend, len(record.lanes), now=now, overdue_before=late, tonight=tonight)
     head = min(queue.heads)
     status = msgspec.structs.replace(
         status,

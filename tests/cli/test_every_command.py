@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from unittest import mock
 
@@ -13,6 +14,8 @@ from duebell_editor import Editor
 from duebell_editor.cli import watch
 from duebell_shared import errors
 from duebell_shared.alarms import Alarms, Silence
+from duebell_shared.backend import Backend
+from duebell_worker import Worker
 from tests.cli.program import Duebell, lines
 from tests.support import NOON, Clock
 
@@ -150,6 +153,28 @@ def test_doctor_says_what_it_mended(duebell: Duebell, events: Any) -> None:
     # And there is nothing to mend then
     [document] = lines(duebell("doctor", "--fix", "--json").out)
     assert document["mended"] == []
+
+
+def test_doctor_says_what_did_not_get_better(duebell: Duebell, clock: Clock) -> None:
+    # Given a task that is overdue, because its ring brought no run
+    duebell("add", "x", "--in", "1h")
+    clock.advance(timedelta(hours=1, minutes=5))
+    # When it is repaired, then the task is still overdue
+    status, out, _ = duebell("doctor", "--fix")
+    assert status == 6
+    mended, left, way_out = " ".join(out.split()).partition("tasks are overdue")
+    assert mended.startswith("mended: the rule should have rung at")
+    assert left
+    assert "the rule is set to ring at" in way_out
+    assert "--fix" not in way_out
+
+
+def test_the_status_tells_of_attempts_that_are_to_be_retried(duebell: Duebell, backend: Backend) -> None:
+    worker = Worker(backend=backend)
+    worker.action("fail")(lambda: 1 / 0)
+    duebell("add", "fail", "--in", "0s")
+    worker.run()
+    assert "0 done, 1 to be retried, 0 failed" in " ".join(duebell("status").out.split())
 
 
 def test_problems_are_told_with_ways_out_for_a_terminal(duebell: Duebell, events: Any) -> None:

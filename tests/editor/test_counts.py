@@ -39,7 +39,7 @@ def test_what_is_overdue_is_not_due_tonight_and_the_next_day_is_neither(schedule
     # Given one task that is due at each of these times; tonight ends at six
     for id, due in (
         ("late", NOON),
-        ("not-late-yet", NOON + MINUTE),
+        ("not-due-yet", NOON + 7 * MINUTE),
         ("soon", NOON + HOUR),
         ("last", NOON + 18 * HOUR),
         ("tomorrow", NOON + 18 * HOUR + MINUTE),
@@ -51,7 +51,7 @@ def test_what_is_overdue_is_not_due_tonight_and_the_next_day_is_neither(schedule
     assert status.tonight_ends == NOON + 18 * HOUR
     # And the list finds as many with the same bounds
     tonight = scheduler.editor.list(after=NOON + MINUTE, before=status.tonight_ends).tasks
-    assert [task.id for task in tonight] == ["not-late-yet", "soon", "last"]
+    assert [task.id for task in tonight] == ["not-due-yet", "soon", "last"]
 
 
 def test_running_tasks_are_counted_and_waiting_ones_are_not(scheduler: Scheduler) -> None:

@@ -11,6 +11,7 @@ import pytest
 from botocore.model import OperationModel
 
 from duebell_editor import Editor, Failure, NotArmed, Problem, ProblemKind, Settings, Status
+from duebell_editor.health import OVERDUE
 from duebell_shared.arming import GRACE, ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
@@ -171,16 +172,70 @@ def test_an_overdue_task_of_which_the_record_does_not_know(
 ) -> None:
     editor.ensure_armed()
     write(backend, DUE, lane=3)
-    clock.now = DUE + 5 * MINUTE
+    clock.now = DUE + OVERDUE
     assert editor.status().healthy
     clock.advance(timedelta(seconds=1))
     found = problem(editor, ProblemKind.OVERDUE)
     assert found.what.startswith("tasks are overdue, the first since 2026-12-31T00:00:00.000Z, and no run")
     status = editor.ensure_armed()
     assert (status.rings_at, [each.kind for each in status.problems]) == (
-        DUE + 7 * MINUTE,
+        DUE + 5 * MINUTE,
         [ProblemKind.OVERDUE],
     )
+
+
+def test_a_task_whose_ring_brought_no_run_is_overdue_at_once(editor: Editor, clock: Clock) -> None:
+    # Given two tasks of which one is due at the ring, and one after it
+    editor.add("act", due=DUE)
+    editor.add("act", due=DUE + GRACE)
+    clock.now = DUE + GRACE
+    assert editor.status().overdue == 0
+    # When the ring counts as missed, then nothing comes for either
+    clock.advance(timedelta(seconds=1))
+    assert editor.status().overdue == 2
+
+
+def test_what_the_repair_did_not_solve_says_what_to_do_now(
+    editor: Editor, backend: Backend, clock: Clock
+) -> None:
+    # Given a ring that brought no run, for a task that is overdue by now
+    editor.add("act", due=DUE)
+    clock.now = DUE + 5 * MINUTE
+    before = editor.doctor()
+    assert {problem.kind for problem in before.status.problems} == {
+        ProblemKind.NOT_ARMED,
+        ProblemKind.OVERDUE,
+    }
+    assert all("`duebell doctor --fix`" in problem.way_out for problem in before.status.problems)
+    # When the rule is repaired, then that is solved; the task is still overdue, and no other repair helps
+    after = editor.doctor(fix=True)
+    assert [problem.kind for problem in after.mended] == [ProblemKind.NOT_ARMED]
+    [left] = after.status.problems
+    assert (left.kind, left.mendable) == (ProblemKind.OVERDUE, False)
+    assert left.way_out.startswith(
+        "the rule is set to ring at 2026-12-31T00:06:00.000Z; if no run comes then"
+    )
+
+
+def test_a_problem_that_a_repair_solves_and_another_process_makes_again(
+    editor: Editor, events: "EventBridgeClient", backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a process that sets the rule to its own time again and again
+    editor.add("act", due=DUE)
+    verify = backend.armer.verify
+
+    def verify_for_nothing() -> ArmingRecord:
+        record = verify()
+        events.put_rule(Name="duebell", ScheduleExpression="rate(1 minute)")
+        return record
+
+    events.put_rule(Name="duebell", ScheduleExpression="rate(1 minute)")
+    monkeypatch.setattr(backend.armer, "verify", verify_for_nothing)
+    # Then the repair does not say that another one would help
+    diagnosis = editor.doctor(fix=True)
+    [left] = diagnosis.status.problems
+    assert (diagnosis.mended, left.kind, left.mendable) == ((), ProblemKind.RULE_ELSEWHERE, False)
+    assert left.way_out == "it was set right, and is wrong again: find out who else changes it"
 
 
 def test_a_run_that_died_and_was_not_followed(editor: Editor, backend: Backend, clock: Clock) -> None:
@@ -214,7 +269,7 @@ def test_failed_tasks(editor: Editor, backend: Backend, count: int, what: str) -
     assert editor.list(status=Status.FAILED, limit=1).tasks
 
 
-@pytest.mark.parametrize(("ago", "count"), [(timedelta(minutes=5), 0), (timedelta(minutes=6), 3)])
+@pytest.mark.parametrize(("ago", "count"), [(OVERDUE - timedelta(seconds=1), 0), (OVERDUE, 3)])
 def test_overdue_tasks_are_counted(
     editor: Editor, backend: Backend, clock: Clock, ago: timedelta, count: int
 ) -> None:

@@ -101,7 +101,7 @@ OF_THE_TRIES = (
         killers=(Killer.TRIES,),
     ),
     Mutant(
-        name="waits beyond its time",
+        name="waits for another lease beyond its time",
         file=_SUCCESSOR,
         line="until = min(claim_at, context.stop_at or NEVER)",
         broken="until = claim_at",

@@ -247,7 +247,9 @@ def _late_ring(ring: LateRing | None, now: datetime) -> Mapping[str, str]:
 
 def _last_run(run: LastRun, now: datetime) -> str:
     late = "" if run.lateness_max_ms is None else f", {run.lateness_max_ms / 1000:.1f} s late at most"
-    return f"{when(run.finished_at, now)}: {run.done} done, {run.failed} failed{late}"
+    expired = f", {run.expired} expired" if run.expired else ""
+    counts = f"{run.done} done, {run.retried} to be retried, {run.failed} failed{expired}"
+    return f"{when(run.finished_at, now)}: {counts}{late}"
 
 
 def _table(facts: Mapping[str, str | Text]) -> Table:

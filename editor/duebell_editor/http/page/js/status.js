@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { on, tell } from "./state.js";
 import { ZONE } from "./time.js";
+import { setRingMissed } from "./time_ranges.js";
 
 let status = null;
 
@@ -23,6 +24,7 @@ export const failedIn = ({ failed, failing }) => (failed === null ? null : faile
 function take(news) {
   if (JSON.stringify(news) === JSON.stringify(status)) return;
   status = news;
+  setRingMissed(news.problems.some(({ kind, at }) => kind === "not_armed" && at));
   tell("status", status);
 }
 

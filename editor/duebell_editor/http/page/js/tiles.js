@@ -36,7 +36,7 @@ export const tiles = (status) =>
     "div.tiles",
     {},
     tile("failed", "failed", failedIn(status), failedWords(status), { status: "failed" }, "bad"),
-    tile("overdue", "overdue", status.overdue, "5 minutes or more", { when: "overdue" }, "bad"),
+    tile("overdue", "overdue", status.overdue, "should have started", { when: "overdue" }, "bad"),
     tile(
       "running",
       "running",

@@ -1,12 +1,18 @@
 // Stretches of time that the list can be narrowed to, from where the viewer is in time.
 
 const HOUR = 3600000;
-const LATE = 5 * 60000; // from when on the server counts a task as overdue
 const MORNING = 6;
 
 const day = (now, days) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days);
 const later = (now, hours) => new Date(now.getTime() + hours * HOUR);
-const late = (now) => new Date(now - LATE);
+
+// What should have started is overdue: after this time, or at once when the ring for it brought no run.
+const LATE = 3.5 * 60000;
+let isRingMissed = false;
+export function setRingMissed(is) {
+  isRingMissed = is;
+}
+const late = (now) => (isRingMissed ? now : new Date(now - LATE));
 
 // The end of the night, as the server counts it for the viewer's zone.
 function morning(now) {

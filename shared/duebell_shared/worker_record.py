@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from .failure import Failure, bounded
-from .instants import Instant
+from .instants import Instant, to_json
 
 __all__ = [
     "MOST_BYTES",
@@ -168,4 +168,4 @@ def _fitted(worker: WorkerDescription) -> tuple[WorkerDescription, bool]:
 
 
 def _size(value: msgspec.Struct) -> int:
-    return len(msgspec.json.encode(value))
+    return len(to_json(value))

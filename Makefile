@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # What all of this is made with: exact versions, and the hashes of their files. `make lock` writes it.
 LOCK := requirements-dev.txt
+# The AWS CDK: half a gigabyte that only the tests of its construct need.
+CDK_LOCK := requirements-cdk.txt
 # Test processes: more than most machines have processors, because the end-to-end tests mostly wait.
 WORKERS ?= 4
 
@@ -61,6 +63,9 @@ lock: ## Write the lock anew for what pyproject.toml asks for (ARGS=--upgrade: w
 	@test -x $(VENV)/lock/bin/uv || ($(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install --quiet uv)
 	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-emit-find-links --custom-compile-command 'make lock' --extra dev --output-file $(LOCK) $(ARGS) pyproject.toml
+	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --custom-compile-command 'make lock' --extra cdk --constraint $(LOCK) \
+	  --output-file $(CDK_LOCK) $(ARGS) pyproject.toml
 
 reference: $(READY) ## Write docs/reference.md from the docstrings
 	$(BIN)/python docs/make_reference.py

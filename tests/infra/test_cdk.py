@@ -18,7 +18,8 @@ from duebell_infra.errors import BundleFailed, InvalidDeployment
 from duebell_infra.target import Target
 from duebell_infra.template import parameter_names, template_text
 
-pytest.importorskip("aws_cdk")
+if os.environ.get("DUEBELL_CDK") != "required":
+    pytest.importorskip("aws_cdk", reason="the AWS CDK is not installed: pip install -r requirements-cdk.txt")
 if shutil.which("node") is None:
     pytest.skip("the CDK needs Node.js", allow_module_level=True)
 

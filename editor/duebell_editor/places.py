@@ -84,7 +84,7 @@ def place_from(cursor: str) -> Place:
 def places(queue: "Queue", which: "Filter") -> Iterator[Key]:
     """The keys of tasks that may match the filter, in its order, after its cursor."""
     lanes = range(queue.lanes_now())
-    sources = sorted({_source(status) for status in which.statuses}, key=_SOURCES.index)
+    sources = sorted({source for status in which.statuses for source in _of(status)}, key=_SOURCES.index)
     streams = [_stream(queue, which, source, lane) for source in sources for lane in lanes]
     begun = queue.parallel.all(_with_first_page, streams)
     return heapq.merge(*begun, key=_order, reverse=which.latest_first)
@@ -125,5 +125,8 @@ def _order(key: Key) -> tuple[datetime, tuple[int, int]]:
     return place.at, place.stream
 
 
-def _source(status: Status) -> str:
-    return _QUEUE if status in {Status.SCHEDULED, Status.RUNNING} else status.value
+def _of(status: Status) -> tuple[str, ...]:
+    """The sources of tasks with this status."""
+    if status in {Status.SCHEDULED, Status.RUNNING}:
+        return (_QUEUE,)
+    return (Past.PAUSED, Past.PAUSED_RECURRING) if status is Status.PAUSED else (status.value,)

@@ -166,12 +166,19 @@ class Store(Protocol):
         after: datetime | PastKey | None = None,
         before: datetime | PastKey = NEVER,
         latest_first: bool = False,
+        page_size: int = 200,
     ) -> Iterator[PastKey]:
         """The tasks of a lane of this kind, in order of when they ended; the rest is as in `queued`.
 
         Paused tasks come in order of `due`, and recurring ones in an order of the lane's own. Read
         *eventually* consistently: a task that ended within the last second may be missing, and one that is no
         longer of this kind may be there. Raises NotDeployed where the table has no `past-index`.
+        """
+
+    def recurring(self, lane: int, *, page_size: int = 200) -> Iterator[PastKey]:
+        """The tasks of a lane that recur and have not ended, paused ones included; read as by `past`.
+
+        Tasks of a kind come together, in the order of RECURRING_KINDS. Raises NotDeployed likewise.
         """
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:

@@ -21,7 +21,7 @@ from .attributes import UNREADABLE
 from .instants import FIRST, NEVER, floor
 from .models import ARMING, stored
 from .packed_record import pack, unpack
-from .past_index import Past, PastKey
+from .past_index import RECURRING_KINDS, Past, PastKey
 from .refusals import try_write
 from .table_items import TableItems
 from .task import QueueKey
@@ -84,6 +84,7 @@ class DynamoTable(TableItems):
         after: datetime | PastKey | None = None,
         before: datetime | PastKey = NEVER,
         latest_first: bool = False,
+        page_size: int = _PAGE,
     ) -> Iterator[PastKey]:
         begin = after.at if isinstance(after, PastKey) else after
         end = (before.at or NEVER) if isinstance(before, PastKey) else before
@@ -93,20 +94,14 @@ class DynamoTable(TableItems):
         behind = None
         if isinstance(place, PastKey):
             behind = stored(lane=place.lane, id=place.id, past=(place.kind, place.at))
-        with self._aws():
-            items = self._tasks.past_index.query(
-                lane,
-                within,
-                page_size=_PAGE,
-                scan_index_forward=not latest_first,
-                last_evaluated_key=behind,
-            )
-            for item in _in_growing_pages(items):
-                if item.past is None:
-                    _LOG.warning("left out of a listing: the item %r has an odd `past`", item.id)
-                else:
-                    found, at = item.past
-                    yield PastKey(at=at, id=item.id, lane=lane, kind=found)
+        yield from self._past_keys(
+            lane, within, behind=behind, latest_first=latest_first, page_size=page_size
+        )
+
+    def recurring(self, lane: int, *, page_size: int = _PAGE) -> Iterator[PastKey]:
+        past: Any = self._tasks.past
+        within = past.between((RECURRING_KINDS[0], None), (RECURRING_KINDS[-1], NEVER))
+        yield from self._past_keys(lane, within, page_size=page_size)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         within = self._queued_within(after, before)
@@ -166,6 +161,30 @@ class DynamoTable(TableItems):
                 _LOG.warning("the item %r is not run: its `queued` is no time as duebell writes it", item.id)
             else:
                 yield QueueKey(queued=item.queued, id=item.id, lane=lane)
+
+    def _past_keys(
+        self,
+        lane: int,
+        within: Condition,
+        *,
+        behind: dict[str, Any] | None = None,
+        latest_first: bool = False,
+        page_size: int,
+    ) -> Iterator[PastKey]:
+        with self._aws():
+            items = self._tasks.past_index.query(
+                lane,
+                within,
+                page_size=page_size,
+                scan_index_forward=not latest_first,
+                last_evaluated_key=behind,
+            )
+            for item in _in_growing_pages(items):
+                if item.past is None:
+                    _LOG.warning("left out of a listing: the item %r has an odd `past`", item.id)
+                else:
+                    kind, at = item.past
+                    yield PastKey(at=at, id=item.id, lane=lane, kind=kind)
 
     def _queued_within(self, after: datetime | None, before: datetime) -> Condition | None:
         """The condition for these bounds; None if nothing is between them, which DynamoDB would refuse."""

@@ -76,6 +76,9 @@ class LockedStore:
     def past(self, lane: int, kind: Past, **bounds: Any) -> Iterator[PastKey]:
         yield from self._step(lambda: list(self.inner.past(lane, kind, **bounds)))
 
+    def recurring(self, lane: int, *, page_size: int = 200) -> Iterator[PastKey]:
+        yield from self._step(lambda: list(self.inner.recurring(lane, page_size=page_size)))
+
     def count_past(self, lane: int, kind: Past, *, most: int) -> int:
         return self._step(lambda: self.inner.count_past(lane, kind, most=most))
 

@@ -160,6 +160,9 @@ class _SteadyStore:
     def past(self, lane: int, kind: Past, **bounds: Any) -> Iterator[PastKey]:
         yield from self._call(lambda: list(self._store.past(lane, kind, **bounds)))
 
+    def recurring(self, lane: int, *, page_size: int = 200) -> Iterator[PastKey]:
+        yield from self._call(lambda: list(self._store.recurring(lane, page_size=page_size)))
+
     def count_past(self, lane: int, kind: Past, *, most: int) -> int:
         return self._call(lambda: self._store.count_past(lane, kind, most=most))
 

@@ -398,6 +398,10 @@ class StoreOverNetwork:
     def past(self, lane: int, kind: Past, **bounds: Any) -> Iterator[PastKey]:
         yield from self._call(f"past {lane}", lambda: list(self._store.past(lane, kind, **bounds)))
 
+    def recurring(self, lane: int, *, page_size: int = 200) -> Iterator[PastKey]:
+        read = partial(list[PastKey], self._store.recurring(lane, page_size=page_size))
+        yield from self._call(f"recurring {lane}", read)
+
     def count_past(self, lane: int, kind: Past, *, most: int) -> int:
         return self._call(f"count past {lane}", lambda: self._store.count_past(lane, kind, most=most))
 

@@ -19,6 +19,7 @@ __all__ = [
     "MAX_LIMIT",
     "QUEUED",
     "Filter",
+    "check_cursor",
     "check_flag",
     "check_ids",
     "check_instant",
@@ -77,7 +78,7 @@ def make_filter(
         before=NEVER if before is None else floor(check_instant("before", before)),
         latest_first=check_flag("latest_first", latest_first),
         limit=check_limit(limit),
-        start=None if cursor is None else place_from(_text("cursor", cursor)),
+        start=None if (given := check_cursor(cursor)) is None else place_from(given),
     )
 
 
@@ -111,6 +112,11 @@ def check_limit(given: object, *, field: str = "limit", most: int | None = MAX_L
         allowed = "1 or more" if most is None else f"1 to {most}"
         raise InvalidQuery(field, f"must be {allowed}, not {quoted(given)}")
     return given
+
+
+def check_cursor(given: object) -> str | None:
+    """A cursor, not read yet. Raises InvalidQuery."""
+    return None if given is None else _text("cursor", given)
 
 
 def check_flag(field: str, given: object) -> bool:

@@ -68,6 +68,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "doctor": {},
     "timeline": {"start": NOON},
     "history": {"start": NOON},
+    "schedules": {},
     "look": {},
 }
 

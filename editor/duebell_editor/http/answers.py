@@ -27,10 +27,12 @@ __all__ = [
     "BulkAnswer",
     "Json",
     "Preview",
+    "RecurringPage",
     "TimeZones",
     "Timeline",
     "bulk_answer",
     "page_answer",
+    "recurring_answer",
     "reference",
     "schemas",
     "to_json",
@@ -104,6 +106,15 @@ _TASK_IN_BRIEF = _struct(
     can=_CAN,
 )
 
+_RECURRING_TASK = _struct(
+    "RecurringTask",
+    Task,
+    only=(*_IN_BRIEF, "occurrences"),
+    recurrence=_described(_RECURRENCE, "How it recurs"),
+    failed_with=_described(str | None, "Why the last attempt failed, in a line"),
+    can=_CAN,
+)
+
 _STATUS = _struct(
     "SchedulerStatus", SchedulerStatus, healthy=_described(bool, "True if there are no problems")
 )
@@ -127,6 +138,13 @@ class TaskPage(Struct, kw_only=True):
     cursor: str | None
 
 
+class RecurringPage(Struct, kw_only=True):
+    """A page of recurring tasks; `cursor` gives the next one, and is null when this is the last."""
+
+    tasks: Annotated[list[Any], Meta(extra_json_schema={"items": reference("RecurringTask")})]
+    cursor: str | None
+
+
 class TimeZones(Struct, kw_only=True):
     """The time zones that schedules can have.
 
@@ -145,7 +163,7 @@ class Preview(Struct, kw_only=True):
 
 
 class Timeline(Struct, kw_only=True):
-    """The numbers of tasks to come, bucket by bucket."""
+    """The numbers of what is to run, bucket by bucket."""
 
     buckets: tuple[Bucket, ...]
 
@@ -192,6 +210,16 @@ def page_answer(page: Page, *, brief: bool) -> TaskPage:
     return TaskPage(tasks=[shown(task) for task in page.tasks], cursor=page.cursor)
 
 
+def recurring_answer(page: Page) -> RecurringPage:
+    """A page of recurring tasks, without their payloads."""
+    names = {field.name for field in msgspec.structs.fields(_RECURRING_TASK)}
+    tasks = [{**_brief_answer(task), **task_fields(task)} for task in page.tasks]
+    return RecurringPage(
+        tasks=[{name: value for name, value in task.items() if name in names} for task in tasks],
+        cursor=page.cursor,
+    )
+
+
 def bulk_answer(chosen: Selection, report: ChangeReport) -> BulkAnswer:
     """The outcome for the tasks that were to be changed."""
     return BulkAnswer(
@@ -211,9 +239,9 @@ _DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILIN
 
 def schemas() -> dict[str, Any]:
     """The JSON schemas of all answers, by name."""
-    tasks, scheduler = (_TASK, _TASK_IN_BRIEF, TaskPage, BulkAnswer), (_STATUS, Timeline, TaskHistory)
+    tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage, BulkAnswer)
     return {
-        **_schemas_of(*tasks, *scheduler, TimeZones, Preview),
+        **_schemas_of(*tasks, _STATUS, Timeline, TaskHistory, TimeZones, Preview),
         **_schemas_of(ProblemDocument, may_leave_out=True),
     }
 

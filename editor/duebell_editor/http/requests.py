@@ -26,6 +26,7 @@ __all__ = [
     "Following",
     "Move",
     "NewTask",
+    "RecurringTasks",
     "SchedulePreview",
     "StrictRoute",
     "TaskChange",
@@ -209,6 +210,14 @@ class TimeSpan(Given):
     step: Step = Step.HOUR
     count: int = Field(default=24, ge=1, le=MAX_BUCKETS, description="How many buckets")
     timezone: str = Field(default="UTC", description="Where days and months begin")
+
+
+class RecurringTasks(Given):
+    """The recurring tasks to list."""
+
+    prefix: str = Field(default="", max_length=MAX_NAME, description="The beginning of their ids")
+    limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most this many on a page")
+    cursor: str | None = Field(default=None, description="The last page's, for the next")
 
 
 class Following(Given):

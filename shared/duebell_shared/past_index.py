@@ -2,8 +2,8 @@
 
 `past` is on the items of tasks that have left the queue, and of all that recur. It begins with the kind and
 goes on with a time, so that each kind is found by time: `failed#2026-…Z`. Of a recurring task in the queue it
-is one of two constants, so that an occurrence rarely changes the index. The kinds of recurring tasks begin
-with the same word and sort next to each other, so that one query finds all of a lane, paused ones included.
+is one of two constants, so that an occurrence rarely changes the index. The kinds of recurring tasks sort next
+to each other, so that one query finds all of a lane, paused ones included.
 """
 
 from datetime import datetime
@@ -28,9 +28,9 @@ class Past(StrEnum):
     EXPIRED = "expired"
     CANCELLED = "cancelled"
     PAUSED = "paused"
+    PAUSED_RECURRING = "paused-recurring"
     RECURRING = "recurring"
     FAILING = "recurring-failing"
-    PAUSED_RECURRING = "recurring-paused"
 
     @property
     def has_time(self) -> bool:
@@ -39,7 +39,7 @@ class Past(StrEnum):
 
 
 #: The kinds of tasks that recur and have not ended, in the order of the index.
-RECURRING_KINDS = (Past.RECURRING, Past.FAILING, Past.PAUSED_RECURRING)
+RECURRING_KINDS = (Past.PAUSED_RECURRING, Past.RECURRING, Past.FAILING)
 
 #: The kinds that are left out when only failed tasks are listed.
 _UNLISTED = {Past.DONE, Past.CANCELLED}

@@ -100,7 +100,7 @@ class DynamoTable(TableItems):
 
     def recurring(self, lane: int, *, page_size: int = _PAGE) -> Iterator[PastKey]:
         past: Any = self._tasks.past
-        within = past.between((RECURRING_KINDS[0], None), (RECURRING_KINDS[-1], NEVER))
+        within = past.between((RECURRING_KINDS[0], None), (RECURRING_KINDS[-1], None))
         yield from self._past_keys(lane, within, page_size=page_size)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:

@@ -55,9 +55,9 @@ def test_each_kind_is_found_by_itself(store: Store) -> None:
     found = {kind.value: past(store, kind) for kind in Past}
     assert found == {
         **{kind: [kind] for kind in ("done", "failed", "expired", "cancelled", "paused")},
+        "paused-recurring": [],
         "recurring": [],
         "recurring-failing": [],
-        "recurring-paused": [],
     }
     assert all(past(store, kind, lane=1) == [] for kind in Past)
 
@@ -128,7 +128,7 @@ def test_all_that_recurs_is_found_together_and_nothing_else(store: Store, page_s
         ("paused", Past.PAUSED_RECURRING),
     }
     assert [key.kind for key in found] == sorted((key.kind for key in found), key=RECURRING_KINDS.index)
-    assert found[-1].at == paused.due
+    assert found[0].at == paused.due
     assert list(store.recurring(1)) == []
 
 

@@ -10,7 +10,7 @@ import { on, takeAsked } from "./state.js";
 import { follow } from "./stream.js";
 import { refreshTask, startTask } from "./task.js";
 import { tickRelative } from "./time.js";
-import { isPast, refreshTimeline, startTimeline } from "./timeline.js";
+import { refreshComing, refreshHistory, startTimeline } from "./timeline.js";
 import { askForToken } from "./token.js";
 
 const COSTLY_EVERY_MS = 15000;
@@ -29,10 +29,10 @@ async function refresh(...parts) {
 
 // What is read through for every look at it, history or a long queue, is not looked at as often as the rest.
 const seldom = (part) => atMostEvery(COSTLY_EVERY_MS, part, () => refresh(part));
-const seldomTimeline = seldom(refreshTimeline);
+const seldomHistory = seldom(refreshHistory);
 const seldomList = seldom(refreshList);
 
-const timeline = () => (isPast() ? seldomTimeline() : refreshTimeline());
+const timeline = () => Promise.all([refreshComing(), seldomHistory()]);
 const list = () => (isCostly() ? seldomList() : refreshList());
 
 const all = () => refresh(refreshRule, timeline, refreshList, refreshTask);
@@ -40,7 +40,7 @@ const changedElsewhere = () => refresh(timeline, list, refreshTask);
 
 onTokenWanted(askForToken);
 on("filters", seldomList.rest); // it is being read just then
-on("looked-back", seldomTimeline.rest);
+on("looked-back", seldomHistory.rest);
 startFilters();
 takeAsked();
 addEventListener("hashchange", takeAsked);

@@ -122,7 +122,7 @@ def _ends(queue: Queue, recurring: list[PastKey], ended: list[_Keys]) -> Iterato
     to_read: list[PastKey] = evenly(recurring, _READ)
     share = len(recurring) / max(1, len(to_read))
     to_read += evenly(in_order, _READ - len(to_read))
-    in_full = {key: task for key, task in queue.tasks_at(to_read) if isinstance(key, PastKey)}
+    in_full = dict(queue.tasks_of(to_read))
     for key, task in in_full.items():
         factor = factor_of.get(key.kind, share)
         for occurrence in task.occurrences:

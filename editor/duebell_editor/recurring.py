@@ -21,7 +21,6 @@ from duebell_shared.schedule import Schedule
 from duebell_shared.task import Task
 
 from .listing import Page
-from .places import Key
 from .queue import Queue
 
 __all__ = ["coming", "evenly", "list_recurring", "recurring_keys"]
@@ -58,13 +57,26 @@ def list_recurring(queue: Queue, *, prefix: str, limit: int, cursor: str | None)
     """A page of recurring tasks: those that fail first, paused ones last, by id among their kind."""
     start = None if cursor is None else _place_from(cursor)
     keys = (key for key in recurring_keys(queue, queue.lanes_now()) if key.id.startswith(prefix))
-    places: dict[Key, _Place] = {key: _Place.of(key) for key in keys}
-    left = sorted((key for key in places if start is None or places[key] > start), key=places.__getitem__)
-    found = list(itertools.islice(queue.tasks_at(left), limit))
-    is_over = not found or found[-1][0] == left[-1]
+    places = {_Place.of(key): key for key in keys}
+    left = sorted(place for place in places if start is None or place > start)
+    found = list(itertools.islice(_recurring(queue, map(places.__getitem__, left)), limit))
+    last = _Place.of(found[-1][0]) if found else None
     return Page(
-        tasks=tuple(task for _, task in found), cursor=None if is_over else _cursor(places[found[-1][0]])
+        tasks=tuple(task for _, task in found),
+        cursor=None if last is None or last == left[-1] else _cursor(last),
     )
+
+
+def _recurring(queue: Queue, keys: Iterable[PastKey]) -> Iterator[tuple[PastKey, Task]]:
+    """The tasks that still recur, as they are now.
+
+    The index may be a second behind the table: a task that was paused just now is found by its former key.
+    """
+    ids = set()
+    for key, task in queue.tasks_of(keys):
+        if task.recurrence and not task.status.is_finished and task.id not in ids:
+            ids.add(task.id)
+            yield key, task
 
 
 def evenly(several: Sequence[_T], most: int) -> list[_T]:

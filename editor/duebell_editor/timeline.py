@@ -185,5 +185,5 @@ def _occurrences(
         return [0] * (len(borders) - 1), True
     keys = [key for key in recurring_keys(queue, lanes) if key.kind is not Past.PAUSED_RECURRING]
     read = evenly(keys, _RECURRING)
-    counts = coming((task for _, task in queue.tasks_at(read)), borders, now)
+    counts = coming((task for _, task in queue.tasks_of(read)), borders, now)
     return [count * len(keys) // max(1, len(read)) for count in counts], len(read) == len(keys)

@@ -59,10 +59,11 @@ export function openForm(task = null, { like = null, action = "" } = {}) {
     if (theirs) return meanwhile.focus();
     wrong.textContent = "";
     Object.values(input).forEach(forgive);
-    const found = check(all, task ? before : undefined);
+    const misfit = payload.check();
+    const found = check(all, task ? before : undefined).filter(([name]) => !misfit || name !== "payload");
     for (const [name, reason] of found) blame(input[name], reason);
     if (found.length) return goTo(input[found[0][0]]);
-    if (!payload.check()) return undefined;
+    if (misfit) return goTo(misfit);
     try {
       if (task ? await save() : await add()) dialog.close();
     } catch (error) {

@@ -50,7 +50,7 @@ export function rawField(text, name) {
     } else if ("{[".includes(character)) depth += 1;
     else if ("}]".includes(character)) depth -= 1;
     if (begin >= 0 && at >= begin && ((depth === 1 && character === ",") || depth === 0))
-      return text.slice(begin, at);
+      return text.slice(begin, at).trim();
   }
   return "null";
 }

@@ -49,8 +49,8 @@ function labelled(one, { input, note }) {
   return field(`${schema.title && schema.title !== name ? `${name}: ${schema.title}` : name}${zone}`, input, { hint, note });
 }
 
-// In a form with `input.action` and `input.payload`. `check` blames what is wrong and tells whether anything is;
-// `reveal` brings the reader to what the API found wrong, or to the JSON text.
+// In a form with `input.action` and `input.payload`. `check` says what is wrong with the fields, and returns the
+// first of them; `reveal` brings the reader to what the API found wrong, or to the JSON text.
 export function payloadForm(form, { input }, { isNew }) {
   const text = input.payload;
   const ofText = text.closest(".field");
@@ -123,6 +123,7 @@ export function payloadForm(form, { input }, { isNew }) {
 
   form.addEventListener("input", ({ target }) => {
     if (target === input.action) draw();
+    else if (target === text) say();
     else if (target === form) show(isForm); // the payload was set from outside
     else if (parts.contains(target)) {
       isTouched = true;
@@ -140,15 +141,14 @@ export function payloadForm(form, { input }, { isNew }) {
     .catch(() => {});
 
   function check() {
-    if (!isShown() || !isTouched) return true;
+    if (!isShown() || !isTouched) return null;
     const wrong = fields
       .map(([one, { input: at, read }]) => [at, at.validity.badInput ? "Give it in full." : wrongWith(one, read())])
       .filter(([, why]) => why);
     for (const [, { input: at }] of fields) forgive(at);
     for (const [at, why] of wrong) blame(at, why);
-    if (wrong.length) goTo(wrong[0][0]);
-    else write(); // what was left empty by default, too
-    return !wrong.length;
+    if (!wrong.length) write(); // what was left empty by default, too
+    return wrong[0]?.[0] ?? null;
   }
 
   function reveal({ document }) {

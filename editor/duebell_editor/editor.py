@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import boto3
 import msgspec
@@ -29,6 +29,9 @@ from .status import Diagnosis, SchedulerStatus
 from .taken_ids import TRIES, IfExists, check_if_exists, kept_changing
 from .transfer import ImportReport
 from .values import NewTask, TaskChange
+
+if TYPE_CHECKING:
+    from .relane import Relaned
 
 __all__ = ["Editor", "IfExists"]
 
@@ -278,6 +281,19 @@ class Editor(QueueReader):
         """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""
         self._backend.armer.verify()
         return self.status()
+
+    def relane(self, lanes: int, *, progress: Callable[[str], None] = lambda _: None) -> "Relaned":
+        """Give the queue more lanes while it is in use, and move the tasks that wait to where they belong.
+
+        No task is started meanwhile: until the running actions have ended and all tasks are moved, seconds to
+        minutes. `progress` is called with lines to show. Repeat an interrupted relane with the same number.
+        Raises InvalidSettings for fewer lanes than there are or too many, TaskConflict while another process
+        does this or a run does not leave, AwsError, NotArmed and NotDeployed.
+        """
+        from .relane import relane  # noqa: PLC0415 (few processes ever do this)
+
+        check_progress(progress)
+        return relane(self._backend, lanes, progress=progress)
 
     def import_tasks(
         self, lines: Iterable[bytes | str], *, progress: Callable[[int], None] = lambda _: None

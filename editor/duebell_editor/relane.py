@@ -80,7 +80,7 @@ def relane(backend: Backend, lanes: int, *, progress: Callable[[str], None] = la
     """
     record = backend.armer.read()
     before = len(record.lanes)
-    if not before <= lanes <= MAX_LANES:
+    if type(lanes) is not int or not before <= lanes <= MAX_LANES:
         raise InvalidSettings("lanes", f"must be {before}, as many as there are, to {MAX_LANES}")
     if lanes == before and record.relaner is None:
         return Relaned(lanes=lanes)

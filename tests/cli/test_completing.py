@@ -17,6 +17,8 @@ from duebell_editor.cli import app, completion
 from duebell_editor.cli.context import Context
 from tests.cli.program import Duebell, fail
 
+pytestmark = pytest.mark.slow
+
 
 def context(command: str, *options: str) -> typer.Context:
     """What typer hands to a completion: the command, and the options before it."""

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from duebell_editor import Editor
-from duebell_editor.cli.context import Context
 from duebell_shared.instants import render
 from tests.cli.program import Duebell, lines
 
@@ -27,8 +26,7 @@ def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -
     assert "line 3: is no task that was exported" in err
 
 
-def test_more_lanes(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Context, "backend", editor._backend)
+def test_more_lanes(duebell: Duebell) -> None:
     for number in range(20):
         duebell("add", "x", "--in", "1h", "--id", f"task-{number}")
     status, out, err = duebell("relane", "9")

@@ -20,6 +20,8 @@ from duebell_shared.task import Task
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
+pytestmark = pytest.mark.slow
+
 HOUR = timedelta(hours=1)
 
 #: A task as it is exported, and one that recurs.

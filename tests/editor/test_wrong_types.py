@@ -66,6 +66,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "select": {"verb": "cancel"},
     "change_many": {"verb": "cancel", "ids": ["one"]},
     "doctor": {},
+    "relane": {"lanes": 4},
     "timeline": {"start": NOON},
     "history": {"start": NOON},
     "schedules": {},

@@ -11,6 +11,8 @@ from fastapi.testclient import TestClient
 from duebell_editor.http import create_app
 from tests.editor.memory import Scheduler
 
+pytestmark = pytest.mark.slow
+
 DUE = "2026-12-31T00:00:00Z"
 HUGE = 10**400
 

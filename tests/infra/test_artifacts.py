@@ -18,6 +18,8 @@ from duebell_infra.target import Target
 from tests.infra.policies import ACCOUNT
 from tests.support import REGION
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 

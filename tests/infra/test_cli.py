@@ -12,6 +12,8 @@ import pytest
 
 from duebell_infra import cli
 
+pytestmark = pytest.mark.slow
+
 
 def duebell(*arguments: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(

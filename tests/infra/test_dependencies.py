@@ -17,6 +17,8 @@ from duebell_infra.dependencies import IN_RUNTIME, core_requirements, install
 from duebell_infra.errors import BundleFailed
 from duebell_infra.target import Architecture, Target
 
+pytestmark = pytest.mark.slow
+
 ARM = Target(python="3.13", architecture=Architecture.ARM64)
 INTEL = Target(python="3.12", architecture=Architecture.X86_64)
 

@@ -75,6 +75,7 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.doctor(fix=True)
     editor.ensure_armed()
     editor.import_tasks(list(editor.export_tasks()))
+    editor.relane(8)
 
 
 def guarded_editor(guarded: Guarded, clock: Clock) -> Editor:

@@ -14,6 +14,8 @@ from duebell_shared.schedule import make_schedule
 from duebell_shared.zones import zone_of
 from tests.schedule.expressions import AWS, CLASSIC, ZONES
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MANY = 8
 

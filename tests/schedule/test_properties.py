@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -9,6 +10,8 @@ from duebell_shared.errors import InvalidSchedule
 from duebell_shared.schedule import Schedule, make_schedule
 from tests.schedule.expressions import AWS, CLASSIC, ZONES
 from tests.schedule.oracle import fires
+
+pytestmark = pytest.mark.slow
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -16,6 +16,8 @@ from tests.support import NOON
 from .foreign import Table, number, text
 from .scene import Scene
 
+pytestmark = pytest.mark.slow
+
 SOON = timedelta(minutes=10)
 IDS = ("a", "b", "c", "d")  # in all lanes
 

@@ -14,6 +14,8 @@ from duebell_editor.http import create_app
 from .foreign import ITEM, number, text
 from .scene import Scene
 
+pytestmark = pytest.mark.slow
+
 SOON = timedelta(minutes=10)
 
 

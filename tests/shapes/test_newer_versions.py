@@ -10,7 +10,7 @@ from duebell_editor import Editor, Status
 from .foreign import ITEM, Table, number, text
 from .scene import Scene
 
-pytestmark = pytest.mark.moto
+pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
 SOON = timedelta(minutes=10)
 

@@ -20,6 +20,8 @@ from duebell_editor.look import Watched, look
 from .foreign import ITEM, number, text
 from .scene import Scene
 
+pytestmark = pytest.mark.slow
+
 SOON = timedelta(minutes=10)
 TIME = "2026-11-21T12:10:00Z"
 NAIVE, FAR = "2026-11-21T12:10:00", "0001-01-01T00:00:00+14:00"

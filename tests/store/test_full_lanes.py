@@ -21,7 +21,7 @@ from tests.simulation.wire.calm import calm_network
 from tests.simulation.wire.clients import backend_over
 from tests.support import NOON, Calls
 
-pytestmark = pytest.mark.moto
+pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
 KEEP, HOUR = Keeping(), timedelta(hours=1)
 LONG = Failure(type="ValueError", message="x" * 2_000, traceback="y" * 4_000)

@@ -14,7 +14,7 @@ from duebell_shared.keeping import History
 from duebell_shared.settings import Precision
 from tests.verify.account import ALL, Account, all_ok
 
-pytestmark = pytest.mark.moto
+pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
 HOUR = timedelta(hours=1)
 

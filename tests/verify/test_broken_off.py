@@ -12,7 +12,7 @@ from duebell_infra.verify import Finding, Result, When
 from duebell_infra.verify.own_tasks import LANE, PREFIX
 from tests.verify.account import Account, all_ok
 
-pytestmark = pytest.mark.moto
+pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
 LONGER_THAN_ANY = timedelta(minutes=31)
 

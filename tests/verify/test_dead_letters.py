@@ -7,7 +7,7 @@ from duebell_infra.verify import Result, When
 from tests.support import REGION
 from tests.verify.account import ALL, Account
 
-pytestmark = pytest.mark.moto
+pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
 QUICK = (When.ALWAYS,)
 

@@ -16,7 +16,7 @@ from duebell_worker import action
 from tests.support import REGION
 from tests.verify.account import Account, all_ok
 
-pytestmark = pytest.mark.moto
+pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
 QUICK = (When.ALWAYS,)
 

@@ -8,7 +8,7 @@ from duebell_editor import Editor
 from duebell_infra.verify import Result, When
 from tests.verify.account import ALL, Account, all_ok, denied
 
-pytestmark = pytest.mark.moto
+pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
 QUICK = (When.ALWAYS,)
 

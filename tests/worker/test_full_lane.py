@@ -13,7 +13,7 @@ from duebell_worker import Retry, Worker
 from tests.full_lanes import bytes_in_lanes, lanes_hold
 from tests.support import Clock
 
-pytestmark = pytest.mark.moto
+pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 

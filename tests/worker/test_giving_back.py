@@ -35,6 +35,7 @@ def elsewhere(backend: Backend, clock: Clock) -> Editor:
     return Editor(backend=Backend.connect(Settings(), boto3.Session(), clock=clock, sleep=clock.sleep))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before-call", "after-call"])
 @pytest.mark.parametrize("nth", [1, 2, 3, 4])
 @pytest.mark.parametrize("later", [timedelta(0), HOUR])

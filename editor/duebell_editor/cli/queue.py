@@ -8,7 +8,6 @@ import typer
 
 from duebell_shared.settings import MAX_LANES
 
-from ..relane import relane as relane_queue
 from .context import Context
 from .errors import Exit, words_of
 from .output import plain
@@ -67,6 +66,6 @@ def relane(
     Runs leave first, so tasks wait until it is done: seconds to minutes. Editors and workers are not stopped.
     Repeat it with the same number if it was interrupted.
     """
-    done = relane_queue(context.backend, lanes, progress=context.out.note)
+    done = context.editor().relane(lanes, progress=context.out.note)
     print(f"{done.lanes} lanes, {done.moved:,} tasks moved")
     context.out.note_some([plain(f"{id}: stays where it is, and runs there") for id in done.left])

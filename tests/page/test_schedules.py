@@ -54,7 +54,9 @@ def test_recurring_tasks_are_shown_with_their_times_and_how_they_went(
     expect(billing.get_by_role("img", name="The last 20: 18 done, 2 failed")).to_be_visible()
     expect(billing.locator(".mark")).to_have_count(20)
     expect(billing.locator(".mark").last).to_have_class("mark failed")
-    expect(billing.locator(".mark").last).to_have_attribute("title", re.compile(r": failed, 2 min \d+ s late\n"))
+    expect(billing.locator(".mark").last).to_have_attribute(
+        "title", re.compile(r": failed, 2 min \d+ s late\n")
+    )
     # And when it runs next, by both clocks
     expect(row(page, "nightly").locator(".next")).to_contain_text("03:00 America/New_York")
     expect(row(page, "nightly").locator(".next time").first).to_have_text(re.compile(r" 0[89]:00|10:00"))

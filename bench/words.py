@@ -45,8 +45,8 @@ there.
 
 LOOKING = """## Looking
 
-What it costs to look at a queue in which {tasks} tasks wait, over ten days, and as many have ended, one in a hundred of
-them failed: counted on the embedded AWS with four lanes. {limit} calls are the limit for each look, however much is stored. More
+What it costs to look at a queue in which {tasks} tasks wait, over ten days, as many have ended, one in a hundred of
+them failed, and a hundred recur: counted on the embedded AWS with four lanes. {limit} calls are the limit for each look, however much is stored. More
 lanes take a query more each, side by side, but for the timeline, which counts one lane for all where there are many tasks.
 Before there was an index of the past, the list of failed tasks took 32 calls on this queue and read all 200,000 items, and the
 timeline took 52; nothing said how many tasks had failed but the doctor, who read all of history too.

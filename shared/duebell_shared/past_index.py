@@ -2,8 +2,8 @@
 
 `past` is on the items of tasks that have left the queue, and of all that recur. It begins with the kind and
 goes on with a time, so that each kind is found by time: `failed#2026-…Z`. Of a recurring task in the queue it
-is one of two constants, so that an occurrence rarely changes the index. The kinds of recurring tasks sort next
-to each other, so that one query finds all of a lane, paused ones included.
+is one of two constants, so that an occurrence rarely changes the index. The kinds of recurring tasks sort
+next to each other, so that one query finds all of a lane, paused ones included.
 """
 
 from datetime import datetime

@@ -162,7 +162,9 @@ def test_a_month_that_is_zoomed_into_is_shown_whole(open_page: Open, url: str, s
     before = month - timedelta(days=1)
     days = (month - (month - timedelta(days=15)).replace(day=1)).days
     expect(page.locator("#chart button")).to_have_count(days)
-    expect(page.locator("#chart button").last).to_have_attribute("aria-label", re.compile(rf"^\w+ {before.day} "))
+    expect(page.locator("#chart button").last).to_have_attribute(
+        "aria-label", re.compile(rf"^\w+ {before.day} ")
+    )
     # And one that was not zoomed into is as long as any
     page.get_by_role("button", name="Month").click()
     expect(page.locator("#chart button")).to_have_count(60)

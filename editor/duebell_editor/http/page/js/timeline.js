@@ -117,9 +117,9 @@ async function refresh(path, take) {
 }
 
 export async function refreshComing() {
-  const first = coming?.[0].start;
   await refresh("timeline", ({ buckets }) => (coming = buckets));
-  if (history && first !== coming?.[0].start) await refreshHistory(); // time has gone on by a step
+  const isOld = history && history.buckets[0].start !== coming?.[0].start; // time has gone on by a step
+  if (isOld) await refreshHistory();
 }
 
 export async function refreshHistory() {

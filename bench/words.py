@@ -71,7 +71,7 @@ What a task takes over its life, in write units, by what is kept of it ([tests](
 | `all` | 2 | 1 | 3 | 6 |
 | `failed` | 2 | 1 | 2 | 5 |
 | `none`: the item is deleted | 2 | 1 | 2 | 5 |
-| an occurrence of a recurring task; the first | | 1 | 3; 4 | 4; 5 |
+| an occurrence of a recurring task, whose add takes 3 | | 1 | 3 | 4 |
 
 A run's own part is what it costs to be woken, to hold the lanes, and to set the rule twice: to its watchdog, and to what
 comes next. It is the same for one task and for ten thousand, but for a query more for every 200 tasks of a lane.

@@ -209,7 +209,7 @@ def test_an_empty_queue_says_what_to_do(open_page: Open) -> None:
         page = open_page(url)
         expect(page.get_by_text("The queue is empty.")).to_be_visible()
         expect(page.get_by_text("Nothing to ring for")).to_be_visible()
-        expect(page.locator("#chart-note")).to_contain_text("nothing is due")
+        expect(page.locator("#chart-note")).to_contain_text("nothing.")
         is_accessible(page)
 
 

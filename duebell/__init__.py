@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from duebell_editor import ChangeFailure as ChangeFailure
     from duebell_editor import ChangeReport as ChangeReport
     from duebell_editor import Diagnosis as Diagnosis
+    from duebell_editor import DoubtfulPayload as DoubtfulPayload
     from duebell_editor import Editor as Editor
     from duebell_editor import Ended as Ended
     from duebell_editor import FailureGroup as FailureGroup
@@ -104,6 +105,7 @@ __all__ = [
     "ChangeFailure",
     "ChangeReport",
     "Diagnosis",
+    "DoubtfulPayload",
     "DuebellError",
     "Editor",
     "Ended",
@@ -167,9 +169,9 @@ __all__ = [
 #: above, too; a test holds the lists in step.
 _NAMES = {
     "duebell_editor": (
-        "Bucket ChangeFailure ChangeReport Diagnosis Editor Ended FailureGroup Failures IfExists Look "
-        "NewTask Page PastCounts Problem ProblemKind SchedulerStatus Selection Step SyncReport SyncStep "
-        "SyncVerb TaskChange TaskHistory UnknownAction"
+        "Bucket ChangeFailure ChangeReport Diagnosis DoubtfulPayload Editor Ended FailureGroup Failures "
+        "IfExists Look NewTask Page PastCounts Problem ProblemKind SchedulerStatus Selection Step "
+        "SyncReport SyncStep SyncVerb TaskChange TaskHistory UnknownAction"
     ),
     "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (

@@ -43,6 +43,7 @@ def test_the_names_of_duebell() -> None:
         "ChangeFailure",
         "ChangeReport",
         "Diagnosis",
+        "DoubtfulPayload",
         "DuebellError",
         "Editor",
         "Ended",

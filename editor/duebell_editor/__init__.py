@@ -42,7 +42,7 @@ from .editor import Editor, IfExists
 from .failures import FailureGroup, Failures
 from .health import Problem, ProblemKind
 from .history import Ended, TaskHistory
-from .known_worker import UnknownAction
+from .known_worker import DoubtfulPayload, UnknownAction
 from .listing import Page
 from .look import Look
 from .past_counts import PastCounts
@@ -62,6 +62,7 @@ __all__ = [
     "ChangeFailure",
     "ChangeReport",
     "Diagnosis",
+    "DoubtfulPayload",
     "DuebellError",
     "Editor",
     "Ended",

@@ -3,6 +3,7 @@
 import logging
 import warnings
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from duebell_shared import payload as payloads
 from duebell_shared.backend import Backend
@@ -14,7 +15,7 @@ from duebell_shared.worker_record import WorkerRecord
 
 from .json_schema import find_fault
 
-__all__ = ["KnownWorker", "UnknownAction"]
+__all__ = ["DoubtfulPayload", "KnownWorker", "UnknownAction"]
 
 _LOG = logging.getLogger("duebell.editor")
 
@@ -29,8 +30,21 @@ class UnknownAction(UserWarning):
     """A task was added for an action that the worker does not have; it will fail, unless one is deployed."""
 
 
+class DoubtfulPayload(UserWarning):
+    """A payload does not fit its action's schema; the task will fail, unless the type converts it."""
+
+
+class _Problem(NamedTuple):
+    """Why a task may fail, and the warning that says so where it is not refused; None if it always is."""
+
+    error: InvalidTask
+    warning: type[UserWarning] | None = None
+
+
 class KnownWorker:
     """Checks tasks by what the worker says of itself, read once a minute and again before one is refused.
+
+    A payload is refused that cannot fit its type. Where the type may convert it, that is a warning.
 
     Where nothing is known, every task is right: no worker has started yet, a new one is starting or could
     not, or the record cannot be read.
@@ -42,9 +56,7 @@ class KnownWorker:
         self._is_strict = backend.settings.strict_actions
         self._record: WorkerRecord | None = None
         self._read_at: datetime | None = None
-        self._missing: set[str] = (
-            set()
-        )  # actions that a strongly consistent read did not find, by this record
+        self._missing: set[str] = set()  # actions that a strongly consistent read of the record did not find
         self._is_told = False
 
     def check(self, task: Task) -> None:
@@ -60,31 +72,34 @@ class KnownWorker:
         problem = self._problem(task)
         if problem is None:
             return
-        if task.action not in self._missing or self._is_strict:
+        if problem.warning is not UnknownAction or task.action not in self._missing or self._is_strict:
             self._read(now, consistent=True)  # a new version may have been deployed
             problem = self._problem(task)
         if problem is None:
             return
-        if problem.field != "action" or self._is_strict:
-            raise problem
-        self._missing.add(task.action)
-        warnings.warn(str(problem), UnknownAction, stacklevel=4)
+        if problem.warning is None or self._is_strict:
+            raise problem.error
+        if problem.warning is UnknownAction:
+            self._missing.add(task.action)
+        warnings.warn(str(problem.error), problem.warning, stacklevel=4)
 
-    def _problem(self, task: Task) -> InvalidTask | None:
+    def _problem(self, task: Task) -> _Problem | None:
         worker = self._record.known if self._record else None
         if self._record is None or worker is None:
             return None
         action = worker.action(task.action)
         if action is None:
-            return (
-                _unknown(task.action, [one.name for one in worker.actions]) if self._record.is_all else None
-            )
+            if not self._record.is_all:
+                return None
+            return _Problem(_unknown(task.action, [one.name for one in worker.actions]), UnknownAction)
         if not action.schema or task.payload_dropped is not None:
             return None
         fault = find_fault(payloads.decode_or_text(task.payload_json), action.schema)
         if fault is None:
             return None
-        return InvalidTask(f"payload{fault.place}", f"{fault.reason}, for the action {quoted(action.name)}")
+        reason = f"{fault.reason}, for the action {quoted(action.name)}"
+        error = InvalidTask(f"payload{fault.place}", reason)
+        return _Problem(error, DoubtfulPayload if action.converts else None)
 
     def _read(self, now: datetime, *, consistent: bool) -> None:
         self._read_at, self._record, self._missing = now, None, set()

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from .failure import Failure, bounded
-from .instants import Instant
+from .instants import Instant, to_json
 
 __all__ = [
     "MOST_BYTES",
@@ -44,12 +44,14 @@ class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
     name       its name, which a task gives as its `action`
     attempts   how often a task is tried
     schema     the JSON Schema of its payload; None if it takes none
+    converts   whether its type may convert a payload that does not fit the schema, as pydantic's do
     recurring  ids of the recurring tasks that are declared for it in code
     """
 
     name: str
     attempts: int
     schema: dict[str, Any] | None = None
+    converts: bool = False
     recurring: tuple[str, ...] = ()
 
 
@@ -168,4 +170,4 @@ def _fitted(worker: WorkerDescription) -> tuple[WorkerDescription, bool]:
 
 
 def _size(value: msgspec.Struct) -> int:
-    return len(msgspec.json.encode(value))
+    return len(to_json(value))

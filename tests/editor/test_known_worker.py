@@ -7,9 +7,10 @@ from datetime import timedelta
 from typing import Any
 
 import boto3
+import pydantic
 import pytest
 
-from duebell_editor import Editor, InvalidTask, TaskNotFound, UnknownAction
+from duebell_editor import DoubtfulPayload, Editor, InvalidTask, TaskNotFound, UnknownAction
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
@@ -97,6 +98,26 @@ def test_a_payload_that_does_not_fit_is_refused_by_its_field(editor: Editor) -> 
         editor.add_many([{"action": "put_on_sale", "due": HOUR, "id": "a"}])
     with pytest.raises(TaskNotFound):
         editor.get("a")
+
+
+def test_what_a_type_may_convert_is_a_warning(editor: Editor, strict: Editor, worker: Worker) -> None:
+    class Order(pydantic.BaseModel):
+        item: int
+
+    @worker.action("order")
+    def order(payload: Order) -> None: ...
+
+    worker.register()
+    with pytest.warns(DoubtfulPayload, match=r"payload.item: must be a whole number, for the action 'order'"):
+        task = editor.add("order", due=timedelta(0), payload={"item": "42"}, id="a")
+    assert worker.run().done == 1
+    with pytest.raises(InvalidTask, match=r"^payload.item: must be a whole number"):
+        strict.add("order", due=HOUR, payload={"item": "42"})
+    # And nothing is said of one that fits
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        strict.add("order", due=HOUR, payload={"item": 42})
+    assert task.payload == {"item": "42"}
 
 
 @pytest.mark.usefixtures("worker")

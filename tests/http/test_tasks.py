@@ -256,6 +256,12 @@ def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
         "failed": 0,
         "failing": 0,
         "tzdata": TZDATA_VERSION,
+        "worker_error": None,
+        "name": "duebell",
+        "region": "eu-central-1",
+        "account": "123456789012",
+        "label": "",
+        "color": None,
     }
 
 
@@ -285,8 +291,10 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
         "/api/doctor",
         "/api/failures",
         "/api/find",
+        "/api/worker",
         "/api/history",
         "/api/preview",
+        "/api/schedules",
         "/api/status",
         "/api/tasks",
         "/api/tasks/{id}",

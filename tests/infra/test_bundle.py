@@ -62,9 +62,9 @@ def test_it_says_its_version_which_is_that_of_its_contents(tmp_path: Path) -> No
             told: dict[str, str] = json.loads(archive.read(BUNDLE_FILE))
             return told
 
-    (tmp_path / "jobs.py").write_text("worker = None")
+    (tmp_path / "jobs.py").write_text(WORKER)
     first = version()
     assert first["duebell"] == duebell_release()
     assert version() == first
-    (tmp_path / "jobs.py").write_text("worker = None  # changed")
+    (tmp_path / "jobs.py").write_text(f"{WORKER}# changed")
     assert version()["version"] != first["version"]

@@ -13,6 +13,7 @@ from duebell_editor.history import history
 from duebell_editor.timeline import Step, timeline
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
+from duebell_shared.models import WORKER
 from duebell_worker import Worker
 from tests.support import Clock
 
@@ -27,6 +28,8 @@ def reads(session: boto3.Session) -> list[tuple[str, bool]]:
             body = json.loads(params["body"])
             asked = list(body["RequestItems"].values()) if "RequestItems" in body else [body]
             index = f" of {body['IndexName']}" if "IndexName" in body else ""
+            if body.get("Key", {}).get("id") == {"S": WORKER}:
+                return  # may be a second old: it is read again before a refusal
             reads.append((model.name + index, all(each.get("ConsistentRead") is True for each in asked)))
 
     session.events.register("before-call.dynamodb", note)

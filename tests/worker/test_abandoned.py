@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell_editor import Editor
+from duebell_editor import Editor, ProblemKind
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.store import Failed
@@ -143,7 +143,7 @@ def test_a_task_that_ends_its_process_each_time_fails_when_attempts_are_used_up(
     assert task.failure is not None
     assert task.failure.type == "WorkerDied"
     assert [(one.attempt, one.type) for one in task.failures] == [(n, "WorkerDied") for n in (1, 2, 3)]
-    assert editor.status().healthy
+    assert [problem.kind for problem in editor.status().problems] == [ProblemKind.FAILED_TASKS]
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 3])

@@ -180,8 +180,8 @@ def test_one_call_that_is_not_answered_makes_no_lane_rest(
     assert (report.done, report.resting) == (1, ())
     assert clock.now <= NOON + 5 * SECOND
     assert [line["again_at"] for line in log.lines("lane_trouble")] == [
-        "2026-11-21 12:00:02+00:00",
-        "2026-11-21 12:00:04+00:00",
+        "2026-11-21T12:00:02.000Z",
+        "2026-11-21T12:00:04.000Z",
     ]
 
 

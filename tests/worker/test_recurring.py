@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from duebell_editor import Editor, Result, Status
 from duebell_shared.expression import expression_at
+from duebell_shared.instants import render
 from duebell_worker import Retry, RunReport, Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
@@ -20,7 +21,7 @@ def test_a_run_catches_up_with_all_at_once(editor: Editor, worker: Worker, clock
     report = worker.run()
     assert ran == [NOON + number * HOUR for number in range(1, 6)]
     assert (report.done, report.rings_at) == (5, NOON + 6 * HOUR)
-    assert log.lines("task")[0]["next_due"] == str(NOON + 2 * HOUR)
+    assert log.lines("task")[0]["next_due"] == render(NOON + 2 * HOUR)
 
 
 def test_an_action_knows_how_many_it_missed(editor: Editor, worker: Worker, clock: Clock, log: Log) -> None:

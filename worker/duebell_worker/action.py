@@ -29,7 +29,7 @@ from duebell_shared.task import Task
 
 from .backoff import Backoff
 from .parameters import Parameters
-from .payload_type import InvalidPayload
+from .payload_type import InvalidPayload, may_convert
 
 if TYPE_CHECKING:
     from duebell_editor import Editor, IfExists, NewTask
@@ -118,6 +118,11 @@ class Action(Generic[_P, _R]):
     def schema(self) -> dict[str, Any] | None:
         """The JSON Schema of the payload; None if the function takes none."""
         return self._parameters.schema()
+
+    @property
+    def converts(self) -> bool:
+        """Whether the payload's type may convert what does not fit its schema."""
+        return may_convert(self._parameters.payload_type)
 
     def is_last_attempt(self, claimed: Task) -> bool:
         """Tell whether to make the last attempt: this is its claim, or a later one and it was not begun."""

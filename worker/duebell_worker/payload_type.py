@@ -9,7 +9,7 @@ import msgspec
 
 from duebell_shared import payload as payloads
 
-__all__ = ["Decode", "InvalidPayload", "decoder", "schema_of"]
+__all__ = ["Decode", "InvalidPayload", "decoder", "may_convert", "schema_of"]
 
 #: Reads a payload's JSON text. Raises InvalidPayload.
 Decode = Callable[[str], Any]
@@ -93,9 +93,14 @@ def _faults(error: Any, place: tuple[str, ...]) -> str:
     return "; ".join(f"{'.'.join(map(str, (*place, *fault['loc'])))}: {fault['msg']}" for fault in faults)
 
 
+def may_convert(payload_type: Any) -> bool:
+    """Tell whether it is pydantic's: it takes `"42"` for an integer, and validators take more."""
+    return hasattr(payload_type, "__pydantic_validator__")
+
+
 def schema_of(payload_type: Any) -> dict[str, Any]:
     """The JSON Schema of the payloads that the decoder of this type reads; it allows what it cannot tell."""
-    if hasattr(payload_type, "__pydantic_validator__"):
+    if may_convert(payload_type):
         import pydantic  # noqa: PLC0415
 
         schema = pydantic.TypeAdapter(payload_type).json_schema()

@@ -64,6 +64,7 @@ class Registration:
                 name=name,
                 attempts=action.attempts,
                 schema=_schema_of(action),
+                converts=action.converts,
                 recurring=tuple(task.id for task in tasks if task.action == name),
             )
             for name, action in sorted(actions.items())

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandInfo, TyperInfo
 
-from duebell_editor import UnknownAction
+from duebell_editor import DoubtfulPayload, UnknownAction
 
 from .context import Context
 from .errors import HELP, Exit, exit_of
@@ -195,6 +195,10 @@ def run(app: typer.Typer) -> NoReturn:
     sys.exit(int(status) if isinstance(status, int) else Exit.DONE)
 
 
+#: Warnings that are printed as the command's own.
+_TOLD = (UnknownAction, DoubtfulPayload)
+
+
 @contextlib.contextmanager
 def _warning_in(context: Context) -> Iterator[None]:
     """Print each warning of the library as one of the command's own."""
@@ -202,13 +206,14 @@ def _warning_in(context: Context) -> Iterator[None]:
         pythons = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-            if issubclass(category, UnknownAction):
+            if issubclass(category, _TOLD):
                 context.out.warn(str(message))
             else:
                 pythons(message, category, *place, **more)
 
         warnings.showwarning = show
-        warnings.simplefilter("default", UnknownAction)
+        for category in _TOLD:
+            warnings.simplefilter("default", category)
         yield
 
 

@@ -14,8 +14,8 @@ _AUTHORIZATION = "Authorization: Bearer $DUEBELL_EDITOR_TOKEN"
 
 #: Queries worth showing, by path.
 _QUERIES = {
-    "/api/find": "prefix=sale-",
     "/api/tasks": "status=failed&limit=20",
+    "/api/find": "prefix=sale-",
     "/api/timeline": "start=2026-12-31T00:00:00Z&step=hour&count=24",
     "/api/history": "start=2026-12-30T00:00:00Z&step=day&count=7",
 }

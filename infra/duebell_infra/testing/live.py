@@ -4,6 +4,7 @@ import time
 from datetime import timedelta
 
 from duebell_editor import Editor
+from duebell_shared.quoting import quoted
 from duebell_shared.task import Task
 
 from ..local import EmbeddedStack
@@ -37,7 +38,7 @@ class LiveStack:
         give_up = time.monotonic() + within.total_seconds()
         while not (task := self.editor.get(id)).status.is_finished:
             if time.monotonic() > give_up:
-                raise TimeoutError(f"the task {id!r} is {task.status} after {within}, due {task.due}")
+                raise TimeoutError(f"the task {quoted(id)} is {task.status} after {within}, due {task.due}")
             time.sleep(_PAUSE)
         return task
 

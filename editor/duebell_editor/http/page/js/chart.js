@@ -62,7 +62,7 @@ function bar(bucket, index, top, { step, isLabelled, pick, isListed, now }) {
       onclick: () => pick(bucket),
     },
     stack,
-    isLabelled(start) && h("span.tick", { "data-label": TICKS[step][0](start) }),
+    isLabelled(start, index) && h("span.tick", { "data-label": TICKS[step][0](start) }),
   );
   if (start <= now && now < end) {
     const line = h("span.now", { "data-label": "now" });
@@ -92,7 +92,9 @@ export function drawBars(chart, buckets, options) {
   const group = (new Date(buckets[1]?.end ?? 0) - new Date(buckets[1]?.start ?? 0)) / STEP[options.step];
   const steps = buckets.length * Math.max(1, Math.round(group));
   const every = choices.find((one) => steps / one <= room) ?? choices.at(-1);
-  const isLabelled = (date) => number(date) % every === 0;
+  // The last ones would stand out of the chart.
+  const last = buckets.length - (LABEL_PX * buckets.length) / Math.max(1, chart.clientWidth) / 1.5;
+  const isLabelled = (date, index) => number(date) % every === 0 && index <= last;
   const now = new Date();
   refill(
     chart,

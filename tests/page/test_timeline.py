@@ -1,9 +1,11 @@
 """The timeline: what is coming and what has been, and how the list follows it."""
 
+import itertools
 import re
 from datetime import datetime, timedelta
 
 import msgspec
+import pytest
 from playwright.sync_api import expect
 
 from duebell_editor import Failure
@@ -195,6 +197,20 @@ def test_an_hour_on_a_phone_has_bars_that_can_be_hit(open_page: Open, url: str, 
     bar.click()
     expect(page.locator("#list").get_by_text("both-0")).to_be_visible()
     expect(page.locator("#list").get_by_text("both-1")).to_be_visible()
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Kolkata", "UTC"])
+@pytest.mark.parametrize("zoom", ["Hour", "Day", "Month", "Year"])
+def test_the_time_is_labelled_on_a_phone_too(open_page: Open, url: str, zone: str, zoom: str) -> None:
+    page = open_page(url, **PHONE, timezone_id=zone)
+    press(page, zoom)
+    expect(page.locator("#chart .tick").nth(2)).to_be_attached()
+    # And no label stands out of the chart, or in the next one
+    ends = page.locator("#chart .tick").evaluate_all(
+        "ticks => ticks.map((one) => [one.getBoundingClientRect().left, one.getBoundingClientRect().right])"
+    )
+    assert all(right < left for (_, right), (left, _) in itertools.pairwise(ends))
+    assert ends[-1][1] <= page.evaluate("document.querySelector('#chart').getBoundingClientRect().right")
 
 
 def test_lateness_is_said_in_plain_words(open_page: Open, url: str) -> None:

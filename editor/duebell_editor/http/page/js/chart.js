@@ -90,11 +90,12 @@ export function drawBars(chart, buckets, options) {
   const [, number, choices] = TICKS[options.step];
   const room = Math.max(2, Math.floor(chart.clientWidth / LABEL_PX));
   const group = (new Date(buckets[1]?.end ?? 0) - new Date(buckets[1]?.start ?? 0)) / STEP[options.step];
-  const steps = buckets.length * Math.max(1, Math.round(group));
+  const ofBar = Math.max(1, Math.round(group));
+  const steps = buckets.length * ofBar;
   const every = choices.find((one) => steps / one <= room) ?? choices.at(-1);
   // The last ones would stand out of the chart.
   const last = buckets.length - (LABEL_PX * buckets.length) / Math.max(1, chart.clientWidth) / 1.5;
-  const isLabelled = (date, index) => number(date) % every === 0 && index <= last;
+  const isLabelled = (date, index) => number(date) % every < ofBar && index <= last;
   const now = new Date();
   refill(
     chart,

@@ -43,10 +43,12 @@ function stepped(date, step, count) {
 // The first bucket; without a start of its own, now is in the middle.
 export const startOf = (view, now) => view.start ?? stepped(now, stepOf(view), -ZOOMS[view.zoom].count);
 
-// The same, so that a group of minutes or hours holds the same ones whenever it is drawn.
+// The same, so that a group of minutes or hours holds the same ones, by the clock, whenever it is drawn.
 export function evenStart(view, now) {
   const length = (LENGTH[stepOf(view)] ?? 1) * groupOf(view);
-  return new Date(Math.floor(startOf(view, now) / length) * length);
+  const start = startOf(view, now);
+  const offset = start.getTimezoneOffset() * MINUTE;
+  return new Date(Math.floor((start - offset) / length) * length + offset);
 }
 
 // The start of what comes before or behind what is in view.

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import boto3
 import msgspec
@@ -15,7 +14,6 @@ from tests.support import create_rule, create_table
 
 from duebell_editor import Editor, Settings
 from duebell_editor.look import Watched, look
-from duebell_editor.timeline import Step, timeline
 from duebell_shared.backend import Backend
 from duebell_shared.failure import Failure
 from duebell_shared.lanes import lane_of
@@ -31,7 +29,11 @@ LIMIT = 20
 #: So many wait, and so many have ended, every hundredth of them failed.
 TASKS = 100_000
 
+#: So many recur.
+RECURRING = 100
+
 _NAME = "looking"
+_DAY = timedelta(days=1)
 _THREADS = 8
 
 
@@ -80,9 +82,9 @@ def _looks(editor: Editor) -> dict[str, Callable[[], object]]:
         '`find("waits-4")`': lambda: editor.find("waits-4"),
         "`past_counts()`": editor.past_counts,
         "`status()`": editor.status,
-        "the page's timeline, a day by hours": lambda: timeline(
-            editor.queue, now, Step.HOUR, 24, zone=ZoneInfo("UTC")
-        ),
+        "the page's timeline, a day back and ahead": lambda: editor.timeline(now - _DAY, count=48),
+        "the same of what has been": lambda: editor.history(now - _DAY, count=48),
+        "the page's schedules": editor.schedules,
         "the page's stream, each look": lambda: look(editor.queue, Watched(after=now)),
     }
 
@@ -92,6 +94,9 @@ def _fill(backend: Backend, editor: Editor, tasks: int) -> None:
     editor.add_many(
         {"action": "act", "due": now + timedelta(days=10) * number / tasks, "id": f"waits-{number}"}
         for number in range(tasks)
+    )
+    editor.add_many(
+        {"action": "act", "schedule": "rate(1 hour)", "id": f"recurs-{number}"} for number in range(RECURRING)
     )
     ended = (_ended(backend, number, now) for number in range(tasks))
     with ThreadPoolExecutor(_THREADS) as pool:

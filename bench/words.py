@@ -45,8 +45,8 @@ there.
 
 LOOKING = """## Looking
 
-What it costs to look at a queue in which {tasks} tasks wait, over ten days, and as many have ended, one in a hundred of
-them failed: counted on the embedded AWS with four lanes. {limit} calls are the limit for each look, however much is stored. More
+What it costs to look at a queue in which {tasks} tasks wait, over ten days, as many have ended, one in a hundred of
+them failed, and a hundred recur: counted on the embedded AWS with four lanes. {limit} calls are the limit for each look, however much is stored. More
 lanes take a query more each, side by side, but for the timeline, which counts one lane for all where there are many tasks.
 Before there was an index of the past, the list of failed tasks took 32 calls on this queue and read all 200,000 items, and the
 timeline took 52; nothing said how many tasks had failed but the doctor, who read all of history too.
@@ -71,7 +71,7 @@ What a task takes over its life, in write units, by what is kept of it ([tests](
 | `all` | 2 | 1 | 3 | 6 |
 | `failed` | 2 | 1 | 2 | 5 |
 | `none`: the item is deleted | 2 | 1 | 2 | 5 |
-| an occurrence of a recurring task; the first | | 1 | 3; 4 | 4; 5 |
+| an occurrence of a recurring task, whose add takes 3 | | 1 | 3 | 4 |
 
 A run's own part is what it costs to be woken, to hold the lanes, and to set the rule twice: to its watchdog, and to what
 comes next. It is the same for one task and for ten thousand, but for a query more for every 200 tasks of a lane.

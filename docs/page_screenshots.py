@@ -1,12 +1,15 @@
 """Takes the pictures of the page that the docs show: `python -m docs.page_screenshots`. Needs chromium."""
 
 import shutil
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 from tests.page.scene import Scene
 from tests.serving import serving
+
+from duebell_shared.instants import utc_now
 
 _FOLDER = Path(__file__).parent / "page"
 
@@ -19,6 +22,13 @@ def main() -> None:
     _FOLDER.mkdir(exist_ok=True)
     scene = Scene()
     scene.furnish()
+    now = utc_now()
+    scene.kept_up(
+        "settle-payments",
+        "rate(1 hour)",
+        since=now - timedelta(hours=21, minutes=20),
+        fails_from=now - timedelta(hours=3),
+    )
     with serving(scene.editor) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-background-networking"]
@@ -33,13 +43,17 @@ def main() -> None:
 
         opened(**_DESKTOP).screenshot(path=_FOLDER / "light.png")
         dark = opened(**_DESKTOP, color_scheme="dark")
-        dark.get_by_role("button", name="Past").click()
-        dark.locator("#chart .piece.done").first.wait_for()
+        dark.get_by_role("button", name="Month", exact=True).click()
+        dark.locator("#chart.day .piece.done").first.wait_for()
         dark.screenshot(path=_FOLDER / "dark.png")
         task = opened(**_DESKTOP, reduced_motion="reduce")
         task.get_by_role("button", name="daily-report", exact=True).click()
         task.get_by_role("heading", name="What has been").wait_for()
         task.screenshot(path=_FOLDER / "task.png")
+        schedules = opened(viewport={"width": 1280, "height": 480})
+        schedules.get_by_role("link", name="Schedules").click()
+        schedules.locator(".strip").first.wait_for()
+        schedules.screenshot(path=_FOLDER / "schedules.png")
         opened(**_PHONE, device_scale_factor=1.5).screenshot(path=_FOLDER / "phone.png")
         browser.close()
 

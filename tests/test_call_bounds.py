@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 from msgspec.structs import replace
 
 from duebell_editor import Editor
+from duebell_editor import history as histories
 from duebell_editor import timeline as timelines
-from duebell_editor.timeline import Step, timeline
 from duebell_shared.backend import Backend
 from duebell_shared.failure import Failure
 from duebell_shared.lanes import lane_of
@@ -33,7 +32,10 @@ LOOKS: dict[str, Callable[[Editor], object]] = {
     "failures": lambda editor: editor.failures(),
     "past counts": lambda editor: editor.past_counts(),
     "status": lambda editor: editor.status(),
-    "timeline": lambda editor: timeline(editor.queue, NOON, Step.HOUR, 24, zone=ZoneInfo("UTC")),
+    "timeline": lambda editor: editor.timeline(NOON - timedelta(hours=24), count=48),
+    "timeline of a hundred minutes": lambda editor: editor.timeline(NOON, step="minute", count=100),
+    "history": lambda editor: editor.history(NOON - timedelta(hours=24), count=25),
+    "schedules": lambda editor: editor.schedules(),
 }
 
 
@@ -48,11 +50,12 @@ def ended(number: int, kind: Status, backend: Backend) -> Task:
 
 @pytest.fixture
 def long(editor: Editor, backend: Backend) -> None:
-    """Two thousand tasks that wait, some of them overdue, and two thousand that have ended."""
+    """Two thousand tasks that wait, some of them overdue, two thousand that have ended, 120 that recur."""
     editor.add_many(
         {"action": "act", "due": NOON + timedelta(minutes=number % 100), "id": f"waits-{number}"}
         for number in range(2_000)
     )
+    editor.add_many({"action": "act", "schedule": "rate(1 hour)", "id": f"recurs-{n}"} for n in range(120))
     for kind in (Status.DONE, Status.FAILED):
         tasks = [ended(number, kind, backend) for number in range(1_000)]
         for first in range(0, 1_000, 25):
@@ -63,7 +66,10 @@ def long(editor: Editor, backend: Backend) -> None:
 def test_no_look_costs_more_than_some_calls(
     editor: Editor, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timelines, "_MANY", 1_000)
+    for module in (timelines, histories):  # as if there were more than are read
+        monkeypatch.setattr(module, "_FEW", 50)
+        monkeypatch.setattr(module, "_MANY", 200)
+        monkeypatch.setattr(module, "_PAGE", 50)
     for name, look in LOOKS.items():
         calls.clear()
         look(editor)

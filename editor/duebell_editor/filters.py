@@ -22,6 +22,7 @@ __all__ = [
     "QUEUED",
     "Filter",
     "Listed",
+    "check_cursor",
     "check_flag",
     "check_ids",
     "check_instant",
@@ -107,7 +108,7 @@ def make_filter(
         before=NEVER if before is None else floor(check_instant("before", before)),
         latest_first=check_flag("latest_first", latest_first),
         limit=check_limit(limit),
-        start=None if cursor is None else place_from(check_text("cursor", cursor)),
+        start=None if (given := check_cursor(cursor)) is None else place_from(given),
     )
 
 
@@ -147,6 +148,11 @@ def check_limit(given: object, *, field: str = "limit", most: int | None = MAX_L
         allowed = "1 or more" if most is None else f"1 to {most}"
         raise InvalidQuery(field, f"must be {allowed}, not {quoted(given)}")
     return given
+
+
+def check_cursor(given: object) -> str | None:
+    """A cursor, not read yet. Raises InvalidQuery."""
+    return None if given is None else check_text("cursor", given)
 
 
 def check_flag(field: str, given: object) -> bool:

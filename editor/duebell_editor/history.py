@@ -1,7 +1,8 @@
 """Counts of ended tasks by time: done, failed, skipped, and how late they started.
 
-Ended tasks are counted by their keys in the index of the past, up to a limit. Lateness is known only of the
-tasks that are read in full, up to another limit; so are past occurrences, which are stored in their task.
+Ended tasks are counted by their keys in the index of the past. In a long history one lane is counted and
+multiplied, as in a timeline, for each result by itself: failures are mostly few, and counted exactly. Past
+occurrences are stored in their task, which is read in full, up to a limit; so is lateness.
 """
 
 import bisect
@@ -9,6 +10,7 @@ import itertools
 import statistics
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -18,18 +20,22 @@ from duebell_shared.past_index import Past, PastKey
 from duebell_shared.recurrence import Result
 
 from .queue import Queue
+from .recurring import evenly, recurring_keys
 from .timeline import Step, edges
 
 __all__ = ["Ended", "TaskHistory", "history"]
 
-#: Keys read of each kind in each lane, and tasks read in full.
-_KEYS, _READ = 2_000, 1_000
+#: Keys of a lane: fewer than these are read of each, or one lane is counted for all, by at most so many keys.
+_FEW, _MANY = 200, 12_800
+
+#: Keys in one answer of DynamoDB.
+_PAGE = 3_200
+
+#: Tasks that are read in full: first recurring ones, then those that have ended.
+_READ = 300
 
 #: The result of each kind of ended task.
 _RESULTS = {Past.DONE: Result.DONE, Past.FAILED: Result.FAILED, Past.EXPIRED: Result.SKIPPED}
-
-#: The kinds of tasks that have not ended but may have past occurrences.
-_RECUR = (Past.RECURRING, Past.FAILING, Past.PAUSED)
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,22 +48,33 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     skipped: int
     lateness_median_ms: int | None
     lateness_max_ms: int | None
+    is_estimate: bool = False
 
 
 class TaskHistory(msgspec.Struct, frozen=True, kw_only=True):
-    """The tasks that ended, by time; `is_all` is false when there are more than were counted.
+    """The tasks that ended, by time; `is_all` is false when there are more than were counted, before these.
 
-    Lateness is that of the first thousand tasks, and of the occurrences of the recurring ones among them.
+    Lateness is that of 300 tasks at most, evenly spaced, and of the occurrences of the recurring ones among
+    them.
     """
 
     buckets: tuple[Ended, ...]
     is_all: bool
 
 
-class _End(msgspec.Struct, frozen=True):
+class _Keys(NamedTuple):
+    """Keys of one kind; each stands for so many tasks. `is_cut` when there are more, earlier ones."""
+
+    keys: list[PastKey]
+    factor: int
+    is_cut: bool
+
+
+class _End(NamedTuple):
     at: datetime
     result: Result
     lateness_ms: int | None
+    number: float
 
 
 def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> TaskHistory:
@@ -66,48 +83,64 @@ def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zone
     Raises InvalidQuery.
     """
     borders = edges(start, step, count, zone)
-    ended = _keys(queue, list(_RESULTS), after=borders[0], before=borders[-1] - MILLISECOND)
-    recurring = _keys(queue, _RECUR)
+    lanes = queue.lanes_now()
+    recurring = recurring_keys(queue, lanes)
+    ended = [_ended(queue, lanes, kind, borders) for kind in _RESULTS]
     buckets: list[list[_End]] = [[] for _ in borders[1:]]
-    for end in itertools.chain(_ends(queue, ended), _ends(queue, recurring)):
+    for end in _ends(queue, recurring, ended):
         if borders[0] <= end.at < borders[-1]:
             buckets[bisect.bisect_right(borders, end.at) - 1].append(end)
+    is_estimate = len(recurring) > _READ or any(found.factor > 1 for found in ended)
     return TaskHistory(
         buckets=tuple(
-            _summed(begin, stop, ends)
+            _summed(begin, stop, ends, is_estimate=is_estimate)
             for (begin, stop), ends in zip(itertools.pairwise(borders), buckets, strict=True)
         ),
-        is_all=all(len(keys) < _KEYS for keys in ended) and sum(map(len, recurring)) <= _READ,
+        is_all=not any(found.is_cut for found in ended),
     )
 
 
-def _keys(
-    queue: Queue, kinds: Sequence[Past], *, after: datetime | None = None, before: datetime = NEVER
-) -> list[list[PastKey]]:
-    """Read the first keys of each kind in each lane."""
+def _ended(queue: Queue, lanes: int, kind: Past, borders: Sequence[datetime]) -> _Keys:
+    """Read the latest keys of a kind: of all lanes, or of one for all of them."""
 
-    def read(stream: tuple[int, Past]) -> list[PastKey]:
-        return list(itertools.islice(queue.store.past(*stream, after=after, before=before), _KEYS))
+    def read(lane: int) -> list[PastKey]:
+        within = {"after": borders[0], "before": borders[-1] - MILLISECOND}
+        keys = queue.store.past(lane, kind, **within, latest_first=True, page_size=_PAGE)
+        return list(itertools.islice(keys, _MANY))
 
-    return queue.parallel.all(read, itertools.product(range(queue.lanes_now()), kinds))
+    first = read(0)
+    if len(first) >= _FEW:
+        return _Keys(first, lanes, is_cut=len(first) == _MANY)
+    by_lane = [first, *queue.parallel.all(read, range(1, lanes))]
+    return _Keys(list(itertools.chain(*by_lane)), 1, is_cut=any(len(keys) == _MANY for keys in by_lane))
 
 
-def _ends(queue: Queue, keys: list[list[PastKey]]) -> Iterator[_End]:
-    """Ended tasks and occurrences: in full for the first tasks, without lateness for the others."""
-    in_order = sorted(itertools.chain(*keys), key=lambda key: (key.kind is Past.PAUSED, key.at or NEVER))
-    for key, task in queue.tasks_at(in_order[:_READ]):
+def _ends(queue: Queue, recurring: list[PastKey], ended: list[_Keys]) -> Iterator[_End]:
+    """Ends of tasks, and of the occurrences of those that recur: some of them with their lateness."""
+    factor_of = {found.keys[0].kind: found.factor for found in ended if found.keys}
+    in_order = sorted(itertools.chain(*(found.keys for found in ended)), key=_time)
+    to_read: list[PastKey] = evenly(recurring, _READ)
+    share = len(recurring) / max(1, len(to_read))
+    to_read += evenly(in_order, _READ - len(to_read))
+    in_full = dict(queue.tasks_of(to_read))
+    for key, task in in_full.items():
+        factor = factor_of.get(key.kind, share)
         for occurrence in task.occurrences:
-            yield _End(occurrence.finished_at, occurrence.result, occurrence.lateness_ms)
-        if task.recurrence is None and task.finished_at and isinstance(key, PastKey) and key.kind in _RESULTS:
-            yield _End(task.finished_at, _RESULTS[key.kind], task.lateness_ms)
-    for key in in_order[_READ:]:
-        if key.at and key.kind in _RESULTS:
-            yield _End(key.at, _RESULTS[key.kind], None)
+            yield _End(occurrence.finished_at, occurrence.result, occurrence.lateness_ms, factor)
+    for key in in_order:
+        read = in_full.get(key)
+        if key.at and not (read and read.occurrences):
+            lateness = read.lateness_ms if read else None
+            yield _End(key.at, _RESULTS[key.kind], lateness, factor_of[key.kind])
 
 
-def _summed(start: datetime, end: datetime, ends: list[_End]) -> Ended:
+def _time(key: PastKey) -> datetime:
+    return key.at or NEVER
+
+
+def _summed(start: datetime, end: datetime, ends: list[_End], *, is_estimate: bool) -> Ended:
     late = [one.lateness_ms for one in ends if one.lateness_ms is not None]
-    counts = {result: sum(one.result is result for one in ends) for result in Result}
+    counts = {result: round(sum(one.number for one in ends if one.result is result)) for result in Result}
     return Ended(
         start=start,
         end=end,
@@ -116,4 +149,5 @@ def _summed(start: datetime, end: datetime, ends: list[_End]) -> Ended:
         skipped=counts[Result.SKIPPED],
         lateness_median_ms=round(statistics.median(late)) if late else None,
         lateness_max_ms=max(late, default=None),
+        is_estimate=is_estimate,
     )

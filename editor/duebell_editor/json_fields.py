@@ -44,7 +44,6 @@ def status_fields(status: SchedulerStatus) -> dict[str, Any]:
 def _upcoming(recurrence: Recurrence) -> list[datetime]:
     if recurrence.next_due is None:
         return []
-    most = _UPCOMING
-    if recurrence.max_runs is not None:
-        most = max(0, min(most, recurrence.max_runs - recurrence.runs - 1))
+    left = recurrence.runs_left
+    most = _UPCOMING if left is None else min(_UPCOMING, left)
     return recurrence.schedule.preview(most, recurrence.next_due - MILLISECOND)

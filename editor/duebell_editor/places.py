@@ -89,7 +89,7 @@ def place_from(cursor: str) -> Place:
 def places(queue: "Queue", which: "Filter") -> Iterator[Key]:
     """The keys of tasks that may match the filter, in its order, after its cursor."""
     lanes = range(queue.lanes_now())
-    asked = {_source(status) for status in which.statuses}
+    asked = {source for status in which.statuses for source in _sources_of(status)}
     if which.failing:
         asked.add(Past.FAILING.value)
     sources = sorted(asked, key=_SOURCES.index)
@@ -152,5 +152,8 @@ def _order(key: Key) -> tuple[datetime, tuple[int, int]]:
     return place.at, place.stream
 
 
-def _source(status: Status) -> str:
-    return _QUEUE if status in {Status.SCHEDULED, Status.RUNNING} else status.value
+def _sources_of(status: Status) -> tuple[str, ...]:
+    """The sources of tasks with this status."""
+    if status in {Status.SCHEDULED, Status.RUNNING}:
+        return (_QUEUE,)
+    return (Past.PAUSED, Past.PAUSED_RECURRING) if status is Status.PAUSED else (status.value,)

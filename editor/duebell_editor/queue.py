@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from typing import TypeVar
 
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
@@ -16,6 +17,9 @@ __all__ = ["BATCH", "Queue", "has_expired"]
 
 #: Tasks fetched at a time from their keys: DynamoDB's limit for one BatchGetItem.
 BATCH = 100
+
+
+_K = TypeVar("_K", bound=QueueKey | PastKey)
 
 
 class Queue:
@@ -100,13 +104,17 @@ class Queue:
 
     def tasks_at(self, keys: Iterable[QueueKey | PastKey]) -> Iterator[tuple[QueueKey | PastKey, Task]]:
         """The tasks that still have these keys, each with its key; read in batches."""
+        return ((key, task) for key, task in self.tasks_of(keys) if _is_at(task, key))
+
+    def tasks_of(self, keys: Iterable[_K]) -> Iterator[tuple[_K, Task]]:
+        """The tasks that these keys were of, each with its key; read in batches."""
         to_come = iter(keys)
         while some := list(itertools.islice(to_come, BATCH)):
             found = self.store.get_many([QueueKey(queued=NEVER, id=key.id, lane=key.lane) for key in some])
             now = self.clock()
             for key in some:
                 task = found.get(key.id)
-                if task and _is_at(task, key) and not has_expired(task, now):
+                if task and not has_expired(task, now):
                     yield key, task
 
 

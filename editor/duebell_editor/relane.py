@@ -242,8 +242,9 @@ class _Relaner:
 
     def _paused(self, lane: int) -> Iterator[QueueKey]:
         try:
-            for key in self._store.past(lane, Past.PAUSED):
-                yield QueueKey(queued=NEVER, id=key.id, lane=lane)
+            for kind in (Past.PAUSED, Past.PAUSED_RECURRING):
+                for key in self._store.past(lane, kind):
+                    yield QueueKey(queued=NEVER, id=key.id, lane=lane)
         except NotDeployed as error:  # no harm: paused tasks are also found in their earlier lanes
             _LOG.warning("paused tasks stay in their lanes: %s", error)
 

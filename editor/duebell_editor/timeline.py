@@ -1,33 +1,44 @@
-"""Counts of tasks to come, by minute, hour, day or month, without reading the whole queue.
+"""Counts of what is to run, by minute, hour, day or month, without reading the whole queue.
 
 An index has no counts, so counting means reading keys. In a short queue the keys of all lanes are read, and
 the counts are exact. In a long queue one lane is counted and multiplied: a hash spreads ids evenly over the
-lanes. A timeline costs some ten calls, however long the queue is.
+lanes. A recurring task is in the queue once; its later occurrences are counted by its schedule. A timeline
+costs 20 calls at most in a queue of four lanes, however long that is.
 """
 
 import bisect
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
+from duebell_shared.past_index import Past
 from duebell_shared.quoting import quoted
 from duebell_shared.store import Store
 
 from .filters import check_instant, check_limit
+from .health import overdue_before
 from .queue import Queue
+from .recurring import coming, evenly, recurring_keys
 
 __all__ = ["MAX_BUCKETS", "Bucket", "Step", "check_step", "edges", "timeline"]
 
 MAX_BUCKETS = 100
 
-#: Keys that are read of each lane at first; and then of the one lane that is counted for all.
-_FEW, _MANY = 200, 10_000
+#: Keys of a lane: fewer than these are read of each, or one lane is counted for all, by at most so many keys.
+_FEW, _MANY = 200, 12_800
+
+#: Keys in one answer of DynamoDB; and the most that it counts in one.
+_PAGE, _COUNTED = 3_200, 10_000
+
+#: Recurring tasks that are read in full, to count their occurrences; of more, these stand for all.
+_RECURRING = 300
 
 
 class Step(StrEnum):
@@ -40,12 +51,28 @@ class Step(StrEnum):
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
-    """The number of tasks that are to run from `start` on and before `end`, exact or estimated."""
+    """What is to run from `start` on and before `end`, exact or estimated.
+
+    count        tasks in the queue, and occurrences of recurring tasks after their next
+    occurrences  how many of these are such occurrences
+    overdue      how many of these should have started, as the status counts them, and have not ended
+    """
 
     start: Instant
     end: Instant
     count: int
+    occurrences: int = 0
+    overdue: int = 0
     is_estimate: bool = False
+
+
+class _Waiting(NamedTuple):
+    """The numbers of tasks of one lane in each bucket, overdue ones, and keys read; exact or estimated."""
+
+    counts: list[int]
+    overdue: list[int]
+    read: int
+    is_exact: bool
 
 
 def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> tuple[Bucket, ...]:
@@ -53,16 +80,28 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
 
     Raises InvalidQuery.
     """
-    borders = edges(start, step, count, zone)
-    lanes = queue.lanes_now()
-    by_lane = queue.parallel.all(lambda lane: _dues(queue.store, lane, borders, most=_FEW), range(lanes))
-    if all(len(dues) < _FEW for dues in by_lane):
-        counts, is_estimate = _counted(itertools.chain(*by_lane), borders), False
-    else:
-        counts, is_estimate = [lanes * n for n in _count_lane(queue.store, 0, borders)], lanes > 1
+    borders, now = edges(start, step, count, zone), queue.clock()
+    record = queue.record()
+    lanes, late = record.counts[0], overdue_before(record, now)
+    first = _waiting(queue.store, 0, borders, late)
+    factor, counted = lanes, [first]
+    if first.read < _FEW:
+        others = queue.parallel.all(lambda lane: _waiting(queue.store, lane, borders, late), range(1, lanes))
+        factor, counted = 1, [first, *others]
+    more, is_all = _occurrences(queue, lanes, borders, now)
+    waiting = [factor * sum(column) for column in zip(*(lane.counts for lane in counted), strict=True)]
+    overdue = [factor * sum(column) for column in zip(*(lane.overdue for lane in counted), strict=True)]
+    is_exact = is_all and factor == 1 and all(lane.is_exact for lane in counted)
     return tuple(
-        Bucket(start=begin, end=end, count=count, is_estimate=is_estimate)
-        for (begin, end), count in zip(itertools.pairwise(borders), counts, strict=True)
+        Bucket(
+            start=borders[n],
+            end=borders[n + 1],
+            count=waiting[n] + more[n],
+            occurrences=more[n],
+            overdue=overdue[n],
+            is_estimate=not is_exact,
+        )
+        for n in range(count)
     )
 
 
@@ -104,25 +143,51 @@ def _borders(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[da
             return [datetime(month // 12, month % 12 + 1, 1, tzinfo=zone) for month in months]
 
 
-def _dues(store: Store, lane: int, borders: Sequence[datetime], *, most: int) -> list[datetime]:
-    """The times of a lane's first tasks within the borders, at most `most`."""
-    keys = store.queued(lane, after=borders[0], before=borders[-1] - MILLISECOND)
-    return [key.queued for key in itertools.islice(keys, most)]
+def _waiting(store: Store, lane: int, borders: Sequence[datetime], late: datetime) -> _Waiting:
+    """Count a lane's tasks by their keys; behind the last key that is read, DynamoDB counts.
 
-
-def _counted(dues: Iterable[datetime], borders: Sequence[datetime]) -> list[int]:
+    Those that were due before `late` are overdue.
+    """
+    keys = store.queued(lane, after=borders[0], before=borders[-1] - MILLISECOND, page_size=_PAGE)
+    dues = [key.queued for key in itertools.islice(keys, _MANY)]
     counts = [0] * (len(borders) - 1)
     for due in dues:
         counts[bisect.bisect_right(borders, due) - 1] += 1
-    return counts
+    overdue = list(counts)
+    for due in itertools.takewhile(lambda due: due >= late, reversed(dues)):
+        overdue[bisect.bisect_right(borders, due) - 1] -= 1
+    if is_cut := len(dues) == _MANY:
+        first = bisect.bisect_right(borders, dues[-1]) - 1
+        for begin, end in _stretches(first, len(counts)):
+            bounds = {"after": borders[begin], "before": borders[end] - MILLISECOND}
+            found = store.count(lane, **bounds, most=_COUNTED)
+            counts[begin:end] = _shared_out(found, borders[begin : end + 1])
+            overdue[begin:end] = [n if borders[begin] < late else 0 for n in counts[begin:end]]
+    return _Waiting(counts, overdue, len(dues), not is_cut)
 
 
-def _count_lane(store: Store, lane: int, borders: Sequence[datetime]) -> list[int]:
-    """The number of a lane's tasks in each bucket; buckets beyond its first keys are counted one by one."""
-    dues = _dues(store, lane, borders, most=_MANY)
-    counts = _counted(dues, borders)
-    if len(dues) == _MANY:
-        for number in range(bisect.bisect_right(borders, dues[-1]) - 1, len(counts)):
-            begin, end = borders[number], borders[number + 1] - MILLISECOND
-            counts[number] = store.count(lane, after=begin, before=end, most=_MANY)
-    return counts
+def _stretches(first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Stretches of buckets, each twice as long as the one before: eight of them for a hundred buckets."""
+    length = 1
+    while first < end:
+        yield first, min(first + length, end)
+        first, length = first + length, 2 * length
+
+
+def _shared_out(count: int, borders: Sequence[datetime]) -> list[int]:
+    """The count, shared out to the buckets by their lengths."""
+    whole = borders[-1] - borders[0]
+    up_to = [round(count * ((border - borders[0]) / whole)) for border in borders]
+    return [after - before for before, after in itertools.pairwise(up_to)]
+
+
+def _occurrences(
+    queue: Queue, lanes: int, borders: Sequence[datetime], now: datetime
+) -> tuple[list[int], bool]:
+    """Count the occurrences of recurring tasks after their next; tell whether all such tasks were read."""
+    if borders[-1] <= now:
+        return [0] * (len(borders) - 1), True
+    keys = [key for key in recurring_keys(queue, lanes) if key.kind is not Past.PAUSED_RECURRING]
+    read = evenly(keys, _RECURRING)
+    counts = coming((task for _, task in queue.tasks_of(read)), borders, now)
+    return [count * len(keys) // max(1, len(read)) for count in counts], len(read) == len(keys)

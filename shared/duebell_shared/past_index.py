@@ -1,8 +1,9 @@
 """The attribute `past`, the sort key of past-index. Pure.
 
-`past` is on the items of tasks that have left the queue, and of those that recur and have had an occurrence.
-It begins with the kind and goes on with a time, so that each kind is found by time: `failed#2026-…Z`. Of a
-task that recurs it is one of two constants, so that an occurrence rarely changes the index.
+`past` is on the items of tasks that have left the queue, and of all that recur. It begins with the kind and
+goes on with a time, so that each kind is found by time: `failed#2026-…Z`. Of a recurring task in the queue it
+is one of two constants, so that an occurrence rarely changes the index. The kinds of recurring tasks sort
+next to each other, so that one query finds all of a lane, paused ones included.
 """
 
 from datetime import datetime
@@ -13,7 +14,7 @@ from .instants import parse, render
 from .status import Status
 from .task import Task
 
-__all__ = ["Past", "PastKey", "key_of", "parse_past", "render_past"]
+__all__ = ["RECURRING_KINDS", "Past", "PastKey", "key_of", "parse_past", "render_past"]
 
 #: Between the kind and the time.
 _SEPARATOR = "#"
@@ -27,6 +28,7 @@ class Past(StrEnum):
     EXPIRED = "expired"
     CANCELLED = "cancelled"
     PAUSED = "paused"
+    PAUSED_RECURRING = "paused-recurring"
     RECURRING = "recurring"
     FAILING = "recurring-failing"
 
@@ -36,8 +38,11 @@ class Past(StrEnum):
         return self not in {Past.RECURRING, Past.FAILING}
 
 
+#: The kinds of tasks that recur and have not ended, in the order of the index.
+RECURRING_KINDS = (Past.PAUSED_RECURRING, Past.RECURRING, Past.FAILING)
+
 #: The kinds that are left out when only failed tasks are listed.
-_UNLISTED = {Past.DONE, Past.CANCELLED, Past.RECURRING}
+_UNLISTED = {Past.DONE, Past.CANCELLED}
 
 
 class PastKey(NamedTuple):
@@ -52,10 +57,10 @@ class PastKey(NamedTuple):
 def key_of(task: Task) -> PastKey | None:
     """The task's place in the index of the past, if it is there."""
     if task.status is Status.PAUSED:
-        kind, at = Past.PAUSED, task.due
+        kind, at = (Past.PAUSED_RECURRING if task.recurrence else Past.PAUSED), task.due
     elif task.status.is_finished:
         kind, at = Past(task.status.value), task.finished_at or task.due
-    elif task.occurrences:
+    elif task.recurrence:
         kind, at = (Past.FAILING if task.consecutive_failures else Past.RECURRING), None
     else:
         return None

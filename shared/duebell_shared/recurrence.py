@@ -120,6 +120,13 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     declared: bool = False
 
     @property
+    def runs_left(self) -> int | None:
+        """The schedule's occurrences after the one that the task stands at; None for no limit."""
+        if self.max_runs is None:
+            return None
+        return max(0, self.max_runs - self._begun - (self.turn is not Turn.EXTRA))
+
+    @property
     def has_room(self) -> bool:
         """True if one more occurrence can be put aside."""
         return len(self.aside) < MAX_ASIDE
@@ -179,10 +186,14 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, runs=self.runs + 1, consecutive_failures=failures)
 
     @property
+    def _begun(self) -> int:
+        """Occurrences of the schedule that are over or wait aside."""
+        return self.runs + sum(seat.turn is not Turn.EXTRA for seat in self.aside)
+
+    @property
     def _is_used_up(self) -> bool:
         """True if the occurrences that are over and those that wait aside reach `max_runs`."""
-        begun = self.runs + sum(seat.turn is not Turn.EXTRA for seat in self.aside)
-        return self.max_runs is not None and begun >= self.max_runs
+        return self.max_runs is not None and self._begun >= self.max_runs
 
 
 def delay_of(id: str, spread: timedelta) -> timedelta:

@@ -186,6 +186,7 @@ class Store(Protocol):
         after: datetime | PastKey | None = None,
         before: datetime | PastKey = NEVER,
         latest_first: bool = False,
+        page_size: int = 200,
     ) -> Iterator[PastKey]:
         """The tasks of a lane of this kind, in order of when they ended; the rest is as in `queued`.
 
@@ -194,14 +195,23 @@ class Store(Protocol):
         longer of this kind may be there. Raises NotDeployed where the table has no `past-index`.
         """
 
+    def recurring(self, lane: int, *, page_size: int = 200) -> Iterator[PastKey]:
+        """The tasks of a lane that recur and have not ended, paused ones included; read as by `past`.
+
+        Tasks of a kind come together, in the order of RECURRING_KINDS. Raises NotDeployed likewise.
+        """
+
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         """Count the tasks of the lane that wait or run from `after` to `before`, both included, up to `most`.
 
         DynamoDB counts them itself: no key is sent.
         """
 
-    def count_past(self, lane: int, kind: Past, *, most: int) -> int:
-        """Count the tasks that `past` gives, up to `most`. Raises NotDeployed likewise."""
+    def count_past(self, lane: int, kind: Past, *, last: Past | None = None, most: int) -> int:
+        """Count the tasks that `past` gives, up to `most`; with `last`, those of all kinds up to that one.
+
+        Kinds sort by name. Raises NotDeployed likewise.
+        """
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         """The earliest `queued` in the lane, but for these; NEVER if none waits."""

@@ -21,7 +21,7 @@ from .attributes import UNREADABLE
 from .instants import FIRST, NEVER, floor, to_json
 from .models import ARMING, WORKER, RecordItem, stored
 from .packed_record import pack, unpack
-from .past_index import Past, PastKey
+from .past_index import RECURRING_KINDS, Past, PastKey
 from .refusals import try_write
 from .table_items import TableItems
 from .task import QueueKey
@@ -97,6 +97,7 @@ class DynamoTable(TableItems):
         after: datetime | PastKey | None = None,
         before: datetime | PastKey = NEVER,
         latest_first: bool = False,
+        page_size: int = _PAGE,
     ) -> Iterator[PastKey]:
         begin = after.at if isinstance(after, PastKey) else after
         end = (before.at or NEVER) if isinstance(before, PastKey) else before
@@ -106,20 +107,14 @@ class DynamoTable(TableItems):
         behind = None
         if isinstance(place, PastKey):
             behind = stored(lane=place.lane, id=place.id, past=(place.kind, place.at))
-        with self._aws():
-            items = self._tasks.past_index.query(
-                lane,
-                within,
-                page_size=_PAGE,
-                scan_index_forward=not latest_first,
-                last_evaluated_key=behind,
-            )
-            for item in _in_growing_pages(items):
-                if item.past is None:
-                    _LOG.warning("left out of a listing: the item %r has an odd `past`", item.id)
-                else:
-                    found, at = item.past
-                    yield PastKey(at=at, id=item.id, lane=lane, kind=found)
+        yield from self._past_keys(
+            lane, within, behind=behind, latest_first=latest_first, page_size=page_size
+        )
+
+    def recurring(self, lane: int, *, page_size: int = _PAGE) -> Iterator[PastKey]:
+        past: Any = self._tasks.past
+        within = past.between((RECURRING_KINDS[0], None), (RECURRING_KINDS[-1], None))
+        yield from self._past_keys(lane, within, page_size=page_size)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         within = self._queued_within(after, before)
@@ -128,8 +123,8 @@ class DynamoTable(TableItems):
         with self._aws():
             return self._count("due-index", lane, within, most=most, consistent_read=True)
 
-    def count_past(self, lane: int, kind: Past, *, most: int) -> int:
-        within = self._past_within(kind, None, NEVER)
+    def count_past(self, lane: int, kind: Past, *, last: Past | None = None, most: int) -> int:
+        within = self._past_within(kind, None, NEVER, last=last)
         with self._aws():
             return self._count("past-index", lane, within, most=most, consistent_read=False)
 
@@ -180,6 +175,30 @@ class DynamoTable(TableItems):
             else:
                 yield QueueKey(queued=item.queued, id=item.id, lane=lane)
 
+    def _past_keys(
+        self,
+        lane: int,
+        within: Condition,
+        *,
+        behind: dict[str, Any] | None = None,
+        latest_first: bool = False,
+        page_size: int,
+    ) -> Iterator[PastKey]:
+        with self._aws():
+            items = self._tasks.past_index.query(
+                lane,
+                within,
+                page_size=page_size,
+                scan_index_forward=not latest_first,
+                last_evaluated_key=behind,
+            )
+            for item in _in_growing_pages(items):
+                if item.past is None:
+                    _LOG.warning("left out of a listing: the item %r has an odd `past`", item.id)
+                else:
+                    kind, at = item.past
+                    yield PastKey(at=at, id=item.id, lane=lane, kind=kind)
+
     def _queued_within(self, after: datetime | None, before: datetime) -> Condition | None:
         """The condition for these bounds; None if nothing is between them, which DynamoDB would refuse."""
         queued: Any = self._tasks.queued
@@ -189,14 +208,16 @@ class DynamoTable(TableItems):
         condition: Condition = queued.between(after, before) if after else queued <= before
         return condition
 
-    def _past_within(self, kind: Past, after: datetime | None, before: datetime) -> Condition | None:
-        """The condition for this kind and these bounds; None likewise."""
+    def _past_within(
+        self, kind: Past, after: datetime | None, before: datetime, *, last: Past | None = None
+    ) -> Condition | None:
+        """The condition for these kinds and bounds; None likewise."""
         past: Any = self._tasks.past
         before = floor(before)
         if kind.has_time and after and after > before:
             return None
         condition: Condition = past == (kind, None)
-        return past.between((kind, after or FIRST), (kind, before)) if kind.has_time else condition
+        return past.between((kind, after or FIRST), (last or kind, before)) if kind.has_time else condition
 
     def _read_named(self, name: str, *, consistent: bool = True) -> RecordItem | None:
         with self._aws():

@@ -16,7 +16,7 @@ LIFE = {
     "`add`, not the new head": ({"PutItem": 1, "GetItem": 1}, 2, 1),
     "a task that is done: claim, outcome": ({"UpdateItem": 2}, 4, 0),
     "an attempt that is to be retried": ({"UpdateItem": 2}, 4, 0),
-    "an hourly task's first occurrence": ({"UpdateItem": 2}, 5, 0),
+    "an hourly task's first occurrence": ({"UpdateItem": 2}, 4, 0),
     "`cancel`": ({"GetItem": 1, "UpdateItem": 1}, 3, 1),
 }
 

@@ -73,7 +73,9 @@ def test_tasks_out_of_the_queue_are_counted_by_status(scheduler: Scheduler) -> N
     for status, count in wanted.items():
         for _ in range(count):
             scheduler.become(scheduler.editor.add("act", due=HOUR), status)
-    assert scheduler.editor.past_counts() == PastCounts(paused=1, done=2, expired=3, cancelled=4)
+    # And one that recurs is paused as well
+    scheduler.editor.pause(scheduler.editor.add("act", schedule="rate(1 hour)").id)
+    assert scheduler.editor.past_counts() == PastCounts(paused=2, done=2, expired=3, cancelled=4)
     assert scheduler.editor.status().failed == 5
 
 

@@ -72,6 +72,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "relane": {"lanes": 4},
     "timeline": {"start": NOON},
     "history": {"start": NOON},
+    "schedules": {},
     "look": {},
     "worker": {},
     "sync": {},

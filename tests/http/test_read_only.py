@@ -58,6 +58,8 @@ def test_all_can_be_looked_at(client: TestClient) -> None:
     stretch = "?start=2026-11-21T12:00:00Z"
     for path in (
         "/",
+        "/schedules",
+        "/actions",
         "/docs",
         "/static/js/main.js",
         "/api/tasks",
@@ -66,6 +68,7 @@ def test_all_can_be_looked_at(client: TestClient) -> None:
         "/api/doctor",
         f"/api/timeline{stretch}",
         f"/api/history{stretch}",
+        "/api/schedules",
     ):
         assert client.get(path).status_code == 200
         assert client.head(path).status_code == 200

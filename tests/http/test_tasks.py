@@ -294,6 +294,7 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
         "/api/worker",
         "/api/history",
         "/api/preview",
+        "/api/schedules",
         "/api/status",
         "/api/tasks",
         "/api/tasks/{id}",

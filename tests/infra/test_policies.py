@@ -72,6 +72,7 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.change_many("cancel", editor.select("cancel", action="act", limit=1).ids)
     editor.timeline(NOON)
     editor.history(NOON)
+    editor.schedules()
     editor.look(ids=["a"])
     editor.status(thorough=True)
     assert editor.worker() is None

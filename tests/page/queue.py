@@ -53,10 +53,10 @@ class SharedStore(MemoryStore):
             self.keys_read += 1
             yield key
 
-    def count_past(self, lane: int, kind: Past, *, most: int) -> int:
+    def count_past(self, lane: int, kind: Past, *, last: Past | None = None, most: int) -> int:
         self.counts += 1
         with self._lock:
-            return super().count_past(lane, kind, most=most)
+            return super().count_past(lane, kind, last=last, most=most)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         self.counts += 1

@@ -87,9 +87,17 @@ class Scene:
                 self.ran(task, ended, lateness=timedelta(seconds=20 + n % 7 * 9))
         self.rested(now - timedelta(minutes=17))
 
-    def kept_up(self, id: str, expression: str, *, since: datetime) -> None:
+    def kept_up(
+        self,
+        id: str,
+        expression: str,
+        *,
+        since: datetime,
+        timezone: str = "Europe/Berlin",
+        fails_from: datetime | None = None,
+    ) -> None:
         """A task that recurs, as it is when each of its times so far was kept, some seconds late."""
-        schedule = make_schedule(expression, timezone="Europe/Berlin", start=since, now=since)
+        schedule = make_schedule(expression, timezone=timezone, start=since, now=since)
         task = new_task(
             id=id,
             action="daily_report",
@@ -104,7 +112,12 @@ class Scene:
         while task.due < utc_now() - timedelta(minutes=1):
             at = task.due + timedelta(seconds=seconds)
             running, seconds = self.claimed(task, at), seconds + 3
-            task = running.done(now=at + timedelta(seconds=2), keep=Keeping(retention=_KEEP))
+            over, keep = at + timedelta(seconds=2), Keeping(retention=_KEEP)
+            if fails_from and task.due >= fails_from:
+                failure = Failure(type="GatewayTimeout", message="the bank's gateway did not answer")
+                task = running.failed(failure, now=over, keep=keep)
+            else:
+                task = running.done(now=over, keep=keep)
             assert self.store.save(running, task)
 
     def rested(self, at: datetime) -> None:

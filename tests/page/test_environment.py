@@ -24,13 +24,13 @@ def called(scene: Scene, **more: Any) -> Editor:
 
 def test_production_is_hard_to_mistake(open_page: Open, scene: Scene) -> None:
     with serving(called(scene, name="sales", label="production", color=Color.RED)) as url:
-        page = open_page(url)
-        badge = page.locator("#environment")
-        expect(badge).to_contain_text("production")
-        expect(badge).to_contain_text("sales")
-        assert (
-            page.evaluate("getComputedStyle(document.documentElement).borderTopColor") == "rgb(185, 28, 28)"
-        )
+        for path in ("", "schedules", "actions"):
+            page = open_page(url + path)
+            badge = page.locator("#environment")
+            expect(badge).to_contain_text("production")
+            expect(badge).to_contain_text("sales")
+            color = page.evaluate("getComputedStyle(document.documentElement).borderTopColor")
+            assert color == "rgb(185, 28, 28)"
 
 
 def test_without_a_label_only_the_name_is_shown(open_page: Open, url: str) -> None:

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from duebell_editor import Failure, Status
 from duebell_shared.instants import utc_now
 from duebell_shared.keeping import Keeping
+from duebell_shared.worker_record import WorkerDescription, WorkerRecord
 from tests.page.conftest import Open
 from tests.page.hands import press, show, tab
 from tests.page.scene import Scene
@@ -150,6 +151,28 @@ def test_problems_are_told_in_the_pages_own_words_with_what_to_press(open_page: 
         expect(problems).to_contain_text("1 problem")
 
 
+def test_a_worker_that_cannot_start_is_told_with_what_follows_from_it(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    error = Failure(type="ModuleNotFoundError", message="No module named 'payloads'", traceback="File …")
+    at = utc_now() - 9 * MINUTE
+    worker = WorkerDescription(
+        version="8f14e45f", duebell="0.1.0", python="3.13.2", tzdata="2026f", started_at=at, error=error
+    )
+    assert scene.store.swap_worker(None, WorkerRecord(worker=worker))
+    overdue(scene, "too-late", minutes=8)
+    page = open_page(url)
+    told = page.locator("#problems li")
+    expect(told).to_have_count(2)
+    expect(told.first).to_contain_text("ModuleNotFoundError: No module named 'payloads'")
+    # Then nothing is offered to press that would not help
+    expect(told.last).to_contain_text("It follows from the worker's problem.")
+    expect(page.get_by_role("button", name="Set the rule")).to_have_count(0)
+    # And the way to the traceback is there
+    told.first.get_by_role("link", name="Actions").click()
+    expect(page.get_by_role("alert").filter(has_text="could not start")).to_contain_text("File …")
+
+
 def test_a_ring_that_did_not_come_is_not_about_to_come(open_page: Open, scene: Scene) -> None:
     # Given a rule that should have rung five minutes ago
     scene.events.rule["ScheduleExpression"] = "cron(0 0 1 1 ? 2030)"
@@ -239,6 +262,26 @@ def test_keys_lead_through_the_list(open_page: Open, url: str) -> None:
     is_accessible(page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_keys_do_on_each_page_what_it_has(open_page: Open, url: str) -> None:
+    page = open_page(f"{url}schedules")
+    expect(page.locator("#list tbody tr").first).to_be_visible()
+    page.keyboard.press("j")
+    expect(page.get_by_role("button", name="daily-report", exact=True)).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Id starts with")).to_be_focused()
+    page.get_by_role("link", name="Actions").focus()
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(keys).to_contain_text("Search")
+    expect(keys).not_to_contain_text("Select")
+    page.goto(f"{url}actions")
+    expect(page.locator("#environment")).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.press("?")
+    expect(keys).to_be_visible()
+    expect(keys).not_to_contain_text("Search")
 
 
 def test_the_order_of_time_can_be_turned(open_page: Open, url: str) -> None:

@@ -39,5 +39,4 @@ def test_a_task_that_is_added_on_the_page_is_seen_to_run(stack: EmbeddedStack, o
         # And it is part of what has been
         tab(page, "Done").click()
         expect(page.locator("#list").get_by_text(id)).to_be_visible()
-        page.get_by_role("button", name="Past").click()
         expect(page.locator("#chart-note")).to_contain_text("done")

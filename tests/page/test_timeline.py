@@ -1,14 +1,17 @@
 """The timeline: what is coming and what has been, and how the list follows it."""
 
+import itertools
 import re
 from datetime import datetime, timedelta
 
+import msgspec
+import pytest
 from playwright.sync_api import expect
 
 from duebell_editor import Failure
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
-from tests.page.hands import tab
+from tests.page.hands import press
 from tests.page.scene import Scene
 from tests.page.seen import BERLIN, PHONE, asked
 from tests.serving import serving
@@ -18,7 +21,7 @@ def test_a_bar_filters_the_list(open_page: Open, url: str, scene: Scene) -> None
     page = open_page(url)
     expect(page.locator("#list tbody tr").first).to_be_visible()
     everything = page.locator("#list tbody tr").count()
-    bar = page.locator("#chart button:has(.piece)").nth(1)
+    bar = page.locator("#chart button:has(.waiting):not(:has(.done, .failed))").nth(1)
     bar.click()
     expect(page.locator("#chart-note")).to_contain_text("The list below shows")
     expect(page.locator("#list tbody tr")).not_to_have_count(everything)
@@ -33,22 +36,57 @@ def test_a_bar_filters_the_list(open_page: Open, url: str, scene: Scene) -> None
     expect(page.locator("#list tbody tr")).to_have_count(everything + 1)
 
 
-def test_what_has_been_is_shown_when_asked_for(open_page: Open, url: str, scene: Scene) -> None:
+def test_what_has_been_and_what_comes_are_one_strip_with_now_in_the_middle(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    # Given a task an hour, besides those of the scene, and one that is late
+    scene.kept_up("hourly-sync", "rate(1 hour)", since=utc_now() - timedelta(hours=30, minutes=10))
+    late = scene.editor.add("x", due=timedelta(minutes=1), id="late")
+    due = utc_now() - timedelta(hours=3)
+    assert scene.store.save(late, msgspec.structs.replace(late, due=due, queued=due, rev=late.rev + 1))
+    # When the page is opened
     page = open_page(url)
-    expect(page.locator("#list tbody tr").first).to_be_visible()
-    page.get_by_role("button", name="Past").click()
-    expect(page.locator("#chart-note")).to_contain_text("6 failed")
-    page.get_by_role("button", name="Month").click()
-    page.locator("#chart button:has(.piece.done)").last.click()
-    expect(tab(page, "All ended")).to_have_attribute("aria-pressed", "true")
-    expect(page.locator("#list tbody tr").first).to_contain_text("done")
+    bars = page.locator("#chart button")
+    expect(bars).to_have_count(48)
+    # Then now is in the middle, and all that was and comes is there in its colour
+    expect(bars.nth(24).locator(".now")).to_be_visible()
+    expect(page.locator("#chart .now")).to_have_count(1)
+    expect(page.locator("#chart-note")).to_contain_text(
+        re.compile(r"\d+ done, \d failed, 1 late, \d+ to run")
+    )
+    expect(page.locator("#chart button:has(.late)")).to_have_attribute("aria-label", re.compile("1 late"))
+    coming = [bars.nth(number) for number in range(25, 48)]
+    assert all("to run" in (bar.get_attribute("aria-label") or "") for bar in coming)  # hourly-sync at least
+    # And a click on the late one shows it
+    page.locator("#chart button:has(.late)").click()
+    expect(page.locator("#list").get_by_role("button", name="late", exact=True)).to_be_visible()
+    # And a later time of the recurring one is said to be listed elsewhere
+    bars.nth(40).click()
+    expect(page.locator("#chart-note")).to_contain_text("such a task is listed at its next time")
+
+
+def test_the_scale_is_linear_and_labelled(open_page: Open) -> None:
+    scene = Scene()
+    at = utc_now() + timedelta(hours=2)
+    for number in range(30):
+        scene.editor.add("x", due=at, id=f"x-{number}")
+    for number in range(10):
+        scene.editor.add("x", due=at + timedelta(hours=3), id=f"y-{number}")
+    with serving(scene.editor) as url:
+        page = open_page(url)
+        stacks = page.locator("#chart button:has(.waiting) .stack")
+        expect(stacks).to_have_count(2)
+        high, low = (one.bounding_box() for one in stacks.all())
+        assert high and low  # noqa: PT018
+        assert round(high["height"] / low["height"], 1) == 3.0
+        lines = page.locator("#chart .line").all()
+        assert [line.get_attribute("data-count") for line in lines] == ["40", "20", "0"]
 
 
 def test_a_past_bar_lists_whatever_ended_then(open_page: Open, url: str, scene: Scene) -> None:
     # Given an hour in which some were done and some failed
     page = open_page(url)
-    page.get_by_role("button", name="Past").click()
-    both = page.locator("#chart button:has(.piece.done):has(.piece.failed)").last
+    both = page.locator("#chart button:has(.piece.done):has(.piece.failed):not(:has(.waiting))").last
     # When it is picked
     both.click()
     # Then all of them are listed, under the name of what is shown, and what is not listed is said
@@ -58,27 +96,22 @@ def test_a_past_bar_lists_whatever_ended_then(open_page: Open, url: str, scene: 
     expect(page.locator("#list thead")).to_contain_text("Ended")
     expect(page.locator("#chart-note")).to_contain_text("they are listed with their task")
     expect(both).to_have_attribute("aria-pressed", "true")
-    # When what is coming is looked at again, then no more of it is left
-    page.get_by_role("button", name="Coming").click()
-    expect(tab(page, "In the queue")).to_have_attribute("aria-pressed", "true")
-    expect(page.get_by_label("When")).to_have_value("")
-    expect(page.locator("#chart-note")).to_contain_text("A recurring task counts once")
-    expect(page.locator("#list thead")).to_contain_text("Due")
-    expect(page.locator("#list tbody tr", has_text="sale-45")).to_be_visible()
 
 
-def test_a_choice_that_fits_both_directions_stays(open_page: Open, url: str) -> None:
-    # Given filters that were chosen by hand
+def test_the_two_halves_of_a_bar_are_listed_one_by_one(open_page: Open, url: str, scene: Scene) -> None:
+    # Given an hour in which something ended, and something waits
+    ended = utc_now() - timedelta(hours=5)
+    late = scene.editor.add("x", due=timedelta(minutes=1), id="late")
+    assert scene.store.save(late, msgspec.structs.replace(late, due=ended, queued=ended, rev=late.rev + 1))
+    scene.ran(scene.editor.add("x", due=timedelta(days=400), id="over"), ended)
     page = open_page(url)
-    page.get_by_label("Action").fill("put_on_sale")
-    page.get_by_label("When").select_option("Today")
-    tab(page, "Running").click()
-    # When the direction is another
-    page.get_by_role("button", name="Past").click()
-    # Then only what says nothing of it is dropped
-    expect(tab(page, "In the queue")).to_have_attribute("aria-pressed", "true")
-    expect(page.get_by_label("Action")).to_have_value("put_on_sale")
-    expect(page.get_by_label("When")).to_have_value("today")
+    # When it is picked, what waits is listed first
+    page.locator("#chart button:has(.late)").click()
+    expect(page.locator("#list").get_by_role("button", name="late", exact=True)).to_be_visible()
+    press(page, "Show what ended")
+    expect(page.locator("#list").get_by_role("button", name="over", exact=True)).to_be_visible()
+    press(page, "Show what waits")
+    expect(page.locator("#list").get_by_role("button", name="late", exact=True)).to_be_visible()
 
 
 def test_what_ends_elsewhere_comes_into_view_but_not_at_every_change(open_page: Open, scene: Scene) -> None:
@@ -90,7 +123,7 @@ def test_what_ends_elsewhere_comes_into_view_but_not_at_every_change(open_page: 
         expect(page.locator("#list tbody tr").first).to_be_visible()
         page.clock.pause_at(utc_now() + timedelta(minutes=1))
         looks = asked(page, "/api/history")
-        page.get_by_role("button", name="Past").click()
+        press(page, "Now")
         expect(page.locator("#chart-note")).to_contain_text("6 failed")
         # When a run ends elsewhere
         task = scene.editor.add("send_mail", due=timedelta(days=400), id="mail-late")
@@ -125,16 +158,18 @@ def test_a_month_that_is_zoomed_into_is_shown_whole(open_page: Open, url: str, s
     expect(page.locator("#chart")).to_be_focused()
     page.keyboard.press("End")
     expect(page.locator("#chart button").last).to_be_focused()
-    expect(page.locator("#chart button").last).to_have_attribute("aria-label", re.compile("1 task"))
+    expect(page.locator("#chart button").last).to_have_attribute("aria-label", re.compile("(49|50) to run"))
     # And the month before it is whole, too
     page.get_by_role("button", name="Earlier").click()
     before = month - timedelta(days=1)
     days = (month - (month - timedelta(days=15)).replace(day=1)).days
     expect(page.locator("#chart button")).to_have_count(days)
-    expect(page.locator("#chart button").last).to_have_attribute("aria-label", re.compile(f"^{before.day} "))
+    expect(page.locator("#chart button").last).to_have_attribute(
+        "aria-label", re.compile(rf"^\w+ {before.day} ")
+    )
     # And one that was not zoomed into is as long as any
     page.get_by_role("button", name="Month").click()
-    expect(page.locator("#chart button")).to_have_count(30)
+    expect(page.locator("#chart button")).to_have_count(60)
 
 
 def test_an_hour_on_a_phone_has_bars_that_can_be_hit(open_page: Open, url: str, scene: Scene) -> None:
@@ -152,22 +187,33 @@ def test_an_hour_on_a_phone_has_bars_that_can_be_hit(open_page: Open, url: str, 
     assert box
     assert box["width"] >= 9
     # And picks both of them
-    key = bars.nth(10).get_attribute("data-key") or ""
+    key = bars.nth(25).get_attribute("data-key") or ""
     start = datetime.fromisoformat(key)
     bar = page.locator(f'#chart button[data-key="{key}"]')
     for minutes in (0, 1):
         scene.editor.add("both", due=start + timedelta(minutes=minutes, seconds=30), id=f"both-{minutes}")
     assert start > now
-    expect(bar).to_have_attribute("aria-label", re.compile("to .*: [2-9] tasks"))
+    expect(bar).to_have_attribute("aria-label", re.compile("to .*: [2-9] to run"))
     bar.click()
     expect(page.locator("#list").get_by_text("both-0")).to_be_visible()
     expect(page.locator("#list").get_by_text("both-1")).to_be_visible()
 
 
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "Asia/Kolkata", "UTC"])
+@pytest.mark.parametrize("zoom", ["Hour", "Day", "Month", "Year"])
+def test_the_time_is_labelled_on_a_phone_too(open_page: Open, url: str, zone: str, zoom: str) -> None:
+    page = open_page(url, **PHONE, timezone_id=zone)
+    press(page, zoom)
+    expect(page.locator("#chart .tick").nth(2)).to_be_attached()
+    # And no label stands out of the chart, or in the next one
+    ends = page.locator("#chart .tick").evaluate_all(
+        "ticks => ticks.map((one) => [one.getBoundingClientRect().left, one.getBoundingClientRect().right])"
+    )
+    assert all(right < left for (_, right), (left, _) in itertools.pairwise(ends))
+    assert ends[-1][1] <= page.evaluate("document.querySelector('#chart').getBoundingClientRect().right")
+
+
 def test_lateness_is_said_in_plain_words(open_page: Open, url: str) -> None:
     page = open_page(url)
-    page.get_by_role("button", name="Past").click()
-    label = re.compile(
-        r"[23] done, \d failed, 0 skipped, half of them started within .* s of their time, all"
-    )
+    label = re.compile(r"[23] done, (1 failed, )?half of them started within .* s of their time, all")
     expect(page.get_by_role("button", name=label).first).to_be_visible()

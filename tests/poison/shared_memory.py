@@ -88,8 +88,11 @@ class LockedStore:
     ) -> tuple[list[Task], str | None]:
         return self._step(lambda: self.inner.named(lane, prefix, after=after, most=most))
 
-    def count_past(self, lane: int, kind: Past, *, most: int) -> int:
-        return self._step(lambda: self.inner.count_past(lane, kind, most=most))
+    def recurring(self, lane: int, *, page_size: int = 200) -> Iterator[PastKey]:
+        yield from self._step(lambda: list(self.inner.recurring(lane, page_size=page_size)))
+
+    def count_past(self, lane: int, kind: Past, **bounds: Any) -> int:
+        return self._step(lambda: self.inner.count_past(lane, kind, **bounds))
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return self._step(lambda: self.inner.count(lane, after=after, before=before, most=most))

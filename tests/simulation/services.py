@@ -425,8 +425,12 @@ class StoreOverNetwork:
     ) -> tuple[list[Task], str | None]:
         return self._call(f"named {lane}", lambda: self._store.named(lane, prefix, after=after, most=most))
 
-    def count_past(self, lane: int, kind: Past, *, most: int) -> int:
-        return self._call(f"count past {lane}", lambda: self._store.count_past(lane, kind, most=most))
+    def recurring(self, lane: int, *, page_size: int = 200) -> Iterator[PastKey]:
+        read = partial(list[PastKey], self._store.recurring(lane, page_size=page_size))
+        yield from self._call(f"recurring {lane}", read)
+
+    def count_past(self, lane: int, kind: Past, **bounds: Any) -> int:
+        return self._call(f"count past {lane}", lambda: self._store.count_past(lane, kind, **bounds))
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return min(most, sum(1 for _ in self.queued(lane, after=after, before=before)))

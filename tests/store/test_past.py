@@ -8,7 +8,7 @@ import pytest
 from duebell_shared.failure import Failure
 from duebell_shared.keeping import History, Keeping
 from duebell_shared.new_task import new_task
-from duebell_shared.past_index import Past, PastKey
+from duebell_shared.past_index import RECURRING_KINDS, Past, PastKey
 from duebell_shared.recurrence import Recurrence
 from duebell_shared.schedule import make_schedule
 from duebell_shared.store import Inserted, NotEligible, Saved, Store
@@ -55,6 +55,7 @@ def test_each_kind_is_found_by_itself(store: Store) -> None:
     found = {kind.value: past(store, kind) for kind in Past}
     assert found == {
         **{kind: [kind] for kind in ("done", "failed", "expired", "cancelled", "paused")},
+        "paused-recurring": [],
         "recurring": [],
         "recurring-failing": [],
     }
@@ -69,12 +70,16 @@ def test_what_is_retried_or_resumed_has_nothing_behind_it(store: Store) -> None:
     assert past(store, Past.FAILED) == []
 
 
-def test_a_recurring_task_is_found_by_how_its_last_occurrence_ended(store: Store) -> None:
+def recurring(id: str) -> Task:
     schedule = make_schedule("rate(1 hour)", start=NOON, now=NOON)
-    recurring = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
-    one = new_task(id="one", action="act", due=None, payload=None, now=NOON, recurrence=recurring)
+    recurrence = Recurrence(schedule=schedule, next_due=schedule.first(NOON))
+    return new_task(id=id, action="act", due=None, payload=None, now=NOON, recurrence=recurrence)
+
+
+def test_a_recurring_task_is_found_by_how_its_last_occurrence_ended(store: Store) -> None:
+    one = recurring("one")
     assert store.insert(one)
-    assert past(store, Past.RECURRING) == []
+    assert past(store, Past.RECURRING) == ["one"]  # before it ever ran
     for fails, kind, other in (
         (False, Past.RECURRING, Past.FAILING),
         (True, Past.FAILING, Past.RECURRING),
@@ -91,8 +96,40 @@ def test_a_recurring_task_is_found_by_how_its_last_occurrence_ended(store: Store
         assert past(store, kind) == ["one"]
         assert past(store, other) == []
     assert store.save(one, one.paused())
-    assert past(store, Past.PAUSED) == ["one"]
+    assert past(store, Past.PAUSED_RECURRING) == ["one"]
+    assert past(store, Past.PAUSED) == []
     assert past(store, Past.RECURRING) == []
+
+
+@pytest.mark.parametrize("page_size", [2, 200])
+def test_all_that_recurs_is_found_together_and_nothing_else(store: Store, page_size: int) -> None:
+    # Given recurring tasks that never ran, fail, are paused or have ended, and tasks that run once
+    keep = Keeping(history=History.FAILED)
+    for id in ("new", "runs", "fails", "paused", "cancelled"):
+        assert store.insert(recurring(id))
+    new, fails, paused, cancelled = (store.get(0, id) for id in ("new", "fails", "paused", "cancelled"))
+    assert new and fails and paused and cancelled  # noqa: PT018
+    assert new.queued
+    claimed(store, recurring("runs"), new.queued)
+    running = claimed(store, fails, new.queued)
+    assert store.save(running, running.failed(FAILURE, now=new.queued, keep=keep))
+    assert store.save(paused, paused.paused())
+    assert store.save(cancelled, cancelled.cancelled(now=LATER, keep=keep))
+    once = task("once")
+    assert store.insert(once)
+    assert store.save(once, once.paused())
+    ended(store, "failed", lambda one: one.failed(FAILURE, now=LATER, keep=keep))
+    # Then those in the queue or paused are found, kind by kind
+    found = list(store.recurring(0, page_size=page_size))
+    assert {(key.id, key.kind) for key in found} == {
+        ("new", Past.RECURRING),
+        ("runs", Past.RECURRING),
+        ("fails", Past.FAILING),
+        ("paused", Past.PAUSED_RECURRING),
+    }
+    assert [key.kind for key in found] == sorted((key.kind for key in found), key=RECURRING_KINDS.index)
+    assert found[0].at == paused.due
+    assert list(store.recurring(1)) == []
 
 
 @pytest.fixture
@@ -133,6 +170,9 @@ def test_the_past_is_counted_up_to_a_bound(store: Store, ten: list[PastKey]) -> 
     assert store.count_past(0, Past.FAILED, most=3) == 3
     assert store.count_past(0, Past.DONE, most=1000) == 0
     assert store.count_past(1, Past.FAILED, most=1000) == 0
+    assert store.count_past(0, Past.EXPIRED, last=Past.FAILED, most=1000) == len(ten)
+    assert store.count_past(0, Past.EXPIRED, last=Past.FAILED, most=3) == 3
+    assert store.count_past(0, Past.DONE, last=Past.EXPIRED, most=1000) == 0
 
 
 def test_the_queue_is_listed_from_its_end(store: Store) -> None:

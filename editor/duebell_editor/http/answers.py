@@ -41,11 +41,13 @@ __all__ = [
     "Json",
     "KnownWorker",
     "Preview",
+    "RecurringPage",
     "TimeZones",
     "Timeline",
     "add_answer",
     "bulk_answer",
     "page_answer",
+    "recurring_answer",
     "reference",
     "schemas",
     "to_json",
@@ -126,6 +128,15 @@ _TASK_IN_BRIEF = _struct(
     can=_CAN,
 )
 
+_RECURRING_TASK = _struct(
+    "RecurringTask",
+    Task,
+    only=(*_IN_BRIEF, "occurrences"),
+    recurrence=_described(_RECURRENCE, "How it recurs"),
+    failed_with=_described(str | None, "Why the last attempt failed, in a line"),
+    can=_CAN,
+)
+
 _STATUS = _struct(
     "SchedulerStatus", SchedulerStatus, healthy=_described(bool, "True if there are no problems")
 )
@@ -146,6 +157,13 @@ class TaskPage(Struct, kw_only=True):
         list[Any],
         Meta(extra_json_schema={"items": {"anyOf": [reference("Task"), reference("TaskInBrief")]}}),
     ]
+    cursor: str | None
+
+
+class RecurringPage(Struct, kw_only=True):
+    """A page of recurring tasks; `cursor` gives the next one, and is null when this is the last."""
+
+    tasks: Annotated[list[Any], Meta(extra_json_schema={"items": reference("RecurringTask")})]
     cursor: str | None
 
 
@@ -173,7 +191,7 @@ class KnownWorker(Struct, kw_only=True):
 
 
 class Timeline(Struct, kw_only=True):
-    """The numbers of tasks to come, bucket by bucket."""
+    """The numbers of what is to run, bucket by bucket."""
 
     buckets: tuple[Bucket, ...]
 
@@ -250,6 +268,16 @@ def page_answer(page: Page, *, brief: bool) -> TaskPage:
     return TaskPage(tasks=[shown(task) for task in page.tasks], cursor=page.cursor)
 
 
+def recurring_answer(page: Page) -> RecurringPage:
+    """A page of recurring tasks, without their payloads."""
+    names = {field.name for field in msgspec.structs.fields(_RECURRING_TASK)}
+    tasks = [{**_brief_answer(task), **task_fields(task)} for task in page.tasks]
+    return RecurringPage(
+        tasks=[{name: value for name, value in task.items() if name in names} for task in tasks],
+        cursor=page.cursor,
+    )
+
+
 def bulk_answer(chosen: Selection, report: ChangeReport) -> BulkAnswer:
     """The outcome for the tasks that were to be changed."""
     return BulkAnswer(
@@ -283,7 +311,7 @@ _DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILIN
 
 def schemas() -> dict[str, Any]:
     """The JSON schemas of all answers, by name."""
-    tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, AddAnswer, BulkAnswer)
+    tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage, AddAnswer, BulkAnswer)
     scheduler = (_STATUS, PastCounts, Failures, Timeline, TaskHistory, KnownWorker)
     return {
         **_schemas_of(*tasks, *scheduler, TimeZones, Preview),

@@ -87,20 +87,31 @@ def create_app(
     describe(app, with_token=token is not None)
     app.mount("/static", StaticFiles(directory=_PAGE))
 
-    index = (_PAGE / "index.html").read_text(encoding="utf-8")
-    index = index.replace('id="schemas">', f'id="schemas">{_schemas()}', 1)
-    if read_only:
-        index = index.replace("<html ", "<html data-read-only ", 1)
+    pages = {name: _page(name, read_only=read_only) for name in ("index", "schedules", "actions")}
 
     @app.get("/", include_in_schema=False)
     def page() -> HTMLResponse:
-        return HTMLResponse(index)
+        return HTMLResponse(pages["index"])
+
+    @app.get("/schedules", include_in_schema=False)
+    def schedules() -> HTMLResponse:
+        return HTMLResponse(pages["schedules"])
+
+    @app.get("/actions", include_in_schema=False)
+    def actions() -> HTMLResponse:
+        return HTMLResponse(pages["actions"])
 
     @app.get("/docs", include_in_schema=False)
     def docs() -> FileResponse:
         return FileResponse(_PAGE / "docs.html")
 
     return app
+
+
+def _page(name: str, *, read_only: bool) -> str:
+    page = (_PAGE / f"{name}.html").read_text(encoding="utf-8")
+    page = page.replace('id="schemas">', f'id="schemas">{_schemas()}', 1)
+    return page.replace("<html ", "<html data-read-only ", 1) if read_only else page
 
 
 def _schemas() -> str:

@@ -38,6 +38,8 @@ from duebell_editor import (
     WorkerDescription,
 )
 from duebell_editor.json_fields import status_fields, task_fields
+from duebell_shared.recurrence import Occurrence, Recurrence, Result
+from duebell_shared.schedule import Schedule
 
 from .answers import (
     BulkAnswer,
@@ -49,6 +51,7 @@ from .answers import (
     add_answer,
     bulk_answer,
     page_answer,
+    recurring_answer,
     reference,
     schemas,
     to_json,
@@ -216,6 +219,26 @@ _REQUESTS: dict[str, list[object]] = {
 }
 
 
+def _report() -> Task:
+    """A task that recurs and had an occurrence."""
+    due = datetime(2026, 12, 30, 8, tzinfo=UTC)
+    schedule = Schedule(expression="cron(0 9 ? * MON-FRI *)", timezone="Europe/Berlin")
+    started, finished = due + timedelta(seconds=21.482), due + timedelta(seconds=24.3)
+    done = Occurrence(
+        due=due, started_at=started, finished_at=finished, lateness_ms=21482, attempts=1, result=Result.DONE
+    )
+    return Task(
+        id="daily-report",
+        lane=1,
+        action="report",
+        due=due + timedelta(days=1),
+        queued=due + timedelta(days=1),
+        created_at=due - timedelta(days=1),
+        recurrence=Recurrence(schedule=schedule, runs=1, next_due=due + timedelta(days=2)),
+        occurrences=(done,),
+    )
+
+
 def _answers() -> dict[str, list[object]]:
     """Examples of answers, by the names of their schemas."""
     due, run = datetime(2026, 12, 31, tzinfo=UTC), datetime(2026, 12, 30, 0, 0, 21, 482_000, tzinfo=UTC)
@@ -304,7 +327,8 @@ def _answers() -> dict[str, list[object]]:
         "TimeZones": [TimeZones(tzdata="2026f", names=["Europe/Berlin", "UTC"])],
         "Preview": [preview],
         "KnownWorker": [KnownWorker(worker=worker), KnownWorker(worker=None)],
-        "Timeline": [Timeline(buckets=(Bucket(start=due, end=end, count=12),))],
+        "RecurringPage": [recurring_answer(Page(tasks=(_report(),)))],
+        "Timeline": [Timeline(buckets=(Bucket(start=due, end=end, count=36, occurrences=24),))],
         "TaskHistory": [TaskHistory(buckets=(ended,), is_all=True)],
         "PastCounts": [PastCounts(paused=3, done=1_000, expired=0, cancelled=12)],
         "Failures": [Failures(groups=(group,), is_all=True)],

@@ -7,8 +7,8 @@ __all__ = ["STREAM", "is_open", "is_reading", "is_stream", "path_of"]
 #: The stream of changes, which does not end by itself.
 STREAM = "/api/changes"
 
-#: Paths that show nothing of the queue: the page, and the description of the API.
-_OPEN = frozenset({"", "/", "/docs", "/openapi.json"})
+#: Paths that show nothing of the queue: the pages, and the description of the API.
+_OPEN = frozenset({"", "/", "/schedules", "/actions", "/docs", "/openapi.json"})
 
 #: A POST that stores nothing.
 _PREVIEW = "/api/preview"

@@ -38,6 +38,7 @@ __all__ = [
     "Move",
     "NewTask",
     "NewTasks",
+    "RecurringTasks",
     "SchedulePreview",
     "Search",
     "StatusZone",
@@ -271,6 +272,14 @@ class StatusZone(Given):
     """Where the night ends."""
 
     timezone: str = Field(default="UTC", description="Tonight ends at the next 06:00 there")
+
+
+class RecurringTasks(Given):
+    """The recurring tasks to list."""
+
+    prefix: str = Field(default="", max_length=MAX_NAME, description="The beginning of their ids")
+    limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most this many on a page")
+    cursor: str | None = Field(default=None, description="The last page's, for the next")
 
 
 class Following(Given):

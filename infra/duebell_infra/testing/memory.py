@@ -11,7 +11,7 @@ import msgspec
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.instants import FIRST, NEVER, to_utc
 from duebell_shared.lanes import lane_of
-from duebell_shared.past_index import Past, PastKey, key_of
+from duebell_shared.past_index import RECURRING_KINDS, Past, PastKey, key_of
 from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
 from duebell_shared.worker_record import WorkerRecord
@@ -140,14 +140,20 @@ class MemoryStore:
         after: datetime | PastKey | None = None,
         before: datetime | PastKey = NEVER,
         latest_first: bool = False,
+        page_size: int = 200,
     ) -> Iterator[PastKey]:
         yield from self._pasts[lane, kind].within(after or FIRST, before, latest_first=latest_first)
+
+    def recurring(self, lane: int, *, page_size: int = 200) -> Iterator[PastKey]:
+        for kind in RECURRING_KINDS:
+            yield from self.past(lane, kind)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return min(most, len(self._queues[lane].within(after or FIRST, before)))
 
-    def count_past(self, lane: int, kind: Past, *, most: int) -> int:
-        return min(most, len(self._pasts[lane, kind]))
+    def count_past(self, lane: int, kind: Past, *, last: Past | None = None, most: int) -> int:
+        kinds = [one for one in Past if kind <= one <= (last or kind)]
+        return min(most, sum(len(self._pasts[lane, one]) for one in kinds))
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return next((key.queued for key in self._queues[lane] if key not in skipping), NEVER)

@@ -10,9 +10,9 @@ from duebell_shared.instants import utc_now
 from duebell_shared.zones import TZDATA_VERSION, zone_names
 
 from ..access import VisitorsEditor
-from ..answers import Json, KnownWorker, Preview, Timeline, TimeZones
+from ..answers import Json, KnownWorker, Preview, Timeline, TimeZones, recurring_answer
 from ..description import AWS, answers
-from ..requests import SchedulePreview, StatusZone, StrictRoute, TimeSpan
+from ..requests import RecurringTasks, SchedulePreview, StatusZone, StrictRoute, TimeSpan
 
 __all__ = ["router"]
 
@@ -23,9 +23,15 @@ _STATUS = answers("SchedulerStatus", 422, *AWS)
 AskedSpan = Annotated[TimeSpan, Query()]
 
 
-@router.get("/timeline", summary="Count the tasks to come", responses=answers("Timeline", 422, *AWS))
+@router.get("/schedules", summary="List recurring tasks", responses=answers("RecurringPage", 422, *AWS))
+def list_schedules(which: Annotated[RecurringTasks, Query()], editor: VisitorsEditor) -> Json:
+    """Those that fail first, paused ones last; each with its next times and its last twenty occurrences."""
+    return Json(recurring_answer(editor.schedules(**which.given())))
+
+
+@router.get("/timeline", summary="Count what is to run", responses=answers("Timeline", 422, *AWS))
 def get_timeline(span: AskedSpan, editor: VisitorsEditor) -> Json:
-    """By minute, hour, day or month. In a long queue the counts are estimates from one lane."""
+    """By minute, hour, day or month, each occurrence of a recurring task. Long queues are estimated."""
     return Json(Timeline(buckets=editor.timeline(**span.given())))
 
 

@@ -1,6 +1,7 @@
 // The API. Everything that goes wrong is a Problem, with words for people.
 
 import { asked, note } from "./address.js";
+import { rawField } from "./payload.js";
 
 class Problem extends Error {
   constructor(status, document) {
@@ -60,23 +61,4 @@ export const taskPath = (id, verb = "") => `tasks/${encodeURIComponent(id)}${ver
 export async function getTask(id) {
   const text = await (await fetchApi("GET", taskPath(id))).text();
   return { ...JSON.parse(text), payloadText: rawField(text, "payload") };
-}
-
-// The text of one top-level field of a JSON object.
-function rawField(text, name) {
-  let depth = 0;
-  let begin = -1;
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at];
-    if (character === '"') {
-      const from = at;
-      for (at += 1; text[at] !== '"'; at += 1) if (text[at] === "\\") at += 1;
-      if (depth === 1 && begin < 0 && text.slice(from, at + 1) === `"${name}"` && text[at + 1] === ":")
-        begin = at + 2;
-    } else if ("{[".includes(character)) depth += 1;
-    else if ("}]".includes(character)) depth -= 1;
-    if (begin >= 0 && at >= begin && ((depth === 1 && character === ",") || depth === 0))
-      return text.slice(begin, at);
-  }
-  return "null";
 }

@@ -1,107 +1,109 @@
 // Bars: one button for each stretch of time, so that they can be reached and read without a mouse.
 
+import { KINDS, total } from "./buckets.js";
 import { h, refill } from "./dom.js";
-import { clock, full, lateness, near } from "./time.js";
+import { barWords } from "./timeline_words.js";
+import { clock, full } from "./time.js";
 
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const month = new Intl.DateTimeFormat(undefined, { month: "short" });
+const year = new Intl.DateTimeFormat(undefined, { year: "numeric" });
 
-const LABEL = {
-  minute: clock,
-  hour: clock,
-  day: (date) => day.format(date),
-  month: (date) => month.format(date),
+const isMidnight = (date) => !date.getHours() && !date.getMinutes();
+const time = (date) => (isMidnight(date) ? day.format(date) : clock(date));
+const dayNumber = (date) => Math.round((date - date.getTimezoneOffset() * 60000) / 86400000);
+
+// How a step is labelled, which number of it is looked at, and every how many of these it may be.
+const TICKS = {
+  minute: [time, (date) => date.getMinutes(), [5, 10, 15, 30]],
+  hour: [time, (date) => date.getHours(), [2, 3, 4, 6, 12, 24]],
+  day: [(date) => day.format(date), dayNumber, [1, 2, 5, 7, 10, 14]],
+  month: [(date) => (date.getMonth() ? month : year).format(date), (date) => date.getMonth(), [1, 2, 3, 6, 12]],
 };
-const EVERY = { minute: 10, hour: 4, day: 5, month: 2 };
-const isNarrow = matchMedia("(max-width: 40rem)");
-const MINUTE = 60000;
+const LABEL_PX = 60;
 
-const parts = (bucket) =>
-  "count" in bucket
-    ? { waiting: bucket.count }
-    : { done: bucket.done, failed: bucket.failed, skipped: bucket.skipped };
-
-function late({ lateness_median_ms: half, lateness_max_ms: most }) {
-  if (most === null) return "";
-  if (half === null || half === most) return `, started ${lateness(most)} late at most`;
-  return `, half of them started within ${lateness(half)} of their time, all within ${lateness(most)}`;
+// The least round number that is no less: 1, 2, 4, 10, 20, 40, 100 …
+function roundUp(count) {
+  const power = 10 ** Math.floor(Math.log10(count));
+  return [1, 2, 4, 10].find((factor) => factor * power >= count) * power;
 }
 
-function words(bucket, step) {
-  const from = new Date(bucket.start);
-  const when =
-    step === "month"
-      ? new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" }).format(from)
-      : step === "day"
-        ? day.format(from)
-        : step === "minute" && new Date(bucket.end) - from > MINUTE
-          ? `${near(from)} to ${clock(new Date(bucket.end))}`
-          : near(from);
-  if ("count" in bucket) {
-    const count = `${bucket.is_estimate ? "about " : ""}${bucket.count.toLocaleString("en")}`;
-    return `${when}: ${count} ${bucket.count === 1 ? "task" : "tasks"}`;
-  }
-  return `${when}: ${bucket.done} done, ${bucket.failed} failed, ${bucket.skipped} skipped${late(bucket)}`;
+const short = (count) => (count >= 1000 ? `${count / 1000}k` : String(count));
+
+function scale(top) {
+  const line = (count) => {
+    const made = h("span.line", { "data-count": short(count) });
+    made.style.setProperty("--share", String(count / top));
+    return made;
+  };
+  return h("span.scale", { "aria-hidden": "true" }, line(top), top > 1 && line(top / 2), line(0));
 }
 
-function bar(bucket, index, most, { step, every, pick, isListed }) {
-  const counts = parts(bucket);
-  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+// What stands in it comes from the style: text would not be part of the button's name.
+function bar(bucket, index, top, { step, isLabelled, pick, isListed, now }) {
   const stack = h("span.stack");
-  for (const [name, count] of Object.entries(counts)) {
-    if (!count) continue;
-    const piece = h(`span.piece.${name}${bucket.is_estimate ? ".more" : ""}`);
-    piece.style.setProperty("flex-grow", String(count));
+  for (const kind of KINDS) {
+    if (!bucket[kind]) continue;
+    const piece = h(`span.piece.${kind}${bucket.isEstimate ? ".more" : ""}`);
+    piece.style.setProperty("flex-grow", String(bucket[kind]));
     stack.append(piece);
   }
-  // The square root lets a single task be seen beside thousands.
-  stack.style.setProperty("--share", String(Math.sqrt(total / most)));
-  const label = words(bucket, step);
-  const start = new Date(bucket.start);
-  const isLabelled = index % every === 0;
-  return h(
+  stack.style.setProperty("--share", String(total(bucket) / top));
+  const [start, end] = [new Date(bucket.start), new Date(bucket.end)];
+  const label = barWords(bucket, step);
+  const made = h(
     "button.column",
     {
       "aria-label": label,
-      title: `${label}\n${full(start)} – ${full(new Date(bucket.end))}`,
+      title: `${label}\n${full(start)} – ${full(end)}`,
       "aria-pressed": String(isListed(bucket)),
       "data-key": bucket.start,
       tabindex: index ? "-1" : "0",
       onclick: () => pick(bucket),
     },
-    total > 0 &&
-      h(
-        "span.number",
-        { "aria-hidden": "true" },
-        `${bucket.is_estimate ? "≈" : ""}${total >= 1000 ? `${Math.round(total / 100) / 10}k` : total}`,
-      ),
     stack,
-    h("span.tick", { "aria-hidden": "true" }, isLabelled ? LABEL[step](start) : ""),
+    isLabelled(start, index) && h("span.tick", { "data-label": TICKS[step][0](start) }),
   );
+  if (start <= now && now < end) {
+    const line = h("span.now", { "data-label": "now" });
+    line.style.setProperty("--share", String((now - start) / (end - start)));
+    made.append(line);
+  }
+  return made;
 }
+
+export const barsOf = (chart) => [...chart.querySelectorAll("button")];
 
 function moveFocus(event) {
   const to = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[event.key];
   if (to === undefined) return;
-  const bars = [...event.currentTarget.children];
+  const bars = barsOf(event.currentTarget);
   const at = Math.min(bars.length - 1, Math.max(0, bars.indexOf(document.activeElement) + to));
   for (const one of bars) one.tabIndex = one === bars[at] ? 0 : -1;
   bars[at].focus();
   event.preventDefault();
 }
 
+// The scale is linear; what is there at all is some pixels high.
 export function drawBars(chart, buckets, options) {
-  const most = Math.max(
-    1,
-    ...buckets.map((bucket) => Object.values(parts(bucket)).reduce((sum, count) => sum + count, 0)),
-  );
-  const { step } = options;
-  const isPaired = step === "minute" && buckets.length <= 30;
-  const every = isPaired ? EVERY[step] / 2 : EVERY[step] * (isNarrow.matches && step === "hour" ? 2 : 1);
+  const top = roundUp(Math.max(1, ...buckets.map(total)));
+  const [, number, choices] = TICKS[options.step];
+  const room = Math.max(2, Math.floor(chart.clientWidth / LABEL_PX));
+  const group = (new Date(buckets[1]?.end ?? 0) - new Date(buckets[1]?.start ?? 0)) / STEP[options.step];
+  const ofBar = Math.max(1, Math.round(group));
+  const steps = buckets.length * ofBar;
+  const every = choices.find((one) => steps / one <= room) ?? choices.at(-1);
+  // The last ones would stand out of the chart.
+  const last = buckets.length - (LABEL_PX * buckets.length) / Math.max(1, chart.clientWidth) / 1.5;
+  const isLabelled = (date, index) => number(date) % every < ofBar && index <= last;
+  const now = new Date();
   refill(
     chart,
-    buckets.map((bucket, index) => bar(bucket, index, most, { ...options, every })),
+    scale(top),
+    buckets.map((bucket, index) => bar(bucket, index, top, { ...options, isLabelled, now })),
   );
   chart.className = options.step;
   chart.onkeydown = moveFocus;
 }
+
+const STEP = { minute: 60000, hour: 3600000, day: 86400000, month: 31 * 86400000 };

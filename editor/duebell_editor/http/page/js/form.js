@@ -10,6 +10,7 @@ import { confirm, openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 import { blame, forgive, goTo } from "./field.js";
 import { fields } from "./fields.js";
+import { payloadForm } from "./payload_form.js";
 import { preview } from "./preview.js";
 import { changedIn, madeId, toAdd, toChange, valuesOf } from "./request.js";
 import { on, tell } from "./state.js";
@@ -22,8 +23,8 @@ let seen = () => {}; // told of the task being edited, as it is now
 
 on("task", (task) => seen(task));
 
-// Of a task, to edit it; or to add one, `like` another or from nothing.
-export function openForm(task = null, { like = null } = {}) {
+// Of a task, to edit it; or to add one, `like` another, of this action, or from nothing.
+export function openForm(task = null, { like = null, action = "" } = {}) {
   let base = task; // what our changes are changes to
   let theirs = null; // what it has become, until the reader decides
   const isTouched = () => JSON.stringify(valuesOf(all)) !== JSON.stringify(before);
@@ -40,6 +41,7 @@ export function openForm(task = null, { like = null } = {}) {
   const all = fields(task, like);
   const { parts, input, moments } = all;
   if (like) input.id.value = anotherId(like.id);
+  if (action) input.action.value = action;
   let before = valuesOf(all);
   const made = madeId();
 
@@ -51,19 +53,22 @@ export function openForm(task = null, { like = null } = {}) {
   const form = h("form", { novalidate: true }, ...parts, foot);
   body.append(form);
   preview(form, all);
+  const payload = payloadForm(form, all, { isNew: !task });
 
   async function submit() {
     if (theirs) return meanwhile.focus();
     wrong.textContent = "";
     Object.values(input).forEach(forgive);
-    const found = check(all, task ? before : undefined);
+    const misfit = payload.check();
+    const found = check(all, task ? before : undefined).filter(([name]) => !misfit || name !== "payload");
     for (const [name, reason] of found) blame(input[name], reason);
     if (found.length) return goTo(input[found[0][0]]);
+    if (misfit) return goTo(misfit);
     try {
       if (task ? await save() : await add()) dialog.close();
     } catch (error) {
       if (error.document?.stored) return stored(error);
-      if (!blameFor(error, input)) wrong.textContent = error.message;
+      if (!payload.reveal(error) && !blameFor(error, input)) wrong.textContent = error.message;
     }
     return undefined;
   }

@@ -35,3 +35,22 @@ export function doubleKey(text) {
   }
   return null;
 }
+
+// The text of one top-level field of a JSON object.
+export function rawField(text, name) {
+  let depth = 0;
+  let begin = -1;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') {
+      const from = at;
+      for (at += 1; text[at] !== '"'; at += 1) if (text[at] === "\\") at += 1;
+      if (depth === 1 && begin < 0 && text.slice(from, at + 1) === `"${name}"` && text[at + 1] === ":")
+        begin = at + 2;
+    } else if ("{[".includes(character)) depth += 1;
+    else if ("}]".includes(character)) depth -= 1;
+    if (begin >= 0 && at >= begin && ((depth === 1 && character === ",") || depth === 0))
+      return text.slice(begin, at).trim();
+  }
+  return "null";
+}

@@ -22,6 +22,11 @@ export const hasProblems = () => problems().length > 0;
 const when = (problem) => (problem.at ? nearby(new Date(problem.at)) : "a while ago");
 const lookAgain = "Look again in some minutes; if it does not get better, the worker's log says why.";
 
+// These come of a worker that cannot start, and nothing that is pressed here helps.
+const FOLLOWS = ["overdue", "not_armed", "lease_expired"];
+const isFollowing = ({ kind, mendable }) =>
+  FOLLOWS.includes(kind) && !mendable && problems().some((one) => one.kind === "worker");
+
 // Of each kind: [what is wrong, what to do]. The rest of what the API says is for programs and the command line.
 const WORDS = {
   disabled: () => ["The rule is disabled, so nothing runs.", "Someone has to enable it in EventBridge."],
@@ -64,6 +69,14 @@ const WORDS = {
     "The table was made by an older version: it cannot tell what failed or ended.",
     "Deploying the scheduler once more adds what it lacks.",
   ],
+  worker: (problem) => [
+    inLocalTime(problem.what),
+    [
+      "It has to be corrected and deployed again; ",
+      h("a", { href: "actions" }, "Actions"),
+      " shows where. Tasks wait meanwhile.",
+    ],
+  ],
   lanes: (problem) => [
     inLocalTime(problem.what),
     "Whoever operates it has to delete the arming record: it is made anew.",
@@ -81,7 +94,9 @@ function inLocalTime(text) {
 
 // A kind that this page does not know is told as the API tells it, but for what to type.
 function wordsOf(problem) {
-  if (WORDS[problem.kind]) return WORDS[problem.kind](problem);
+  const [what, advice] = WORDS[problem.kind]?.(problem) ?? [];
+  if (isFollowing(problem)) return [what, "It follows from the worker's problem."];
+  if (what) return [what, advice];
   return [inLocalTime(problem.what), problem.way_out.includes("`") ? "" : inLocalTime(problem.way_out)];
 }
 

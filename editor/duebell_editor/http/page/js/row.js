@@ -16,8 +16,10 @@ function state(task) {
   return [badge(task.status), " ", (attempt || late) && h("small", {}, attempt || late)];
 }
 
-const recurs = (words) =>
-  h("small", { title: words }, `↻ ${words.replace(/, (counted )?from \d{4}-.*/, "")}`);
+// Without its start, which says when it was added most often.
+export const shortly = (words) => words.replace(/, (counted )?from \d{4}-.*/, "");
+
+const recurs = (words) => h("small", { title: words }, `↻ ${shortly(words)}`);
 
 // Whether it is looked at another time than it is due: retried, or added when that had passed.
 const isLater = ({ queued, due }) => queued && Math.abs(new Date(queued) - new Date(due)) > 1000;

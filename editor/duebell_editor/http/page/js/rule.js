@@ -1,7 +1,6 @@
 // The rule: when it rings next, and whether all is well.
 
 import { byId, h, refill } from "./dom.js";
-import { showEnvironment } from "./environment.js";
 import { hasProblems, health } from "./problems.js";
 import { on, tell } from "./state.js";
 import { current, failedIn, refreshStatus } from "./status.js";
@@ -131,7 +130,6 @@ function draw() {
 
 function show() {
   status = current();
-  showEnvironment(status);
   draw();
 }
 

@@ -6,43 +6,46 @@ import { topDialog } from "./focus.js";
 import { isReadOnly } from "./read_only.js";
 import { isText } from "./undo_key.js";
 
-const rows = () => [...byId("list").tBodies[0].rows];
-const rowWithFocus = () => document.activeElement?.closest("#list tbody tr");
+const search = () => document.querySelector('main input[type="search"]');
+const items = () => [...document.querySelectorAll("#list tbody tr, #list > li")];
+const itemWithFocus = () => document.activeElement?.closest("#list tbody tr, #list > li");
+const picks = () => (isReadOnly ? null : byId("pick-all"));
 
 function step(by) {
-  const all = rows();
-  const at = all.indexOf(rowWithFocus());
+  const all = items();
+  const at = all.indexOf(itemWithFocus());
   const next = all[at < 0 ? 0 : Math.min(all.length - 1, Math.max(0, at + by))];
-  next?.querySelector("button.link").focus();
+  next?.querySelector("button, a").focus();
   next?.scrollIntoView({ block: "nearest" });
 }
 
-const tick = () => rowWithFocus()?.querySelector(".pick input").click();
+const tick = () => itemWithFocus()?.querySelector(".pick input").click();
 
-// [key, what it does, the call]
+// [key, what it does, the call, whether the page has what it is for]
 const KEYS = [
-  ["/", "Search", () => byId("filters").elements.search.focus()],
-  ["j", "To the next task", () => step(1)],
-  ["k", "To the task before", () => step(-1)],
-  ["x", "Select the task, or not", () => !isReadOnly && tick()],
-  ["?", "These shortcuts", () => openHelp()],
+  ["/", "Search", () => search().focus(), search],
+  ["j", "To the next in the list", () => step(1), () => true],
+  ["k", "To the one before", () => step(-1), () => true],
+  ["x", "Select the task, or not", tick, picks],
+  ["?", "These shortcuts", () => openHelp(), () => true],
 ];
 const OTHERS = [
-  ["Enter", "Open the task"],
+  ["Enter", "Open it"],
   ["Esc", "Close what is open"],
 ];
 
 function openHelp() {
   const { body } = openDialog("Keyboard shortcuts");
   const line = ([key, words]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, words));
-  body.append(h("dl.keys", {}, ...[...KEYS.slice(0, 4), ...OTHERS, KEYS.at(-1)].map(line)));
+  const here = KEYS.filter(([, , , isHere]) => isHere());
+  body.append(h("dl.keys", {}, ...[...here.slice(0, -1), ...OTHERS, here.at(-1)].map(line)));
 }
 
 export function startShortcuts() {
   byId("shortcuts").addEventListener("click", openHelp);
   document.addEventListener("keydown", (event) => {
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
-    const found = KEYS.find(([key]) => key === event.key);
+    const found = KEYS.find(([key, , , isHere]) => key === event.key && isHere());
     if (!found || !isPlain || topDialog() || isText(document.activeElement)) return;
     event.preventDefault();
     found[2]();

@@ -12,6 +12,17 @@ export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 export const full = (date) => dateAndTime.format(date);
 export const clock = (date) => shortTime.format(date);
 
+// By the clocks of another time zone; null where the browser does not know it.
+export function inZone(date, timeZone) {
+  try {
+    return new Intl.DateTimeFormat(undefined, {
+      ...{ weekday: "short", hour: "2-digit", minute: "2-digit", timeZone },
+    }).format(date);
+  } catch {
+    return null;
+  }
+}
+
 const UNITS = [
   ["year", 31536000],
   ["month", 2592000],

@@ -1,25 +1,26 @@
-// What is coming and what has been, as bars. Only the stretch in view is ever asked for.
+// What has been and what comes, as bars, with now in the middle. Only the stretch in view is ever asked for.
 
 import { get } from "./api.js";
-import { byId, h, press, refill, reword } from "./dom.js";
-import { drawBars } from "./chart.js";
-import { nextDue } from "./status.js";
+import { ended, grouped, joined, total } from "./buckets.js";
+import { barsOf, drawBars } from "./chart.js";
+import { byId, debounce, h, press, reword } from "./dom.js";
 import { ANY_FINISHED, filters, isHistory, on, setFilters, stretch, tell } from "./state.js";
+import { nextDue } from "./status.js";
 import { ZONE, nearby } from "./time.js";
-import { comingWords, pastWords, pickedWords, total } from "./timeline_words.js";
+import { pickedWords, stripWords } from "./timeline_words.js";
 import { BETWEEN } from "./time_ranges.js";
-import { FINER, countOf, evenMinute, inPairs, shifted, startOf, stepOf } from "./zoom.js";
+import { FINER, countOf, evenStart, groupOf, shifted, startOf, stepOf, wordsOf } from "./zoom.js";
 
 const NOW = { start: null, isWhole: false };
 
-const view = { direction: "coming", zoom: "day", ...NOW };
-let latest = 0;
-let seen = null; // the buckets that are shown, and whether these are all
-let stretchOfBar = null; // that the list was narrowed to
-
-export const isPast = () => view.direction === "past";
+const view = { zoom: "day", ...NOW };
+let looks = 0; // the views that were chosen: an answer for an earlier one is not shown
+let coming = null; // what the server told of this view: buckets
+let history = null; // the same of what has been: { buckets, is_all }
+let seen = null; // the bars that are shown
 
 const isNarrow = matchMedia("(max-width: 40rem)");
+const groupSize = () => (isNarrow.matches ? groupOf(view) : 1);
 
 const lastOf = (end) => new Date(new Date(end) - 1).toISOString(); // what ends there is not included
 
@@ -28,21 +29,30 @@ function isListed({ start, end }) {
   return Date.parse(after) === Date.parse(start) && Date.parse(before) === Date.parse(lastOf(end));
 }
 
+// Of a bar that has both what ended and what waits, what waits is listed: it can still be changed.
 function pick(bucket) {
   const wanted = { when: BETWEEN, after: bucket.start, before: lastOf(bucket.end) };
-  if (isPast()) tell("show", { ...wanted, status: ANY_FINISHED });
+  const isOver = ended(bucket) && ended(bucket) === total(bucket);
+  if (isOver) tell("show", { ...wanted, status: ANY_FINISHED });
   else setFilters({ ...wanted, status: isHistory() ? "" : filters.status });
 }
 
 function zoomIn(bucket) {
   const finer = FINER[view.zoom];
-  if (!finer) return null;
+  if (!finer || groupSize() > 1) return null;
   const go = () => look({ zoom: finer, start: new Date(bucket.start), isWhole: true });
   return h(
     "button.small",
     { "data-key": "finer", onclick: () => leaveTo(go) },
     `Zoom in to this ${stepOf(view)}`,
   );
+}
+
+// The other half of a bar whose tasks have partly ended.
+function others(bucket) {
+  if (!ended(bucket) || ended(bucket) === total(bucket)) return null;
+  const [name, status] = isHistory() ? ["Show what waits", ""] : ["Show what ended", ANY_FINISHED];
+  return h("button.small", { "data-key": "others", onclick: () => setFilters({ status }) }, name);
 }
 
 // The button that was pressed goes away: the focus goes on to what it changed.
@@ -56,102 +66,92 @@ function goToNext() {
   if (next) leaveTo(() => look({ ...NOW, start: next }));
 }
 
-function say(buckets, isAll) {
+function say() {
   const note = byId("chart-note");
-  const whole = { start: buckets[0].start, end: buckets.at(-1).end };
-  const picked = buckets.find(isListed);
-  if (picked ?? isListed(whole)) stretchOfBar = stretch();
+  const whole = { start: seen[0].start, end: seen.at(-1).end };
+  const picked = seen.find(isListed);
   if (picked) {
-    reword(note, pickedWords(picked, isPast()), zoomIn(picked));
+    reword(note, pickedWords(picked, isHistory()), others(picked), " ", zoomIn(picked));
     return;
   }
-  const words = isPast() ? pastWords(buckets, isAll) : comingWords(buckets);
-  const next = !isPast() && !total(buckets) && nextDue();
+  const next = !seen.some(total) && nextDue();
   reword(
     note,
-    words,
+    stripWords(seen, history?.is_all ?? true),
     isListed(whole) && "The list below shows the same. ",
     next && `The next task is due ${nearby(next)}. `,
     next && h("button.small", { "data-key": "next", onclick: goToNext }, "Go there"),
   );
 }
 
+function draw() {
+  if (!coming) return;
+  seen = grouped(joined(coming, history?.buckets), groupSize());
+  drawBars(byId("chart"), seen, { step: stepOf(view), pick, isListed });
+  say();
+}
+
+async function ask(path) {
+  const now = new Date();
+  const from = groupSize() > 1 ? evenStart(view, now) : startOf(view, now);
+  return get(path, { start: from.toISOString(), step: stepOf(view), count: countOf(view), timezone: ZONE });
+}
+
 const complain = (error) => reword(byId("chart-note"), `It cannot be shown: ${error.message}`);
 
-async function refresh() {
-  const mine = (latest += 1);
+async function refresh(path, take) {
+  const mine = looks;
   const chart = byId("chart");
-  const step = stepOf(view);
   chart.setAttribute("aria-busy", String(!seen)); // dims what was asked for before
   try {
-    const isPaired = step === "minute" && isNarrow.matches;
-    const from = startOf(view, new Date());
-    const found = await get(isPast() ? "history" : "timeline", {
-      start: (isPaired ? evenMinute(from, isPast()) : from).toISOString(),
-      step,
-      count: countOf(view),
-      timezone: ZONE,
-    });
-    if (mine !== latest) return;
-    seen = [isPaired ? inPairs(found.buckets) : found.buckets, found.is_all];
-    drawBars(chart, seen[0], { step, pick, isListed });
-    say(...seen);
+    const found = await ask(path);
+    if (mine !== looks) return;
+    take(found);
+    draw();
   } catch (error) {
-    if (mine === latest && !seen) complain(error);
+    if (mine === looks && !seen) complain(error);
     throw error;
   } finally {
-    if (mine === latest) chart.setAttribute("aria-busy", "false");
+    if (mine === looks) chart.setAttribute("aria-busy", "false");
   }
 }
 
+export async function refreshComing() {
+  await refresh("timeline", ({ buckets }) => (coming = buckets));
+  const isOld = history && history.buckets[0].start !== coming?.[0].start; // time has gone on by a step
+  if (isOld) await refreshHistory();
+}
+
+export async function refreshHistory() {
+  if (startOf(view, new Date()) < new Date()) await refresh("history", (found) => (history = found));
+}
+
 function showButtons() {
-  for (const [name, value] of [
-    ["direction", view.direction],
-    ["zoom", view.zoom],
-  ]) {
-    for (const button of document.querySelectorAll(`[data-${name}]`))
-      press(button, button.dataset[name] === value);
-  }
+  for (const button of document.querySelectorAll("[data-zoom]"))
+    press(button, button.dataset.zoom === view.zoom);
 }
 
 function look(changes) {
   Object.assign(view, changes);
-  seen = null;
+  looks += 1;
+  seen = coming = history = null;
   showButtons();
-  byId("chart-note").textContent = isPast() ? "Reading history…" : "Counting…";
-  if (isPast()) tell("looked-back");
-  refresh().catch(() => {}); // it is said below the bars
+  byId("chart-note").textContent = "Counting…";
+  tell("looked-back");
+  for (const part of [refreshComing, refreshHistory]) part().catch(() => {}); // it is said below the bars
 }
-
-// A stretch that came from a bar, and a status, that say nothing of the other direction.
-function turn(direction) {
-  if (direction === view.direction) return;
-  const isOfBar = filters.when === BETWEEN && JSON.stringify(stretch()) === JSON.stringify(stretchOfBar);
-  const isOdd = direction === "past" ? !isHistory() : isHistory();
-  const dropped = {
-    ...(isOfBar ? { when: "", after: "", before: "" } : {}),
-    ...(isOdd && filters.status ? { status: "" } : {}),
-  };
-  seen = null;
-  stretchOfBar = null;
-  if (Object.keys(dropped).length) setFilters(dropped);
-}
-
-export const refreshTimeline = refresh;
 
 export function startTimeline() {
+  for (const button of document.querySelectorAll("[data-zoom]")) button.title = wordsOf(button.dataset.zoom);
   byId("timeline").addEventListener("click", ({ target }) => {
-    const { direction, zoom, shift } = target.closest("button")?.dataset ?? {};
-    if (direction) {
-      turn(direction);
-      look({ ...NOW, direction });
-    }
+    const { zoom, shift } = target.closest("button")?.dataset ?? {};
     if (zoom) look({ zoom, isWhole: false });
     if (shift) look(Number(shift) ? { start: shifted(view, Number(shift), new Date()) } : NOW);
   });
+  addEventListener("resize", debounce(200, draw));
   on("filters", () => {
     if (!seen) return;
-    for (const [at, bar] of [...byId("chart").children].entries()) press(bar, isListed(seen[0][at]));
-    say(...seen);
+    for (const [at, bar] of barsOf(byId("chart")).entries()) press(bar, isListed(seen[at]));
+    say();
   });
 }

@@ -1,34 +1,58 @@
-// The timeline in words: what is in view, below the bars.
+// The timeline in words: one bar, and all that is in view.
 
-import { lateness, near, nearby } from "./time.js";
+import { ended, sum, total } from "./buckets.js";
+import { clock, lateness, near, nearby } from "./time.js";
+
+const NAMES = { done: "done", failed: "failed", skipped: "skipped", late: "late", waiting: "to run" };
+const MINUTE = 60000;
 
 const number = (count) => count.toLocaleString("en");
-const span = (buckets) => `${near(new Date(buckets[0].start))} – ${near(new Date(buckets.at(-1).end))}`;
+const day = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
+const month = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" });
 
-export const total = (buckets) =>
-  buckets.reduce((sum, one) => sum + (one.count ?? one.done + one.failed + one.skipped), 0);
-
-export function comingWords(buckets) {
-  const count = total(buckets);
-  if (!count) return `${span(buckets)}: nothing is due. `;
-  const roughly = buckets.some((bucket) => bucket.is_estimate) ? "about " : "";
-  const tasks = count === 1 ? "task" : "tasks";
-  return `${span(buckets)}: ${roughly}${number(count)} ${tasks}. A recurring task counts once, at its next time. `;
+// 5 done, 1 failed, 24 to run: what there is of it.
+function counts(bucket) {
+  const about = bucket.isEstimate ? "about " : "";
+  const said = Object.entries(NAMES)
+    .filter(([kind]) => bucket[kind])
+    .map(([kind, name]) => `${about}${number(bucket[kind])} ${name}`);
+  return said.join(", ");
 }
 
-export function pastWords(buckets, isAll) {
-  if (!total(buckets)) return `${span(buckets)}: nothing ended. `;
-  const sum = (name) => number(buckets.reduce((counted, bucket) => counted + bucket[name], 0));
-  const worst = Math.max(...buckets.map((bucket) => bucket.lateness_max_ms ?? -1));
-  const late = worst < 0 ? "" : `; started ${lateness(worst)} late at most`;
-  const ended = `${sum("done")} done, ${sum("failed")} failed, ${sum("skipped")} skipped`;
+function late({ lateness_median_ms: half, lateness_max_ms: most }) {
+  if (most === null) return "";
+  if (half === null || half === most) return `, started ${lateness(most)} late at most`;
+  return `, half of them started within ${lateness(half)} of their time, all within ${lateness(most)}`;
+}
+
+function when(bucket, step) {
+  const [from, to] = [new Date(bucket.start), new Date(bucket.end)];
+  if (step === "month") return month.format(from);
+  if (step === "day") {
+    const last = new Date(to - 1);
+    return day.format(from) === day.format(last) ? day.format(from) : `${day.format(from)} to ${day.format(last)}`;
+  }
+  return to - from > (step === "minute" ? MINUTE : 60 * MINUTE) ? `${near(from)} to ${clock(to)}` : near(from);
+}
+
+export const barWords = (bucket, step) =>
+  `${when(bucket, step)}: ${total(bucket) ? counts(bucket) : "nothing"}${late(bucket)}`;
+
+export function stripWords(buckets, isAll) {
+  const all = sum(buckets);
+  const span = `${near(new Date(all.start))} – ${near(new Date(all.end))}`;
   const more = isAll ? "" : "There is more history than was looked at. ";
-  return `${span(buckets)}: ${ended}${late}. ${more}`;
+  return `${span}: ${total(all) ? counts(all) : "nothing"}${late(all)}. ${more}`;
 }
 
-export function pickedWords(bucket, isPast) {
-  const shown = `The list below shows ${nearby(new Date(bucket.start))} to ${nearby(new Date(bucket.end))}. `;
-  return isPast
-    ? `${shown}Occurrences of recurring tasks count here; they are listed with their task. `
-    : shown;
+export function pickedWords(bucket, isHistory) {
+  const from = `The list below shows ${nearby(new Date(bucket.start))} to ${nearby(new Date(bucket.end))}. `;
+  if (isHistory)
+    return ended(bucket)
+      ? `${from}Occurrences of recurring tasks count here; they are listed with their task. `
+      : from;
+  const { occurrences } = bucket;
+  if (!occurrences) return from;
+  const many = occurrences === 1 ? "One later time of a recurring task counts" : `${number(occurrences)} later times of recurring tasks count`;
+  return `${from}${many} here; such a task is listed at its next time. `;
 }

@@ -1,0 +1,138 @@
+"""The page of recurring tasks."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from duebell_editor import Status
+from duebell_shared.instants import utc_now
+from tests.page.conftest import Open
+from tests.page.hands import field, has_focus, press
+from tests.page.scene import Scene
+from tests.page.seen import PHONE, fits, is_accessible
+from tests.serving import serving
+
+
+@pytest.fixture
+def furnished(scene: Scene) -> Scene:
+    """Recurring tasks: one that fails, one in another zone, one that is paused."""
+    now = utc_now()
+    scene.kept_up(
+        "billing",
+        "rate(30 minutes)",
+        since=now - timedelta(hours=24, minutes=10),
+        fails_from=now - timedelta(hours=1),
+    )
+    scene.editor.add("cleanup", schedule="0 3 * * *", timezone="America/New_York", id="nightly")
+    scene.editor.add("poll", schedule="rate(10 minutes)", id="poll")
+    scene.editor.pause("poll")
+    return scene
+
+
+def row(page: Page, id: str) -> Locator:
+    return page.locator(f'#list tr[data-id="{id}"]')
+
+
+def test_recurring_tasks_are_shown_with_their_times_and_how_they_went(
+    open_page: Open, url: str, furnished: Scene
+) -> None:
+    # Given the page of the tasks, when its link is followed
+    page = open_page(url)
+    page.get_by_role("link", name="Schedules").click()
+    # Then those that fail come first, and paused ones last
+    ids = page.locator("#list tbody tr")
+    expect(ids).to_have_count(5)
+    assert [one.get_attribute("data-id") for one in ids.all()] == [
+        "billing", "daily-report", "nightly", "sync-stock", "poll",
+    ]  # fmt: skip
+    expect(page.locator("#list-note")).to_have_text("5 recurring tasks, 1 failed the last time, 1 paused.")
+    # And each says what became of it
+    billing = row(page, "billing")
+    expect(billing).to_contain_text("2 failures in a row: GatewayTimeout: the bank's gateway did not answer")
+    expect(billing.get_by_role("img", name="The last 20: 18 done, 2 failed")).to_be_visible()
+    expect(billing.locator(".mark")).to_have_count(20)
+    expect(billing.locator(".mark").last).to_have_class("mark failed")
+    expect(billing.locator(".mark").last).to_have_attribute(
+        "title", re.compile(r": failed, 2 min \d+ s late\n")
+    )
+    # And when it runs next, by both clocks
+    expect(row(page, "nightly").locator(".next")).to_contain_text("03:00 America/New_York")
+    expect(row(page, "nightly").locator(".next time").first).to_have_text(re.compile(r" 0[89]:00|10:00"))
+    expect(row(page, "nightly").locator(".last")).to_have_text("never ran")
+    expect(row(page, "daily-report").locator(".next")).not_to_contain_text("Europe/Berlin")
+    expect(row(page, "poll").locator(".next")).to_have_text("paused")
+
+
+def test_a_recurring_task_is_paused_resumed_and_run(open_page: Open, url: str, furnished: Scene) -> None:
+    page = open_page(f"{url}schedules")
+    press(page, "Pause nightly")
+    expect(row(page, "nightly").locator(".next")).to_have_text("paused")
+    assert furnished.editor.get("nightly").status is Status.PAUSED
+    # The focus stays where the reader was
+    expect(page.get_by_role("button", name="Resume nightly")).to_be_focused()
+    press(page, "Resume nightly")
+    expect(row(page, "nightly").locator(".next")).to_contain_text("America/New_York")
+    press(page, "Run now nightly")
+    expect(page.get_by_text("nightly runs in the next minute or two")).to_be_visible()
+    recurrence = furnished.editor.get("nightly").recurrence
+    assert recurrence
+    assert recurrence.turn == "extra"
+    assert has_focus(page)
+
+
+def test_a_recurring_task_is_edited_and_looked_at(open_page: Open, url: str, furnished: Scene) -> None:
+    page = open_page(f"{url}schedules")
+    press(page, "Edit nightly")
+    field(page, "schedule").fill("0 4 * * *")
+    press(page, "Save")
+    expect(row(page, "nightly")).to_contain_text("every day at 04:00")
+    page.locator("#list").get_by_role("button", name="nightly", exact=True).click()
+    expect(page.get_by_role("dialog", name="nightly")).to_be_visible()
+    # And a link leads to what is looked at
+    again = open_page(page.url)
+    expect(again.get_by_role("dialog", name="nightly")).to_be_visible()
+
+
+def test_schedules_are_found_by_their_ids(open_page: Open, url: str, furnished: Scene) -> None:
+    for number in range(120):
+        furnished.editor.add("poll", schedule="rate(1 hour)", id=f"many-{number:03}")
+    page = open_page(f"{url}schedules")
+    rows = page.locator("#list tbody tr")
+    expect(rows).to_have_count(100)
+    press(page, "Show more")
+    expect(rows).to_have_count(125)
+    expect(page.locator("#list-note")).to_contain_text("125 recurring tasks, ")
+    page.get_by_label("Id starts with").fill("many-01")
+    expect(rows).to_have_count(10)
+    # And a link leads to them
+    again = open_page(page.url)
+    expect(again.locator("#list tbody tr")).to_have_count(10)
+    page.get_by_label("Id starts with").fill("none")
+    expect(page.get_by_text("No recurring task has such an id.")).to_be_visible()
+
+
+def test_what_changes_elsewhere_is_seen(open_page: Open, url: str, furnished: Scene) -> None:
+    page = open_page(f"{url}schedules")
+    expect(row(page, "nightly")).to_be_visible()
+    furnished.editor.add("poll", schedule="rate(1 hour)", id="new")
+    expect(row(page, "new")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("screen", [{}, PHONE, {"viewport": {"width": 720, "height": 800}}])
+def test_it_fits_and_is_accessible(
+    open_page: Open, url: str, furnished: Scene, screen: dict[str, object], scheme: str
+) -> None:
+    page = open_page(f"{url}schedules", color_scheme=scheme, **screen)
+    expect(row(page, "billing")).to_be_visible()
+    fits(page)
+    is_accessible(page)
+
+
+def test_nothing_recurs(open_page: Open) -> None:
+    scene = Scene()
+    with serving(scene.editor) as url:
+        page = open_page(f"{url}schedules")
+        expect(page.get_by_text("Nothing recurs.")).to_be_visible()

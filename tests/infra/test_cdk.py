@@ -171,7 +171,7 @@ def test_each_condition_that_something_is_given_is_known(template: Any) -> None:
         if json.dumps(condition)
         in (
             json.dumps({"Fn::Not": [{"Fn::Equals": [{"Ref": parameter}, ""]}]}),
-            json.dumps({"Fn::Not": [{"Fn::Equals": [{"Fn::Join": ["", {"Ref": parameter}]}, ""]}]}),
+            json.dumps({"Fn::Not": [{"Fn::Equals": [{"Fn::Select": [0, {"Ref": parameter}]}, ""]}]}),
         )
     }
     assert {name: one for name, one in given.items() if name != "IsWarmed"} == cdk.GIVEN

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duebell_editor import Status
+from duebell_editor import Status, UnknownAction
 from duebell_infra.testing import Rehearsal
 from duebell_worker import Task, Worker
 
@@ -57,6 +57,20 @@ def test_recurring_tasks_recur(worker: Worker, expired: list[str]) -> None:
     )
     rehearsal.let_time_pass(7 * DAY)
     assert len(expired) == 7
+
+
+def test_what_the_worker_declares_is_there_once_it_is_deployed() -> None:
+    worker = Worker()
+    worker.recurring("rate(1 hour)", id="hourly")(worker.action("tick")(lambda: None))
+    rehearsal = Rehearsal(worker)
+    [step] = rehearsal.deploy().steps
+    assert step.id == "hourly"
+    rehearsal.let_time_pass(5 * HOUR)
+    assert rehearsal.editor.get("hourly").runs == 5
+    # And from then on tasks are checked by what the worker says of itself
+    with pytest.warns(UnknownAction):
+        rehearsal.editor.add("tock", due=HOUR)
+    assert not rehearsal.deploy().steps
 
 
 def test_two_rehearsals_and_the_worker_itself_do_not_meet(worker: Worker, expired: list[str]) -> None:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, Self
 
-from duebell_editor import Editor
+from duebell_editor import Editor, SyncReport
 from duebell_shared.backend import Backend
 from duebell_shared.expression import minute_of
 from duebell_shared.rule import Rule
@@ -63,6 +63,15 @@ class Rehearsal:
         """Have a wall clock that freezegun or time-machine froze show the time here, now and as it passes."""
         self._frozen = frozen
         self._set(self.now)
+
+    def deploy(self) -> SyncReport:
+        """Do to the queue what a deployment of the worker does, and return what that changed.
+
+        The worker makes itself known, so that tasks are checked by its actions, and the recurring tasks that
+        it declares are added, changed or cancelled.
+        """
+        self._worker.register()
+        return self.editor.sync()
 
     def let_time_pass(self, by: timedelta) -> list[RunReport]:
         """Let time pass, and the rule ring in between; returns the reports of the runs.

@@ -94,7 +94,7 @@ export function drawBars(chart, buckets, options) {
   const steps = buckets.length * ofBar;
   const every = choices.find((one) => steps / one <= room) ?? choices.at(-1);
   // The last ones would stand out of the chart.
-  const last = buckets.length - (LABEL_PX * buckets.length) / Math.max(1, chart.clientWidth) / 1.5;
+  const last = buckets.length - (LABEL_PX * buckets.length) / Math.max(1, chart.clientWidth);
   const isLabelled = (date, index) => number(date) % every < ofBar && index <= last;
   const now = new Date();
   refill(

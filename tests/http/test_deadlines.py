@@ -17,7 +17,7 @@ from duebell_editor.http.limits import BodyLimits
 from duebell_editor.http.routes import changes
 from tests.serving import serving
 
-SOON = 0.2
+SOON = 0.5
 
 HOST = "Host: 127.0.0.1\r\n"
 POST = f"POST /api/preview HTTP/1.1\r\n{HOST}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n"

@@ -84,11 +84,12 @@ def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_settings_are_those_of_the_worker(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     aws.has("lambda", "get_function_configuration", function())
     monkeypatch.setenv("DUEBELL_CHANGED_BY", "anna")
+    monkeypatch.setenv("DUEBELL_STRICT_ACTIONS", "on")
     monkeypatch.setenv("DUEBELL_TABLE", "another")
     settings = Context(name="sales", region="eu-north-1").settings
     assert settings == Settings(
         table="sales", rule="sales", function="sales", name="sales", retention=timedelta(days=90),
-        label="production", color=Color.RED, changed_by="anna",
+        label="production", color=Color.RED, changed_by="anna", strict_actions=True,
     )  # fmt: skip
 
 

@@ -63,6 +63,7 @@ def deploy(
 
     def cold() -> None:
         entry._worker.cache_clear()
+        version._digest_of_sources.cache_clear()
         sys.modules.pop("starting_for_tests", None)
         sys.path_importer_cache.clear()
 
@@ -318,6 +319,7 @@ def test_the_version_is_that_of_the_code_and_of_its_set_up(
     inner.write_text("1")
     versions = [version.version_of(["versioned_for_tests.inner"])]
     inner.write_text("2")
+    version._digest_of_sources.cache_clear()  # as in another process
     versions.append(version.version_of(["versioned_for_tests.inner"]))
     monkeypatch.setenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "512")
     versions.append(version.version_of(["versioned_for_tests.inner"]))

@@ -5,7 +5,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from importlib.machinery import PathFinder
@@ -37,9 +37,7 @@ def version_of(modules: Iterable[str]) -> str:
     if bundle := _bundle():
         digest.update(bundle.version.encode())
     else:
-        for source in _sources({module.partition(".")[0] for module in modules}):
-            with suppress(OSError):  # it cannot be imported then either
-                digest.update(source.name.encode() + b"\0" + source.read_bytes())
+        digest.update(_digest_of_sources(frozenset(module.partition(".")[0] for module in modules)))
     return digest.hexdigest()[:12]
 
 
@@ -61,7 +59,17 @@ def _bundle() -> _Bundle | None:
     return _Bundle(**json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
 
 
-def _sources(names: set[str]) -> Iterator[Path]:
+@cache
+def _digest_of_sources(names: frozenset[str]) -> bytes:
+    """A digest of the sources as they are when they are first asked for: a process imports them once, too."""
+    digest = hashlib.sha256()
+    for source in _sources(names):
+        with suppress(OSError):  # it cannot be imported then either
+            digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digest.digest()
+
+
+def _sources(names: Collection[str]) -> Iterator[Path]:
     """The Python files of these packages and modules of the top level, found without importing them."""
     for name in sorted(names):
         spec = PathFinder.find_spec(name, sys.path)

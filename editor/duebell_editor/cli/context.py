@@ -24,7 +24,7 @@ from duebell_shared.settings import LOCAL
 from ..caller import caller
 from .errors import WrongUsage, describe, describe_as_json
 from .local_stack import LocalStack
-from .named import find, is_embedded
+from .named import OURS, find, is_embedded
 from .output import Output
 from .places import Place, known_places, note_place
 
@@ -98,7 +98,7 @@ class Context:
         ours = {each: text for each, text in os.environ.items() if each.startswith("DUEBELL_")}
         ours.pop("DUEBELL_NAME", None)
         if self._local:
-            own = {each: text for each, text in ours.items() if each == "DUEBELL_CHANGED_BY"}
+            own = {each: text for each, text in ours.items() if each in OURS}
             return Settings.from_env({**own, **self._local.environment})
         if not _NAME.fullmatch(name):
             raise WrongUsage(

@@ -16,10 +16,10 @@ from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
 
-__all__ = ["Found", "deployed_names", "find", "is_embedded"]
+__all__ = ["OURS", "Found", "deployed_names", "find", "is_embedded"]
 
 #: Variables of this process that count for a scheduler of another name as well.
-_OURS = ("DUEBELL_CHANGED_BY",)
+OURS = ("DUEBELL_CHANGED_BY", "DUEBELL_STRICT_ACTIONS")
 
 #: Lambda and the tagging API answer these without permission.
 _REFUSED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
@@ -45,7 +45,7 @@ def find(session: boto3.Session, name: str, given: Mapping[str, str]) -> Found:
 
     Raises NotDeployed, AwsUnavailable, AwsRefused, InvalidSettings.
     """
-    own = {variable: os.environ[variable] for variable in _OURS if variable in os.environ}
+    own = {variable: os.environ[variable] for variable in OURS if variable in os.environ}
     by_name = {"DUEBELL_NAME": name}
     try:
         function = session.client("lambda").get_function_configuration(FunctionName=name)

@@ -93,6 +93,7 @@ def test_messages_cover_nothing_of_the_panel(open_page: Open, url: str, screen: 
     toast = page.locator(".toast")
     expect(toast).to_be_in_viewport(ratio=1)
     panel = page.get_by_role("dialog")
+    expect(panel.get_by_role("button", name="Resume", exact=True)).to_be_visible()  # it is drawn anew
     # Within the panel, and beneath all there is in it
     panel.evaluate("panel => panel.scrollTo(0, panel.scrollHeight)")
     within, last = panel.bounding_box(), panel.locator(".body").bounding_box()

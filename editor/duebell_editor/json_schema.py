@@ -1,14 +1,19 @@
 """Checks payloads against the JSON Schemas of actions.
 
-It knows the keywords by which msgspec and pydantic describe types, and ignores all others, `format` among
-them: what it does not find, the worker still checks. A schema comes out of a table, so no code is made of it,
-and nothing is fetched for it.
+It knows the keywords by which msgspec and pydantic describe types, and ignores all others, and the formats
+that msgspec does not read: what it does not find, the worker still checks. A schema comes out of a table, so
+no code is made of it, and nothing is fetched for it.
 """
 
+import json
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
 from typing import Any, NamedTuple
+from uuid import UUID
+
+import msgspec
 
 __all__ = ["Fault", "find_fault"]
 
@@ -20,6 +25,19 @@ _TYPES = {
     "object": "an object",
     "array": "an array",
     "null": "null",
+}
+
+
+#: Values that a message lists.
+_MOST_VALUES = 10
+
+#: What a text of a format is read as, and an example.
+_FORMATS: Mapping[str, tuple[type, str]] = {
+    "date-time": (datetime, "2026-12-31T09:00:00Z"),
+    "date": (date, "2026-12-31"),
+    "time": (time, "09:00:00"),
+    "duration": (timedelta, "P2DT10H"),
+    "uuid": (UUID, "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"),
 }
 
 
@@ -151,11 +169,11 @@ def _required(_: _Schema, value: Any, names: Iterable[str], __: Mapping[str, Any
 
 
 def _enum(_: _Schema, value: Any, allowed: Iterable[Any], __: Mapping[str, Any]) -> Fault | None:
-    return (
-        None
-        if any(_is_same(value, one) for one in allowed)
-        else Fault("", "is not one of the values allowed")
-    )
+    values = list(allowed)
+    if any(_is_same(value, one) for one in values):
+        return None
+    more = f" and {len(values) - _MOST_VALUES:,} more" if values[_MOST_VALUES:] else ""
+    return Fault("", f"must be one of {', '.join(json.dumps(one) for one in values[:_MOST_VALUES])}{more}")
 
 
 def _const(_: _Schema, value: Any, allowed: Any, __: Mapping[str, Any]) -> Fault | None:
@@ -165,6 +183,17 @@ def _const(_: _Schema, value: Any, allowed: Any, __: Mapping[str, Any]) -> Fault
 def _pattern(_: _Schema, value: Any, pattern: str, __: Mapping[str, Any]) -> Fault | None:
     is_other = isinstance(value, str) and not re.search(pattern, value)
     return Fault("", "does not match its pattern") if is_other else None
+
+
+def _format(_: _Schema, value: Any, name: str, __: Mapping[str, Any]) -> Fault | None:
+    kind, example = _FORMATS.get(name, (None, ""))
+    if kind is None or not isinstance(value, str):
+        return None
+    try:
+        msgspec.convert(value, kind)  # as the worker reads it
+    except msgspec.ValidationError:
+        return Fault("", f"must be a {name} as in {example}")
+    return None
 
 
 def _multiple_of(_: _Schema, value: Any, divisor: Any, __: Mapping[str, Any]) -> Fault | None:
@@ -199,6 +228,7 @@ _CHECKS: Mapping[str, _Check] = {
     "prefixItems": _Schema.of_first,
     "items": _Schema.of_items,
     "pattern": _pattern,
+    "format": _format,
     "multipleOf": _multiple_of,
     "minimum": _limit("number", operator.ge, "be {} or more"),
     "maximum": _limit("number", operator.le, "be {} or less"),

@@ -30,6 +30,12 @@ from .template import parameter_names, template_text, unknown_types, without_typ
 
 __all__ = ["Deployment", "deploy"]
 
+#: A module that only makes the Worker knows nothing of those that register actions with it.
+_NO_ACTIONS = (
+    "warning: the worker has no actions, so every task will fail: import the modules that hold them in the "
+    "one that makes the Worker"
+)
+
 #: https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/activating-tags.html
 _ACTIVATE_THE_TAG = (
     "budget: it counts nothing before the tag duebell is activated, once for each organisation: in the payer "
@@ -138,8 +144,15 @@ def deploy(
         say(whom_they_tell(before, parameters))
     say(f"stack {name}: {outcome}")
     call_once(session, name, say=say)
+    if deployment.actions and _has_no_actions(editor):
+        say(_NO_ACTIONS)
     sync_declared(editor, say=say)  # what the worker that was just called declares
     return settings
+
+
+def _has_no_actions(editor: Editor) -> bool:
+    worker = editor.worker()
+    return worker is not None and worker.error is None and not worker.actions
 
 
 def _checked(parameters: dict[str, str], known: Collection[str]) -> dict[str, str]:

@@ -17,8 +17,10 @@ from duebell_infra.deploy import Deployment, deploy
 from duebell_infra.errors import DeployFailed, InvalidDeployment, WorkerFailed
 from duebell_infra.stack import Outcome
 from duebell_infra.target import Target
+from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.expression import SENTINEL
+from duebell_worker import Worker
 
 pytestmark = pytest.mark.moto
 
@@ -50,6 +52,7 @@ def deployed(session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Callabl
         *,
         before: Mapping[str, str],
         called: Callable[..., None] = lambda *_, **__: None,
+        actions: str | None = None,
     ) -> list[str]:
         bundle = Bundle(data=b"zip", actions="", target=Target(), files=1, unpacked=3)
         monkeypatch.setattr(module, "build", lambda *_, **__: bundle)
@@ -58,7 +61,7 @@ def deployed(session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Callabl
         monkeypatch.setattr(module, "Stack", lambda *_, **__: FakeStack(before, change))
         monkeypatch.setattr(module, "call_once", called)
         said: list[str] = []
-        deploy(session, Deployment(), say=said.append)
+        deploy(session, Deployment(actions=actions), say=said.append)
         return said
 
     return deployed
@@ -83,6 +86,20 @@ def failing() -> None:
 def test_an_update_arms_the_rule(deployed: Any, parked: Callable[[], str]) -> None:
     assert "stack duebell: updated" in deployed(lambda: None, before=UPDATE)
     assert parked() != SENTINEL
+
+
+def test_a_worker_without_actions_is_warned_of(deployed: Any, backend: Backend) -> None:
+    worker = Worker(backend=backend)
+    worker.register()
+    warning = "warning: the worker has no actions, so every task will fail"
+    said = deployed(lambda: None, before=UPDATE, actions="jobs:worker")
+    assert any(line.startswith(warning) for line in said)
+    # Without any module of actions that is what was asked for
+    assert not any(line.startswith(warning) for line in deployed(lambda: None, before=UPDATE))
+    worker.action("tick")(lambda: None)
+    worker.register()
+    said = deployed(lambda: None, before=UPDATE, actions="jobs:worker")
+    assert not any(line.startswith(warning) for line in said)
 
 
 def test_a_failed_update_arms_the_rule_and_is_raised(deployed: Any, parked: Callable[[], str]) -> None:

@@ -172,7 +172,7 @@ run "placed_and_watched" {
     error_message = "the boundary"
   }
   assert {
-    condition     = length(aws_cloudwatch_metric_alarm.watched) == 7
+    condition     = length(aws_cloudwatch_metric_alarm.watched) == 8
     error_message = "the alarms"
   }
   assert {

@@ -21,10 +21,13 @@ LOGGERS = ("", "duebell", "duebell.worker", "botocore")
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Put everything back in the end."""
+    """Begin without what other tests set up in this process, and put everything back in the end."""
     loggers = [logging.getLogger(name) for name in LOGGERS]
     before = [(one.handlers, one.level, one.propagate) for one in loggers]
     loggers[0].setLevel(logging.WARNING)
+    for one in loggers[1:]:
+        one.handlers, one.propagate = [], True
+        one.setLevel(logging.NOTSET)
     for name in ("AWS_LAMBDA_LOG_FORMAT", "AWS_LAMBDA_LOG_LEVEL"):
         monkeypatch.delenv(name, raising=False)
     yield

@@ -39,7 +39,7 @@ def test_it_runs_when_its_minute_comes_after_the_start(tmp_path: Path) -> None:
 def test_it_runs_when_its_minute_passed_before_the_start(tmp_path: Path) -> None:
     with started(tmp_path) as stack:
         editor = editor_of(stack)
-        editor.add("succeed", due=NOW, id="missed")
+        editor.add("succeed", due=timedelta(minutes=1), id="missed")
         rings_at = editor.status().rings_at
 
     wait_for(lambda: rings_at is not None and utc_now() > rings_at)

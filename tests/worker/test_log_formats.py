@@ -91,6 +91,18 @@ def test_our_lines_have_the_time_the_level_and_the_request_in_both_formats(
         assert "requestId" not in outside
 
 
+def test_runs_that_overlap_in_one_process_leave_no_id_behind(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up()
+    one, another = invocation("one"), invocation("another")
+    one.__enter__()
+    another.__enter__()
+    one.__exit__(None, None, None)
+    another.__exit__(None, None, None)
+    emit("odd")
+    [line] = map(json.loads, written(capsys))
+    assert "requestId" not in line
+
+
 def test_the_level_is_that_of_lambda_or_of_the_users_code(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

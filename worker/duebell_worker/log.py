@@ -47,11 +47,13 @@ def emit(event: str, *, level: int = logging.INFO, **fields: Any) -> None:
 @contextmanager
 def invocation(request: str | None) -> Iterator[None]:
     """Have each line that is logged inside, in any thread, carry the id of this request."""
-    before, _Invocation.request = _Invocation.request, request
+    _Invocation.request = request
     try:
         yield
     finally:
-        _Invocation.request = before
+        _Invocation.request = (
+            None  # not the one before: of runs that overlap, one would leave its id for good
+        )
 
 
 def to_stdout(format: LogFormat | None = None) -> None:

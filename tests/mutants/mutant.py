@@ -38,7 +38,7 @@ class Killer(Enum):
     PRECISION = ("-m", "pytest", "tests/worker/test_precision.py")
     CALLING = ("-m", "pytest", "tests/worker/test_calling.py", "tests/worker/test_calling_limits.py")
     REPEATING = ("-m", "pytest", "tests/editor/test_repeating.py")
-    RELANE = ("-m", "pytest", "tests/editor/test_relane.py")
+    RELANE = ("-m", "pytest", "tests/editor/relane")
     TWINS = ("-m", "pytest", "tests/worker/test_twins.py")
     WRITES = ("-m", "pytest", "tests/worker/test_writes.py")
     LEAVING = ("-m", "pytest", "tests/worker/test_leaving.py")

@@ -28,8 +28,11 @@ from duebell_shared.rule import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Retry, Worker
 
+from .aws import Aws
+from .clients import EventsClient, LambdaClient
+from .faults import Faults, Outage
 from .relaner import Relaner
-from .services import Aws, EventsClient, Faults, LambdaClient, Outage, StoreOverNetwork
+from .store import StoreOverNetwork
 from .wire import Network, backend_over
 from .world import Process, SimulatedPool, World
 

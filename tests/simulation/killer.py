@@ -17,7 +17,9 @@ from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
 
-from .services import Aws, EventsClient, StoreOverNetwork
+from .aws import Aws
+from .clients import EventsClient
+from .store import StoreOverNetwork
 from .weather import CALM
 from .world import Process, SimulatedPool, World
 

@@ -19,7 +19,9 @@ from duebell_shared.rule import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Worker
 
-from .services import Aws, EventsClient, LambdaClient, StoreOverNetwork
+from .aws import Aws
+from .clients import EventsClient, LambdaClient
+from .store import StoreOverNetwork
 from .weather import CALM
 from .world import Process, SimulatedPool, World
 

@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property, partial
 from random import Random
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -20,19 +19,15 @@ from duebell_editor import AwsError, DuebellError, Editor, NotArmed, Status, Tas
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.expression import SENTINEL, minute_of
-from duebell_shared.function import Function
 from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
-from duebell_shared.parallel import Parallel
-from duebell_shared.rule import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Retry, Worker
 
 from .aws import Aws
-from .clients import EventsClient, LambdaClient
 from .faults import Faults, Outage
+from .processes import backend_of, context_of
 from .relaner import Relaner
-from .store import StoreOverNetwork
 from .wire import Network, backend_over
 from .world import Process, SimulatedPool, World
 
@@ -311,13 +306,11 @@ class History:
             return getattr(process, "has_ended", False)
 
     def _run_worker(self, process: Process, event: object, request: str) -> None:
-        ends_at = self.world.now + timedelta(seconds=LAMBDA_LIMIT)
+        context = context_of(process, request, limit=LAMBDA_LIMIT)
         worker = Worker(backend=self._backend(process), concurrency=4, pool=lambda _: SimulatedPool(process))
         for name, attempts in LIMITS.items():
             worker.action(name, attempts=attempts)(self._action(name, process))
-        left = lambda: max(int((ends_at - self.world.now).total_seconds() * 1000), 0)  # noqa: E731
-        context = SimpleNamespace(get_remaining_time_in_millis=left, aws_request_id=request)
-        worker.handler(event, cast("Any", context))
+        worker.handler(event, context)
         process.has_ended = True  # type: ignore[attr-defined]
 
     def _action(self, name: str, process: Process) -> Callable[[Any, Task], None]:
@@ -351,18 +344,7 @@ class History:
     def _backend(self, process: Process) -> Backend:
         if self.network:
             return backend_over(self.network, process, self.settings, in_full=self.over is Over.WIRE_IN_FULL)
-        client = cast("Any", EventsClient(self.aws, process))
-        name = self.settings.function
-        connect = lambda: cast("Any", LambdaClient(self.aws, process))  # noqa: E731
-        return Backend(
-            self.settings,
-            StoreOverNetwork(self.aws, process),
-            Rule("duebell", client, clock=process.clock, sleep=process.sleep),
-            clock=process.clock,
-            sleep=process.sleep,
-            parallel=Parallel(1),
-            function=Function(name, connect) if name else None,
-        )
+        return backend_of(process, self.aws, self.settings)
 
     def _skew(self) -> float:
         return self.random.uniform(-self.faults.skew, self.faults.skew)

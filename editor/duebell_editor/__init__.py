@@ -28,6 +28,7 @@ from duebell_shared.errors import (
 )
 from duebell_shared.failure import FailedAttempt, Failure
 from duebell_shared.keeping import History
+from duebell_shared.payload_faults import DoubtfulPayload
 from duebell_shared.recurrence import Missed, Occurrence, Recurrence, Result
 from duebell_shared.run_notes import LastRun, LateRing, RestingLane
 from duebell_shared.schedule import Schedule, make_schedule
@@ -42,7 +43,7 @@ from .editor import Editor, IfExists
 from .failures import FailureGroup, Failures
 from .health import Problem, ProblemKind
 from .history import Ended, TaskHistory
-from .known_worker import DoubtfulPayload, UnknownAction
+from .known_worker import UnknownAction
 from .listing import Page
 from .look import Look
 from .past_counts import PastCounts

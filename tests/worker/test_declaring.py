@@ -153,7 +153,7 @@ def test_a_recurring_task_stands_above_its_action(worker: Worker) -> None:
         ({"schedule": 7}, InvalidSchedule, "must be text"),
         ({"timezone": "Nowhere"}, InvalidSchedule, "^timezone: "),
         ({"id": ""}, InvalidTask, "^id: "),
-        ({"payload": {"n": "x"}}, InvalidTask, "^payload: "),
+        ({"payload": {"n": "x"}}, InvalidTask, r"^payload\.n: must be a whole number"),
         ({"missed": "never"}, InvalidTask, "^missed: must be 'once', 'all' or 'skip'"),
         ({"spread": timedelta(days=3)}, InvalidTask, "^spread: "),
         ({"expires_after": timedelta(-1)}, InvalidTask, "^expires_after: "),

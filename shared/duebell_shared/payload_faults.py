@@ -1,0 +1,63 @@
+"""The faults of a payload by the schema of its action, in the same words for handles and for editors."""
+
+import sys
+import warnings
+from collections.abc import Collection, Mapping
+from inspect import Parameter
+from typing import Any
+
+from . import payload as payloads
+from .errors import InvalidTask
+from .json_schema import Fault, find_fault, find_ignored
+from .quoting import quoted
+
+__all__ = ["DoubtfulPayload", "ignored_field", "misfit", "warn_user"]
+
+
+class DoubtfulPayload(UserWarning):
+    """A payload does not fit its action's schema, or has a field that the type leaves out.
+
+    If it does not fit, the task will fail, unless the type converts it.
+    """
+
+
+def misfit(payload_json: str, schema: Mapping[str, Any], action: str) -> InvalidTask | None:
+    """The error for a payload that does not fit; None for one that does, as far as the schema tells."""
+    return _error(find_fault(payloads.decode_or_text(payload_json), schema), action)
+
+
+def ignored_field(
+    payload: object, payload_json: str, schema: Mapping[str, Any], action: str
+) -> InvalidTask | None:
+    """The error for a payload that fits, but has a field that its type leaves out; None if it has none.
+
+    Only names that were written by hand can be misspelt. A typed value has the right ones, and a pydantic
+    model writes more than it reads: its computed fields.
+    """
+    if not isinstance(payload, dict | list):
+        return None
+    return _error(find_ignored(payloads.decode_or_text(payload_json), schema), action)
+
+
+def wrong_names(given: Mapping[str, object], parameters: Collection[Parameter]) -> Fault | None:
+    """The fault of arguments of which one is missing or unknown; None if each parameter has its own."""
+    schema = {
+        "required": [one.name for one in parameters if one.default is one.empty],
+        "properties": {one.name: True for one in parameters},
+        "additionalProperties": False,
+    }
+    return find_fault(given, schema)
+
+
+def warn_user(error: InvalidTask, category: type[UserWarning]) -> None:
+    """Warn in the words of this error, at the line of the user's code that called duebell."""
+    level, frame = 1, sys._getframe()  # noqa: SLF001 (documented; `inspect` reads source files)
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("duebell_"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(str(error), category, stacklevel=level)
+
+
+def _error(fault: Fault | None, action: str) -> InvalidTask | None:
+    if fault is None:
+        return None
+    return InvalidTask(f"payload{fault.place}", f"{fault.reason}, for the action {quoted(action)}")

@@ -40,6 +40,7 @@ def break_down(editor: Editor) -> None:
     record = store.read_worker(consistent=True) or WorkerRecord()
     assert record.worker
     trace = 'Traceback (most recent call last):\n  File "/var/task/sales/actions.py", line 3, in <module>\n'
+    trace += '  File "/var/task/duebell_shared/schedule.py", line 99, in make_schedule\n'
     error = Failure(type="ModuleNotFoundError", message="No module named 'payloads'", traceback=trace)
     assert store.swap_worker(record, record.failed(record.worker, error))
 

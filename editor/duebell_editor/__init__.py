@@ -28,13 +28,13 @@ from duebell_shared.errors import (
 )
 from duebell_shared.failure import FailedAttempt, Failure
 from duebell_shared.keeping import History
-from duebell_shared.payload_faults import DoubtfulPayload
 from duebell_shared.recurrence import Missed, Occurrence, Recurrence, Result
 from duebell_shared.run_notes import LastRun, LateRing, RestingLane
 from duebell_shared.schedule import Schedule, make_schedule
 from duebell_shared.settings import Precision, Settings
 from duebell_shared.status import Status
 from duebell_shared.task import Task
+from duebell_shared.task_warnings import DoubtfulPayload, UnknownAction
 from duebell_shared.verbs import Verb
 from duebell_shared.worker_record import ActionDescription, WorkerDescription
 
@@ -43,7 +43,6 @@ from .editor import Editor, IfExists
 from .failures import FailureGroup, Failures
 from .health import Problem, ProblemKind
 from .history import Ended, TaskHistory
-from .known_worker import UnknownAction
 from .listing import Page
 from .look import Look
 from .past_counts import PastCounts

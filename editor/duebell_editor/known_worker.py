@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTask
-from duebell_shared.payload_faults import DoubtfulPayload, ignored_field, misfit, warn_user
+from duebell_shared.payload_faults import ignored_field, misfit
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import is_reserved
 from duebell_shared.task import Task
+from duebell_shared.task_warnings import DoubtfulPayload, UnknownAction, warn_user
 from duebell_shared.worker_record import WorkerRecord
 
-__all__ = ["DoubtfulPayload", "KnownWorker", "UnknownAction"]
+__all__ = ["KnownWorker"]
 
 _LOG = logging.getLogger("duebell.editor")
 
@@ -21,10 +22,6 @@ _FRESH = timedelta(minutes=1)
 
 #: Names of actions in a message.
 _MOST_NAMES = 10
-
-
-class UnknownAction(UserWarning):
-    """A task was added for an action that the worker does not have; it will fail, unless one is deployed."""
 
 
 class _Problem(NamedTuple):

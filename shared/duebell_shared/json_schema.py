@@ -15,7 +15,7 @@ from uuid import UUID
 
 import msgspec
 
-from .quoting import quoted
+from .quoting import quoted, shortened
 
 __all__ = ["Fault", "find_fault", "find_ignored"]
 
@@ -133,12 +133,12 @@ class _Schema:
             if name in properties:
                 inner.append(properties[name])
             elif not inner and others is False:
-                return Fault(f".{name}", f"{self.unknown}{_way_out(name, properties, value)}")
+                return Fault(_place(name), f"{self.unknown}{_way_out(name, properties, value)}")
             for one in inner or [others]:
                 if fault := self.fault(field, one):
-                    return fault.within(f".{name}")
+                    return fault.within(_place(name))
             if "propertyNames" in schema and (fault := self.fault(name, schema["propertyNames"])):
-                return Fault(f".{name}", fault.reason)
+                return Fault(_place(name), fault.reason)
         return None
 
     def _of_elements(self, value: Sequence[Any], schema: Mapping[str, Any]) -> Fault | None:
@@ -170,6 +170,11 @@ class _ClosedSchema(_Schema):
     def of_all(self, value: Any, parts: Iterable[Any], _: Mapping[str, Any]) -> Fault | None:
         """None: a field may be that of another part."""
         return None
+
+
+def _place(name: str) -> str:
+    """The place of a field in an object; a name of any length may have been given."""
+    return f".{shortened(name)}"
 
 
 def _way_out(name: str, known: Collection[str], given: Collection[str]) -> str:

@@ -1,7 +1,5 @@
 """The faults of a payload by the schema of its action, in the same words for handles and for editors."""
 
-import sys
-import warnings
 from collections.abc import Collection, Mapping
 from inspect import Parameter
 from typing import Any
@@ -11,14 +9,7 @@ from .errors import InvalidTask
 from .json_schema import Fault, find_fault, find_ignored
 from .quoting import quoted
 
-__all__ = ["DoubtfulPayload", "ignored_field", "misfit", "warn_user"]
-
-
-class DoubtfulPayload(UserWarning):
-    """A payload does not fit its action's schema, or has a field that the type leaves out.
-
-    If it does not fit, the task will fail, unless the type converts it.
-    """
+__all__ = ["ignored_field", "misfit", "wrong_names"]
 
 
 def misfit(payload_json: str, schema: Mapping[str, Any], action: str) -> InvalidTask | None:
@@ -47,14 +38,6 @@ def wrong_names(given: Mapping[str, object], parameters: Collection[Parameter]) 
         "additionalProperties": False,
     }
     return find_fault(given, schema)
-
-
-def warn_user(error: InvalidTask, category: type[UserWarning]) -> None:
-    """Warn in the words of this error, at the line of the user's code that called duebell."""
-    level, frame = 1, sys._getframe()  # noqa: SLF001 (documented; `inspect` reads source files)
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith("duebell_"):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(str(error), category, stacklevel=level)
 
 
 def _error(fault: Fault | None, action: str) -> InvalidTask | None:

@@ -105,6 +105,16 @@ def test_what_follows_from_a_worker_that_cannot_start_says_so(
     assert {problem.way_out for problem in status.problems[1:]} == {"it follows from the worker's problem"}
 
 
+@pytest.mark.usefixtures("worker")
+def test_a_field_that_is_left_out_is_a_warning_with_the_nearest_one(duebell: Duebell) -> None:
+    outcome = duebell("add", "put_on_sale", "--in", "1h", "--payload", '{"item": 1, "prise": 2}')
+    assert outcome.status == 0
+    assert outcome.err == (
+        "warning: payload.prise: is not a field, and is left out: did you mean price? The fields are item, price, "
+        "for the action 'put_on_sale'\n"
+    )
+
+
 def test_sync_shows_the_plan_and_does_it(duebell: Duebell, editor: Editor, worker: Worker) -> None:
     status, out, _ = duebell("sync", "--dry-run")
     assert status == 0

@@ -25,11 +25,12 @@ import msgspec
 from duebell_shared import payload as payloads
 from duebell_shared.errors import InvalidTask
 from duebell_shared.given import check_name
-from duebell_shared.payload_faults import DoubtfulPayload, ignored_field, misfit, warn_user, wrong_names
+from duebell_shared.payload_faults import ignored_field, misfit, wrong_names
 from duebell_shared.quoting import quoted
 from duebell_shared.recurrence import Missed
 from duebell_shared.reserved import VERIFY
 from duebell_shared.task import Task
+from duebell_shared.task_warnings import DoubtfulPayload, warn_user
 
 from .backoff import Backoff
 from .log import emit

@@ -25,7 +25,11 @@ _MOST_NAMES = 10
 
 
 class _Problem(NamedTuple):
-    """What is doubtful about a task, and the warning for it; None if the task is refused instead."""
+    """A doubt about a task.
+
+    warning   its category; None if the task is refused instead
+    will_run  true if the task runs all the same, so that it is never refused
+    """
 
     error: InvalidTask
     warning: type[UserWarning] | None = None

@@ -110,8 +110,8 @@ def test_a_field_that_is_left_out_is_a_warning_with_the_nearest_one(duebell: Due
     outcome = duebell("add", "put_on_sale", "--in", "1h", "--payload", '{"item": 1, "prise": 2}')
     assert outcome.status == 0
     assert outcome.err == (
-        "warning: payload.prise: is not a field, and is left out: did you mean price? The fields are item, price, "
-        "for the action 'put_on_sale'\n"
+        "warning: payload.prise: is not a field, and is left out: did you mean price? "
+        "The fields are item, price, for the action 'put_on_sale'\n"
     )
 
 

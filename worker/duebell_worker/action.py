@@ -140,7 +140,7 @@ class Action(Generic[_P, _R]):
 
     @property
     def converts(self) -> bool:
-        """Whether the payload's type may convert what does not fit its schema."""
+        """True if the payload's type may convert what does not fit its schema."""
         return may_convert(self._parameters.payload_type)
 
     def is_last_attempt(self, claimed: Task) -> bool:

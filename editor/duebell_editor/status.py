@@ -33,7 +33,9 @@ from .health import (
     tzdata_problem,
     with_worker,
 )
+from .queue import Queue
 from .queue_counts import MOST_COUNTED, next_morning, read_queue
+from .unknown_actions import find_unknown_actions
 
 __all__ = ["MOST_COUNTED", "Diagnosis", "SchedulerStatus", "after_repair", "read_status"]
 
@@ -159,14 +161,21 @@ def _read_once(
     except (NotDeployed, AwsRefused) as error:
         return _with_problems(status, _aws_problem(ProblemKind.TABLE, error)), None
     try:
-        return _with_worker(_with_rule(status, backend, record), backend), record
+        status = _with_rule(status, backend, record)
     except (NotDeployed, AwsRefused) as error:
-        return _with_worker(_with_problems(status, _aws_problem(ProblemKind.RULE, error)), backend), record
+        status = _with_problems(status, _aws_problem(ProblemKind.RULE, error))
+    return _with_worker(status, backend, thorough=thorough), record
 
 
-def _with_worker(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
-    """The status with the error of a worker that cannot start, before the problems that follow from it."""
+def _with_worker(status: SchedulerStatus, backend: Backend, *, thorough: bool) -> SchedulerStatus:
+    """The status with the error of a worker that cannot start, before the problems that follow from it.
+
+    A thorough one has the waiting tasks whose action the worker does not have, as far as that is known.
+    """
     record = backend.store.read_worker(consistent=True)
+    if thorough and record and record.known and record.is_all:
+        unknown = find_unknown_actions(Queue(backend), record.known)
+        status = _with_problems(status, *([unknown] if unknown else []))
     worker = record.described(backend.clock()) if record else None
     if worker is None or worker.error is None:
         return status

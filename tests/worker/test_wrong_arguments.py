@@ -34,22 +34,22 @@ def test_what_the_function_cannot_take_is_not_stored(worker: Worker, rehearsal: 
         (
             lambda: sell.add(due=HOUR, item="x"),  # type: ignore[arg-type]
             InvalidTask,
-            "payload: Expected `int`, got `str` - at `payload.item`",
+            "^payload.item: must be a whole number, for the action 'sell'$",
         ),
         (
             lambda: sell.add(due=HOUR),  # type: ignore[call-arg]
             TypeError,
-            "action 'sell': missing a required (keyword-only )?argument: 'item'",
+            "action 'sell': payload.item: is missing$",
         ),
         (
             lambda: sell.add(due=HOUR, item=1, dew=1),  # type: ignore[call-arg]
             TypeError,
-            "action 'sell': got an unexpected keyword argument 'dew'",
+            "action 'sell': payload.dew: is not a field: the fields are item, price$",
         ),
         (
             lambda: sell.task(due=HOUR, item=None),  # type: ignore[arg-type]
             InvalidTask,
-            "got `null` - at `payload.item`",
+            "^payload.item: must be a whole number",
         ),
         (lambda: sell.add(due=HOUR, item=1, price=float("nan")), InvalidTask, "payload.*nan"),
         (
@@ -60,10 +60,10 @@ def test_what_the_function_cannot_take_is_not_stored(worker: Worker, rehearsal: 
         (
             lambda: remind.add({"price": 1}, due=HOUR),  # type: ignore[arg-type]
             InvalidTask,
-            "payload: Object missing required field `item`",
+            "^payload.item: is missing, for the action 'remind'$",
         ),
-        (lambda: remind.task(Sale("x")), InvalidTask, "at `payload.item`"),  # type: ignore[arg-type]
-        (lambda: tidy.add(due=HOUR, item=1), TypeError, "'item'"),  # type: ignore[call-arg]
+        (lambda: remind.task(Sale("x")), InvalidTask, "^payload.item: must be"),  # type: ignore[arg-type]
+        (lambda: tidy.add(due=HOUR, item=1), TypeError, "'tidy': payload.item: is not a field$"),  # type: ignore[call-arg]
         (lambda: remind.add(Sale(1)), InvalidTask, "due: is missing"),
     ):
         refused(worker, call, error, words)

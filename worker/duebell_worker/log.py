@@ -51,9 +51,8 @@ def invocation(request: str | None) -> Iterator[None]:
     try:
         yield
     finally:
-        _Invocation.request = (
-            None  # not the one before: of runs that overlap, one would leave its id for good
-        )
+        # Not the one before: of runs that overlap, one would leave its id for good.
+        _Invocation.request = None
 
 
 def to_stdout(format: LogFormat | None = None) -> None:

@@ -21,6 +21,7 @@ from .problems import EXCEPTION_HANDLERS
 from .requests import BulkChange, Filters, NewTask
 from .routes import api
 from .shared_readings import SharedReadings
+from .warned import Warned
 
 __all__ = ["create_app"]
 
@@ -72,7 +73,8 @@ def create_app(
     app.state.editor = editor
     app.state.ending = threading.Event()  # set when the server ends, so that streams do
     app.state.readings = SharedReadings()
-    app.add_middleware(BodyLimits)  # the innermost: a request passes the others first
+    app.add_middleware(Warned)  # the innermost: a request passes the others first
+    app.add_middleware(BodyLimits)
     app.add_middleware(RequestLimits)
     app.add_middleware(
         Access,

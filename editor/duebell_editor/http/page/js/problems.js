@@ -8,7 +8,7 @@ import { current, refreshStatus } from "./status.js";
 import { clock, nearby } from "./time.js";
 import { complain, toast } from "./toast.js";
 
-const DEEP = ["lanes", "tzdata"]; // what only a thorough look finds
+const DEEP = ["lanes", "tzdata", "unknown_actions"]; // what only a thorough look finds
 const ELSEWHERE = ["failed_tasks", "failing_tasks"]; // what a tile shows, and the list
 
 let found = null; // what only the doctor finds, and when: it stays until the next look
@@ -80,6 +80,10 @@ const WORDS = {
   lanes: (problem) => [
     inLocalTime(problem.what),
     "Whoever operates it has to delete the arming record: it is made anew.",
+  ],
+  unknown_actions: (problem) => [
+    inLocalTime(problem.what),
+    "They will fail, unless a worker is deployed that has it, or the tasks get another action or are cancelled.",
   ],
   tzdata: (problem) => [inLocalTime(problem.what), "Deploying the worker once more gives both the same."],
 };

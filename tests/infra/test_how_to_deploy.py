@@ -105,9 +105,7 @@ def test_github_actions(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_that_it_shows_are_duebells(page: str) -> None:
     commands = get_command(tasks.app).commands | get_command(app).commands  # type: ignore[attr-defined]
-    lines = re.findall(
-        r"^(?:\$ |      - run: )(?:DUEBELL_\w+=\w+ )*duebell (.+)$", text_of(page), re.MULTILINE
-    )
+    lines = re.findall(r"^(?:\$ |      - run: )duebell (.+)$", text_of(page), re.MULTILINE)
     assert lines
     for line in lines:
         name, *arguments = shlex.split(line.partition(" > ")[0])

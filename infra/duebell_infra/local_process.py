@@ -188,7 +188,7 @@ def _is_alive(note: LocalStack) -> bool:
 
 
 def _began(pid: int) -> str:
-    """When the process with this number began, as the system tells it; empty if there is none."""
+    """The start of the process with this number, as the system tells it; empty if there is none."""
     try:
         # proc(5): the name may hold anything; after it comes the third field. The 22nd is the start.
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

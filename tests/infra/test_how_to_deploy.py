@@ -18,7 +18,7 @@ from duebell_infra.commands import app
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 PAGES = ("sam", "serverless", "pulumi", "cdk", "github-actions")
 
-#: What a service that adds tasks needs, by the stack's output.
+#: The variables of a service that adds tasks, with the stack's outputs for them.
 ENVIRONMENT = {
     "DUEBELL_TABLE": "TableName",
     "DUEBELL_RULE": "RuleName",
@@ -39,7 +39,7 @@ def file_of(page: str, folder: Path) -> Path:
 
 
 def fits(parameters: Any, template: Any) -> None:
-    """Each parameter is the template's, and none that it needs is missing."""
+    """Check that the template has these parameters, and that none it needs is missing."""
     needed = {name for name, one in template["Parameters"].items() if "Default" not in one}
     assert needed <= set(parameters) <= set(template["Parameters"])
     assert parameters["Name"] == "shop"

@@ -31,7 +31,7 @@ __all__ = ["SyncReport", "SyncStep", "SyncVerb", "Syncer"]
 
 
 class SyncVerb(StrEnum):
-    """What is done about a recurring task that is, or was, declared in code."""
+    """The change of a recurring task that the code declares, or declared before."""
 
     ADD = "add"
     CHANGE = "change"

@@ -2,9 +2,8 @@
 
 import json
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
-from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, HTMLResponse
@@ -17,6 +16,7 @@ from .access_log import AccessLog
 from .description import describe
 from .headers import Headers
 from .limits import BodyLimits, RequestLimits
+from .pages import FILES, PAGES
 from .problems import EXCEPTION_HANDLERS
 from .requests import BulkChange, Filters, NewTask
 from .routes import api
@@ -31,8 +31,6 @@ _DESCRIPTION = (
 )
 
 _READ_ONLY = " This server is read-only: requests that would change something are answered with 403."
-
-_PAGE = Path(__file__).parent / "page"
 
 
 def create_app(
@@ -85,33 +83,24 @@ def create_app(
     app.add_middleware(AccessLog, token=token)
     app.include_router(api)
     describe(app, with_token=token is not None)
-    app.mount("/static", StaticFiles(directory=_PAGE))
-
-    pages = {name: _page(name, read_only=read_only) for name in ("index", "schedules", "actions")}
-
-    @app.get("/", include_in_schema=False)
-    def page() -> HTMLResponse:
-        return HTMLResponse(pages["index"])
-
-    @app.get("/schedules", include_in_schema=False)
-    def schedules() -> HTMLResponse:
-        return HTMLResponse(pages["schedules"])
-
-    @app.get("/actions", include_in_schema=False)
-    def actions() -> HTMLResponse:
-        return HTMLResponse(pages["actions"])
+    app.mount("/static", StaticFiles(directory=FILES))
+    schemas = _schemas()
+    for page in PAGES:
+        html = page.render(schemas=schemas, read_only=read_only)
+        app.add_api_route(page.path, _answering(html), name=page.file, include_in_schema=False)
 
     @app.get("/docs", include_in_schema=False)
     def docs() -> FileResponse:
-        return FileResponse(_PAGE / "docs.html")
+        return FileResponse(FILES / "docs.html")
 
     return app
 
 
-def _page(name: str, *, read_only: bool) -> str:
-    page = (_PAGE / f"{name}.html").read_text(encoding="utf-8")
-    page = page.replace('id="schemas">', f'id="schemas">{_schemas()}', 1)
-    return page.replace("<html ", "<html data-read-only ", 1) if read_only else page
+def _answering(html: str) -> Callable[[], HTMLResponse]:
+    def answer() -> HTMLResponse:
+        return HTMLResponse(html)
+
+    return answer
 
 
 def _schemas() -> str:

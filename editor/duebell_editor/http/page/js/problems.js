@@ -1,4 +1,4 @@
-// What is wrong with the scheduler, in the page's own words and the viewer's time, with what to press.
+// Problems of the scheduler, in the page's own words and the viewer's time, with the button that helps.
 
 import { ask, get } from "./api.js";
 import { byId, h, refill, reword } from "./dom.js";
@@ -20,6 +20,8 @@ const problems = () => [...(current()?.problems ?? []).filter(isShown), ...(foun
 export const hasProblems = () => problems().length > 0;
 
 const when = (problem) => (problem.at ? nearby(new Date(problem.at)) : "a while ago");
+const deployOrAllow =
+  "Whoever operates it has to deploy the scheduler, or to give this server the permissions of an editor.";
 const lookAgain = "Look again in some minutes; if it does not get better, the worker's log says why.";
 
 // These come of a worker that cannot start, and nothing that is pressed here helps.
@@ -29,6 +31,8 @@ const isFollowing = ({ kind, mendable }) =>
 
 // Of each kind: [what is wrong, what to do]. The rest of what the API says is for programs and the command line.
 const WORDS = {
+  table: (problem) => [inLocalTime(problem.what), deployOrAllow],
+  rule: (problem) => [inLocalTime(problem.what), deployOrAllow],
   disabled: () => ["The rule is disabled, so nothing runs.", "Someone has to enable it in EventBridge."],
   no_target: () => [
     "The rule has no target, so it wakes nobody.",
@@ -92,12 +96,10 @@ function inLocalTime(text) {
   return `${words[0].toUpperCase()}${words.slice(1)}.`;
 }
 
-// A kind that this page does not know is told as the API tells it, but for what to type.
+// A server that was updated since the page was loaded may tell of a kind that the page does not know.
 function wordsOf(problem) {
-  const [what, advice] = WORDS[problem.kind]?.(problem) ?? [];
-  if (isFollowing(problem)) return [what, "It follows from the worker's problem."];
-  if (what) return [what, advice];
-  return [inLocalTime(problem.what), problem.way_out.includes("`") ? "" : inLocalTime(problem.way_out)];
+  const [what, advice = ""] = WORDS[problem.kind]?.(problem) ?? [inLocalTime(problem.what)];
+  return [what, isFollowing(problem) ? "It follows from the worker's problem." : advice];
 }
 
 // It stays where it is while at work, with the focus; a second press does nothing.

@@ -6,7 +6,7 @@ import { confirm } from "./dialog.js";
 import { byId, h, refill } from "./dom.js";
 import { limits } from "./limits.js";
 import { progress } from "./progress.js";
-import { filters, tell, where } from "./state.js";
+import { filters, tell } from "./state.js";
 import { complain, toast } from "./toast.js";
 
 const VERBS = {
@@ -28,11 +28,13 @@ const tasks = (count) => `${count.toLocaleString("en")} ${count === 1 ? "task" :
 
 let shown; // the list: its tasks, and which of them are ticked
 let unpick;
+let where; // the filter of the list; without one, only what is ticked can be changed
 let everything = false; // all that the filters let through, not only what is ticked
 
-export function startBulk(list, clear) {
+export function startBulk(list, clear, filter) {
   shown = list;
   unpick = clear;
+  where = filter;
 }
 
 // The ids of those picked that it can be done to.
@@ -46,7 +48,7 @@ export function showPicked() {
     everything = false;
     return;
   }
-  const isWhole = picked.size === shown.tasks.length && cursor;
+  const isWhole = where && picked.size === shown.tasks.length && cursor;
   if (!isWhole) everything = false;
   refill(
     byId("bulk"),

@@ -2,7 +2,7 @@
 // something changed, says when it cannot, and opens tasks and the form for a new one.
 
 import { onTokenWanted } from "./api.js";
-import { atMostEvery, byId, debounce } from "./dom.js";
+import { atMostEvery, byId, content, debounce } from "./dom.js";
 import { showEnvironment } from "./environment.js";
 import { openForm } from "./form.js";
 import { startShortcuts } from "./shortcuts.js";
@@ -46,7 +46,7 @@ export function startFrame(all, changedElsewhere) {
   byId("add").addEventListener("click", () => openForm());
   byId("skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address's fragment says what is looked at
-    document.querySelector(byId("skip").getAttribute("href")).focus();
+    content().focus();
   });
   startShortcuts();
   setInterval(tickRelative, 1000);

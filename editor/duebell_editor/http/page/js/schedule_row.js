@@ -4,6 +4,7 @@ import { getTask } from "./api.js";
 import { busy, onlySingleClicks } from "./busy.js";
 import { h } from "./dom.js";
 import { openForm } from "./form.js";
+import { pickCell } from "./picking.js";
 import { isReadOnly } from "./read_only.js";
 import { badge, shortly } from "./row.js";
 import { tell } from "./state.js";
@@ -96,6 +97,7 @@ export function row(task) {
   return h(
     "tr",
     { "data-id": task.id, "data-rev": String(task.rev) },
+    pickCell(task.id),
     h("td.name", {}, open, h("small.there", {}, task.action), trouble(task)),
     h("td.words", { title: said }, shortly(said), " ", h("code", {}, schedule.expression)),
     h("td.next", {}, ...next(task).filter(Boolean)),

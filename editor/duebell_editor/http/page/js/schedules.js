@@ -5,6 +5,7 @@ import { get } from "./api.js";
 import { byId, debounce, h, refill, reword } from "./dom.js";
 import { refresh, seldom, startFrame } from "./frame.js";
 import { limits } from "./limits.js";
+import { drawPicked, startPicking } from "./picking.js";
 import { row } from "./schedule_row.js";
 import { on, tell } from "./state.js";
 import { refreshStatus } from "./status.js";
@@ -16,7 +17,7 @@ const MOST = limits("Filters", "limit").maximum; // that the server gives at a t
 // The index of recurring tasks may be a second behind: then a task that was just added is not in it yet.
 const INDEX_MS = 1500;
 
-const shown = { tasks: [], cursor: null };
+const shown = { tasks: [], cursor: null, picked: new Set() };
 let latest = 0; // the last that was asked for
 
 const count = (number, name) => `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
@@ -63,6 +64,7 @@ function draw() {
   byId("list").hidden = !rows.length;
   byId("schedules").setAttribute("aria-busy", "false");
   say();
+  drawPicked();
 }
 
 // As many as are shown already, in as few requests as they take.
@@ -101,7 +103,9 @@ addEventListener("hashchange", () => {
   refresh(refreshSchedules);
 });
 takeAsked();
-on("changed", () => setTimeout(() => refresh(refreshSchedules), INDEX_MS));
+startPicking(shown);
+for (const event of ["changed", "refresh"])
+  on(event, () => setTimeout(() => refresh(refreshSchedules), INDEX_MS));
 startFrame(
   () => refresh(refreshStatus, refreshSchedules, refreshTask),
   () => refresh(seldomSchedules, refreshTask),

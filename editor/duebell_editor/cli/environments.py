@@ -60,7 +60,7 @@ def environments(context: Context) -> None:
 
 
 def _all(context: Context) -> Iterator[Environment]:
-    """Each environment once; `here` before `noted`."""
+    """List each environment once; `here` before `noted`."""
     if (stack := LocalStack.find()) and stack.environment:
         label = stack.environment.get("DUEBELL_LABEL", "")
         yield Environment(name=LOCAL, label=label, where="this machine")

@@ -1,13 +1,14 @@
 // The tasks that the filters let through, a page at a time.
 
-import { byId, h, refill, reword } from "./dom.js";
+import { byId, h, reword } from "./dom.js";
 import { note } from "./list_note.js";
 import { NOTHING, PAGE, REQUESTS, readOn } from "./pages.js";
 import { drawPicked, startPicking, unpick } from "./picking.js";
 import { row, stateOf } from "./row.js";
+import { drawRows } from "./rows.js";
 import { filters, isById, isHistory, isLatestFirst, on, setFilters, where } from "./state.js";
 
-export const shown = { ...NOTHING, picked: new Set() };
+const shown = { ...NOTHING, picked: new Set() };
 
 let latest = 0; // the last that was asked for: what comes of those before is not shown
 let isAsking = false; // someone waits for it
@@ -34,14 +35,7 @@ function suggestActions(tasks) {
 }
 
 function draw() {
-  const body = byId("list").tBodies[0];
-  const there = new Map([...body.rows].map((one) => [one.dataset.id, one]));
-  const rows = shown.tasks.map((task) => {
-    const old = there.get(task.id);
-    return old?.dataset.state === stateOf(task) ? old : row(task);
-  });
-  refill(body, rows);
-  byId("list").hidden = !rows.length;
+  drawRows(shown.tasks, stateOf, row);
   drawOrder();
   suggestActions(shown.tasks);
   drawNote();

@@ -17,7 +17,7 @@ function state(task) {
   return [badge(task.status), " ", (attempt || late) && h("small", {}, attempt || late)];
 }
 
-// Without its start, which says when it was added most often.
+// A schedule in words without its start, which most often only says when the task was added.
 export const shortly = (words) => words.replace(/, (counted )?from \d{4}-.*/, "");
 
 const recurs = (words) => h("small", { title: words }, `↻ ${shortly(words)}`);
@@ -48,7 +48,7 @@ export function row(task) {
   const when = isFailing ? task.failing_at : (task.finished_at ?? task.queued ?? task.due);
   const made = h(
     "tr",
-    { "data-id": task.id, "data-state": stateOf(task) },
+    {},
     pickCell(task.id),
     h(
       "td.due",

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -10,6 +11,9 @@ from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
 from duebell_editor import Editor
+from duebell_editor.failures import MOST_READ
+from duebell_editor.health import OVERDUE
+from duebell_editor.queue_counts import MORNING, MOST_COUNTED
 
 from .access import Access, check_access
 from .access_log import AccessLog
@@ -104,7 +108,12 @@ def _answering(html: str) -> Callable[[], HTMLResponse]:
 
 
 def _schemas() -> str:
-    """The schemas of the page's requests, as JSON within HTML: the page checks input by their limits."""
-    return json.dumps(
-        {model.__name__: model.model_json_schema() for model in (NewTask, BulkChange, Filters)}
-    ).replace("<", "\\u003c")
+    """The schemas of the page's requests and the limits that it shares, as JSON that is safe within HTML."""
+    schemas = {model.__name__: model.model_json_schema() for model in (NewTask, BulkChange, Filters)}
+    constants = {
+        "most_counted": MOST_COUNTED,
+        "overdue_ms": OVERDUE // timedelta(milliseconds=1),
+        "morning": MORNING,
+        "failures": MOST_READ,
+    }
+    return json.dumps({**schemas, "constants": constants}).replace("<", "\\u003c")

@@ -2,6 +2,7 @@
 
 import { ask } from "./api.js";
 import { busy } from "./busy.js";
+import { tasks } from "./counts.js";
 import { confirm } from "./dialog.js";
 import { byId, h, refill } from "./dom.js";
 import { limits } from "./limits.js";
@@ -24,7 +25,6 @@ const VERBS = {
 
 const MOST = limits("BulkChange", "ids").maxItems;
 const AT_ONCE = 100; // so that what is done so far can be said
-const tasks = (count) => `${count.toLocaleString("en")} ${count === 1 ? "task" : "tasks"}`;
 
 let shown; // the list: its tasks, and which of them are ticked
 let unpick;
@@ -116,7 +116,7 @@ function isMeant(verb, { found }, words, isMore) {
   return confirm(`${what}?`, text + after, what, { danger });
 }
 
-// What came of it, also where it was stopped, or the server went away in between.
+// Resolves to the result, also if it was stopped or the server went away in between.
 async function inParts(verb, ids) {
   const done = { changed: [], failures: [], isStopped: false, error: null };
   const shownProgress = progress(`${VERBS[verb].name} ${tasks(ids.length)}`, ids.length);

@@ -6,7 +6,7 @@ const isNowhere = () => !document.activeElement || document.activeElement.matche
 
 export const topDialog = () => [...document.querySelectorAll("dialog[open]")].at(-1);
 
-// To the first of these that is still there; else to the heading of what is open, or to the content.
+// Moves the focus to the first of these that is still there; else to the heading of what is open, or to the content.
 export function focusBack(...wanted) {
   if (!isNowhere()) return;
   const place = topDialog() ?? document;

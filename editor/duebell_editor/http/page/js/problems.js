@@ -1,17 +1,18 @@
 // Problems of the scheduler, in the page's own words and the viewer's time, with the button that helps.
 
 import { ask, get } from "./api.js";
-import { byId, h, refill, reword } from "./dom.js";
+import { several } from "./counts.js";
+import { byId, h, reword } from "./dom.js";
 import { isReadOnly } from "./read_only.js";
 import { on, tell } from "./state.js";
 import { current, refreshStatus } from "./status.js";
 import { clock, nearby } from "./time.js";
 import { complain, toast } from "./toast.js";
 
-const DEEP = ["lanes", "tzdata"]; // what only a thorough look finds
-const ELSEWHERE = ["failed_tasks", "failing_tasks"]; // what a tile shows, and the list
+const DEEP = ["lanes", "tzdata"]; // problems that only the doctor looks for
+const ELSEWHERE = ["failed_tasks", "failing_tasks"]; // problems that a tile and the list show
 
-let found = null; // what only the doctor finds, and when: it stays until the next look
+let found = null; // problems that only the doctor finds, and when: they stay until the next look
 let work = null; // what is under way: "look" or "mend"
 
 const isShown = ({ kind }) => !ELSEWHERE.includes(kind) && !DEEP.includes(kind);
@@ -102,7 +103,7 @@ function wordsOf(problem) {
   return [what, isFollowing(problem) ? "It follows from the worker's problem." : advice];
 }
 
-// It stays where it is while at work, with the focus; a second press does nothing.
+// The button keeps its place and the focus while its call is under way; a second press does nothing.
 function button(kind, key, label, busy, call) {
   const isBusy = work === key;
   return h(
@@ -131,7 +132,7 @@ function finding(problem) {
 function draw() {
   const all = problems();
   byId("problems").hidden = !all.length;
-  const title = all.length === 1 ? "1 problem" : `${all.length} problems`;
+  const title = several(all.length, "problem");
   reword(
     byId("problems"),
     h(
@@ -146,12 +147,12 @@ function draw() {
   );
 }
 
-// What is known of the scheduler's health, in a badge; and the way to know more.
+// A badge with the scheduler's health, and the button that asks the doctor.
 export function health() {
   const { length } = problems();
   const known = "The rule, what is due first, and the runs at work";
   const badge = length
-    ? h("span.badge.failed", {}, length === 1 ? "1 problem" : `${length} problems`)
+    ? h("span.badge.failed", {}, several(length, "problem"))
     : h("span.badge.done", { title: known }, found ? "Healthy" : "Armed");
   return h(
     "div.health",

@@ -5,7 +5,7 @@ import re
 from datetime import timedelta
 
 import msgspec
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from duebell_editor import Failure, Problem, ProblemKind, Status
 from duebell_editor.http.answers import to_json
@@ -35,10 +35,6 @@ def overdue(scene: Scene, id: str, minutes: int = 9) -> None:
     task = scene.editor.get(id)
     due = utc_now() - minutes * MINUTE
     assert scene.store.save(task, msgspec.structs.replace(task, due=due, queued=due, rev=task.rev + 1))
-
-
-def tile(page: Page, name: str) -> object:
-    return page.locator(f"#tile-{name}")
 
 
 def test_each_count_is_a_link_to_its_list(open_page: Open, url: str, scene: Scene) -> None:
@@ -302,19 +298,22 @@ def test_keys_do_on_each_page_what_it_has(open_page: Open, url: str) -> None:
     expect(page.locator("#list tbody tr").first).to_be_visible()
     page.keyboard.press("j")
     expect(page.get_by_role("button", name="daily-report", exact=True)).to_be_focused()
+    page.keyboard.press("x")
+    expect(page.get_by_label("Select daily-report")).to_be_checked()
     page.keyboard.press("/")
     expect(page.get_by_label("Id starts with")).to_be_focused()
     page.get_by_role("link", name="Actions").focus()
     page.keyboard.press("?")
     keys = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(keys).to_contain_text("Search")
-    expect(keys).not_to_contain_text("Select")
+    expect(keys).to_contain_text("Select")
     page.goto(f"{url}actions")
     expect(page.locator("#environment")).to_be_visible()
     page.keyboard.press("/")
     page.keyboard.press("?")
     expect(keys).to_be_visible()
     expect(keys).not_to_contain_text("Search")
+    expect(keys).not_to_contain_text("Select")
 
 
 def test_the_order_of_time_can_be_turned(open_page: Open, url: str) -> None:

@@ -82,9 +82,10 @@ def _here(context: Context) -> Iterator[Environment]:
     session = context.session
     if is_embedded(session):
         return
+    known = known_places()
     for name in sorted(deployed_names(session)):
         found = find(session, name, {})
-        place = known_places().get(name)
+        place = known.get(name)
         yield Environment(
             name=name,
             label=found.settings.label,

@@ -266,7 +266,7 @@ def tzdata_problem(here: str, there: str) -> Problem:
 
 
 def with_worker(error: Failure, problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """These problems behind that of a worker that cannot start, which some of them come of."""
+    """Put the problem of a worker that cannot start first. Problems that it causes say so."""
     frames = _FRAME.findall(error.traceback)
     place = f" ({frames[-1][0]}, line {frames[-1][1]})" if frames else ""
     cannot_start = Problem(

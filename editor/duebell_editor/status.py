@@ -123,7 +123,7 @@ def read_status(backend: Backend, *, thorough: bool, zone: ZoneInfo) -> Schedule
     """Read the record, the rule, the first keys of the lanes, and the failed tasks.
 
     thorough  also the problems that take more reads
-    zone      where the night ends
+    zone      the time zone in which tonight ends at 06:00
 
     Raises AwsUnavailable. A call that AWS refuses, or a missing resource, is a problem.
     """
@@ -216,7 +216,7 @@ def _with_queue(
 
 
 def _with_failures(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
-    """With what failed and is kept, and the recurring tasks whose last occurrence failed."""
+    """Add the failed tasks that are kept, and the recurring tasks whose last occurrence failed."""
     store, each, lanes = backend.store, backend.parallel.all, range(status.lanes)
 
     def failing_in(lane: int) -> list[str]:

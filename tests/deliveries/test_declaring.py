@@ -113,9 +113,9 @@ def test_the_environment_declares_deliveries_for_a_worker_without_code(
 def test_a_worker_from_the_environment_has_them_when_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DUEBELL_DELIVERIES", json.dumps({"remind": {"to": QUEUE}}))
     worker = Worker.from_env()
-    assert worker.deliveries == ()
+    assert not worker.deliveries
     rehearsal = Rehearsal(worker)
-    assert [name.name for name in worker.deliveries] == ["remind"]
+    assert [one.name for one in worker.deliveries] == ["remind"]
     rehearsal.editor.add("remind", due=HOUR)
     rehearsal.let_time_pass(HOUR)
     assert len(rehearsal.delivered) == 1

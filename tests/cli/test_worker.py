@@ -66,7 +66,15 @@ def test_actions_as_json_are_the_answer_of_the_api(duebell: Duebell, editor: Edi
     worker.register()
     [told] = lines(duebell("actions", "--json").out)
     assert told["worker"]["actions"] == [
-        {"name": "act", "attempts": 5, "schema": None, "converts": False, "recurring": []}
+        {
+            "name": "act",
+            "attempts": 5,
+            "schema": None,
+            "converts": False,
+            "recurring": [],
+            "kind": "function",
+            "to": None,
+        }
     ]
     assert told["worker"]["started_at"] == "2026-11-21T12:00:00.000Z"
 

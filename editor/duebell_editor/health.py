@@ -106,10 +106,10 @@ def rule_problems(
             way_out="`duebell deploy` gives it one",
         )
     if record.is_settled(now):
-        if not rule.is_at(record.rings_at):
+        if not rule.is_at(record.set_to):
             yield Problem(
                 kind=ProblemKind.RULE_ELSEWHERE,
-                what=f"the rule is at {rule.expression} and should {_ring_at(record.rings_at)}; "
+                what=f"the rule is at {rule.expression} and should {_ring_at(record.set_to)}; "
                 f"something other than duebell changed it",
                 way_out=_DOCTOR,
                 mendable=True,

@@ -24,12 +24,14 @@ class Attempts:
     tally         counts the results
     not_deployed  the error after which nothing more can be done in this run
     not_claimed   tasks whose claim was refused; the run removes each that it handles
+    put_back      the tasks that are in the queue again after an attempt, with the time of the next one
     """
 
     def __init__(self, context: RunContext, lease: Lease, trouble: Trouble) -> None:
         self.tally = Tally()
         self.not_deployed: NotDeployed | None = None
         self.not_claimed: list[QueueKey] = []
+        self.put_back: dict[str, QueueKey] = {}
         self._context = context
         self._lease = lease
         self._trouble = trouble
@@ -48,6 +50,7 @@ class Attempts:
 
     def start(self, key: QueueKey, status: Status) -> None:
         """Begin an attempt at the queued task, if it has this status, with the next call of `claim`."""
+        self.put_back.pop(key.id, None)
         attempt = Attempt(key, status)
         self._under_way[attempt.over] = attempt
         if self._to_claim and self._to_claim[0].status is not status:
@@ -119,7 +122,12 @@ class Attempts:
             return None
         if recorded := future.result():
             self._count(recorded)
-            return None if recorded.outcome is Outcome.SUPERSEDED else recorded.task
+            if recorded.outcome is Outcome.SUPERSEDED:
+                return None
+            task = recorded.task
+            if task.queued:
+                self.put_back[task.id] = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
+            return task
         if not self._lease.is_held():
             raise LeaseLost
         self.not_claimed.append(attempt.key)

@@ -139,6 +139,11 @@ class Trouble:
             trouble = self._lanes.get(lane)
             return trouble.until if trouble and trouble.until > self._clock() else None
 
+    def is_any(self) -> bool:
+        """Tell whether any lane is in trouble, or any task was skipped in this run."""
+        with self._lock:
+            return bool(self._lanes or self._passed_over)
+
     def resting(self, lanes: Iterable[int]) -> tuple[RestingLane, ...]:
         """Return which of these lanes rest, and since when they are in trouble."""
         with self._lock:

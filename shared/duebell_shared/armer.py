@@ -100,9 +100,9 @@ class Armer:
         applier  takes hold of the rule by the same write if the rule must then be set; `ensure` sets it
         """
         give_up = self._clock() + PATIENCE
-        for pause in _pauses():
-            record = seen or self.read()
-            changed, seen = transition(record), None
+        for pause in (0.0, *_pauses()) if seen else _pauses():
+            record, seen = seen or self.read(), None
+            changed = transition(record)
             if changed == record:
                 return record
             now = self._clock()

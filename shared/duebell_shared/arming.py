@@ -82,18 +82,28 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
         """The time that the rule must ring for; NEVER when the queue is empty."""
         return min(lane.wake(self.head_start) for lane in self.lanes)
 
+    @property
+    def lease_end(self) -> datetime:
+        """The end of the lease that ends first; NEVER if no lane is held."""
+        return min((lane.until for lane in self.lanes if lane.owner), default=NEVER)
+
     def is_settled(self, now: datetime) -> bool:
         """Tell whether the rule is where it must be, and has not missed its minute.
 
         If the target became earlier, the rule may ring so soon that setting it anew would only put that off.
+        An echo may ring a while after the end of a lease, but not after what is due in a free lane.
         """
         if self.armed is None:
             return False
         if self.rings_at is None:  # parked
             return self.armed == self.target
+        if self.rings_at + GRACE < now:
+            return False
+        if self.echo_of:
+            free = min((lane.wake(self.head_start) for lane in self.lanes if not lane.owner), default=NEVER)
+            return self.armed == self.lease_end and (free == NEVER or self.rings_at <= minute_for(free, now))
         rings_soonest = self.target < self.armed and self.rings_at <= minute_for(self.target, now)
-        rang_long_ago = self.rings_at + GRACE < now
-        return (self.armed == self.target or rings_soonest) and not rang_long_ago
+        return self.armed == self.target or rings_soonest
 
     def rings_too_late(self, now: datetime) -> bool:
         """Tell whether a run should be called directly, as the rule rings too late for what is due.
@@ -204,15 +214,13 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
         claimed = {number: Lane(owner=owner, until=until) for number in mine}
         record = self._with({**left, **claimed})
         late = late_ring(self.rings_at, now) or self.late_ring
-        return replace(record, called_at=None, late_ring=late).rung(now, record.target)
+        return replace(record, called_at=None, late_ring=late).rung(now, record.lease_end)
 
     def renewed(self, owner: str, *, until: datetime) -> Self:
         """The lanes that `owner` holds, held until then. An echo that comes soon after is the watchdog."""
         mine = self.lanes_of(owner)
         record = self._with({number: replace(self.lanes[number], until=until) for number in mine})
-        if self.echo_of is None or record.target <= self.target:
-            return record
-        return record.echoing(self.echo_of, record.target)
+        return record.echoing(self.echo_of, record.lease_end) if self.echo_of else record
 
     def cleared(self, owner: str) -> Self:
         """The dues of the lanes that `owner` holds set to never, to be done *before* their heads are read."""

@@ -19,7 +19,8 @@ ECHO_SOON = timedelta(minutes=2)
 class KnownRule(msgspec.Struct, frozen=True, kw_only=True):
     """The rule, as far as it is confirmed.
 
-    armed          the target that the rule is confirmed to ring for; None when unknown
+    armed          the target that the rule is confirmed to ring for, or the end of a lease that an echo rings
+                   for; None when unknown
     rings_at       the minute it will ring in; None at the sentinel, or when unknown
     echo_of        the minute it is set to, if `rings_at` is an echo of that; else None
     applier        who may call PutRule, until `applier_until`
@@ -80,14 +81,14 @@ class KnownRule(msgspec.Struct, frozen=True, kw_only=True):
         """The rule's minute is unknown."""
         return replace(self, armed=None, rings_at=None, echo_of=None)
 
-    def rung(self, now: datetime, target: datetime) -> Self:
-        """The rule has rung. If that was in the minute it is set to, its echo may ring for `target`."""
+    def rung(self, now: datetime, lease_end: datetime) -> Self:
+        """The rule has rung. If that was in the minute it is set to, its echo may be the watchdog."""
         has_rung = self.rings_at is not None and self.rings_at <= now and self.echo_of is None
-        return self.echoing(self.rings_at, target) if self.rings_at and has_rung else self.unarmed()
+        return self.echoing(self.rings_at, lease_end) if self.rings_at and has_rung else self.unarmed()
 
-    def echoing(self, minute: datetime, target: datetime) -> Self:
-        """The rule is set to `minute`, which is over: armed if an echo of it comes soon after the target."""
-        echo = echo_after(minute, target)
-        if echo is None or echo > target + ECHO_SOON:
+    def echoing(self, minute: datetime, lease_end: datetime) -> Self:
+        """The rule is set to `minute`, which is over: armed if an echo comes soon after the lease's end."""
+        echo = echo_after(minute, lease_end)
+        if echo is None or echo > lease_end + ECHO_SOON:
             return self.unarmed()
-        return replace(self, armed=target, rings_at=echo, echo_of=minute)
+        return replace(self, armed=lease_end, rings_at=echo, echo_of=minute)

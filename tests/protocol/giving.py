@@ -45,7 +45,7 @@ class GivingModel(Model):
 
     def _release_if(self, s: State, p: Proc, *, even_if_due: bool) -> None:
         if self._knowing(s, p) != p:
-            again = p._replace(step="drain", then="", heads=(), quiet=())
+            again = p._replace(step="drain", then="", heads=(), quiet=(), known=())
             self._on(p.name, "was given lanes since it cleared: goes again", s, again)
             return
         super()._release_if(s, p, even_if_due=even_if_due)

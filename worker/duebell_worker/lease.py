@@ -175,16 +175,15 @@ class Lease:
         heads: Mapping[int, datetime],
         *,
         unless_due_within: timedelta | None,
+        unless_added: bool = False,
         to_taker: bool = False,
         run: LastRun | None = None,
         sizes: Mapping[int, int] | None = None,
     ) -> datetime | None:
         """Give the lanes back, due at these heads or at what was added since `clear`, and re-arm the rule.
 
-        The heads were read since `clear`, too. A task that was added after that has lowered its lane's due,
-        or its editor is about to.
-
         unless_due_within  if one of them is due within this time, all are kept
+        unless_added       if anything was added since `clear`, all are kept: the heads are not of this moment
         to_taker           if another run takes lanes over, it gets them, unless one of them is due already
         run                the run's results, for the record
         sizes              the lanes' sizes in bytes, for the record; None if the run does not measure
@@ -193,11 +192,15 @@ class Lease:
         since `clear` are left to the run that holds them. If other runs gave this one lanes since, it keeps
         all and must look at them now. Raises NotArmed.
         """
-        soonest, now = None, self.clock()
+        soonest, now, is_kept = None, self.clock(), False
 
         def release(record: ArmingRecord) -> ArmingRecord:
-            nonlocal soonest, now
+            nonlocal soonest, now, is_kept
             now = self.clock()
+            is_kept = unless_added and record.untouched(self.owner) != set(self.lanes)
+            if is_kept:
+                soonest = now
+                return record
             measured = record if sizes is None else record.counting(now).measured(sizes, now)
             released = measured.released(self.owner, heads, run=run)
             soonest = min(released.lanes[lane].due for lane in self.lanes)
@@ -213,7 +216,7 @@ class Lease:
 
         record = self._change(release, seen=self.seen)
         self.seen = record
-        if record.lanes_of(self.owner):
+        if is_kept or record.lanes_of(self.owner):
             return soonest
         self.counts = sizes is not None and record.counted_at == now
         self.until = self.clock()

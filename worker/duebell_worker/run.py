@@ -248,7 +248,7 @@ class _Run:
         """
         self._attempts.record_again()
         self._waits.wait_until_idle()
-        if (heads := self._known_heads()) and self._give_back(heads) is None:
+        if (known := self._known_heads()) and self._give_back(known, unless_added=True) is None:
             return None
         quiet = self._lease.clear()
         return self._give_back(
@@ -270,13 +270,14 @@ class _Run:
             heads[key.lane] = min(key.queued, heads.get(key.lane, NEVER))
         return heads
 
-    def _give_back(self, heads: dict[int, datetime]) -> datetime | None:
+    def _give_back(self, heads: dict[int, datetime], *, unless_added: bool = False) -> datetime | None:
         """Give the lanes back at these heads, or keep them; returns as `_release`."""
         waits = self._context.waits_for_due
         stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT
         next_due = self._lease.release(
             heads,
             unless_due_within=None if self._is_time_to_stop else stays_for,
+            unless_added=unless_added,
             to_taker=waits and not self._is_full,
             run=self._last_run(),
             sizes=self._take_sizes(),

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import boto3
 import msgspec
@@ -27,9 +27,6 @@ from .queue_keeper import QueueKeeper
 from .status import Diagnosis, SchedulerStatus, after_repair
 from .taken_ids import IfExists, check_if_exists
 from .values import NewTask, TaskChange
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["Editor", "IfExists"]
 
@@ -228,7 +225,7 @@ class Editor(QueueKeeper):
         def apply(task: Task) -> Task:
             changed = change.applied_to(task, now=self._clock())
             if payload is not UNSET or action is not UNSET:
-                self._known.check(changed)
+                self._known.check(changed, payload)
             return changed
 
         return self._change(Verb.UPDATE, id, apply, rev)
@@ -292,5 +289,5 @@ class Editor(QueueKeeper):
 
     def _check(self, given: NewTask) -> Task:
         task = msgspec.structs.replace(given.task(self._clock()), changed_by=self.changed_by)
-        self._known.check(task)
+        self._known.check(task, given.payload)
         return task

@@ -33,7 +33,7 @@ GIVEN = {
     "TellsTopic": "AlarmTopicArn",
 }
 
-#: Set by the construct itself.
+#: The parameters that the construct sets itself.
 _OURS = {"Architecture", "CodeBucket", "CodeKey", "Environment", "ExistingTable", "Name", "Runtime", "Worker"}
 
 

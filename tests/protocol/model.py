@@ -7,6 +7,7 @@ task. What the record becomes is computed by the real transitions.
 
 from datetime import timedelta
 
+from duebell_shared.instants import NEVER
 from duebell_shared.known_rule import ECHO_SOON
 
 from . import transitions as t
@@ -56,7 +57,7 @@ class Model:
         for lane, (due, promised) in zip(s.places, s.tasks, strict=True):
             if due == DONE or promised == NEVER_AT:
                 continue
-            if s.rule == NEVER_AT:
+            if s.rule == NEVER_AT or (lanes[lane].owner and lanes[lane].until == NEVER):
                 return "LOST"
             bound = max(promised, s.now) + 1
             if lanes[lane].owner:  # its run died, and the watchdog wakes the next one: the rule, or its echo
@@ -95,7 +96,7 @@ class Model:
         if s.faults and "call" in self.case.faults:
             self._on("someone", "CALLS a run", s._replace(faults=s.faults - 1), self._run(s))
         if s.rule <= s.now:
-            following = echo(s.minute, s.now) if self._ingredients.echoes else NEVER_AT
+            following = self._next_ring(s)
             self._on("rule", "RINGS", s, self._run(s), rule=following)
             if s.faults and "lose" in self.case.faults:
                 self._on("rule", "RINGS, and nobody hears", s, rule=following, faults=s.faults - 1)
@@ -106,6 +107,10 @@ class Model:
                 self._steps.append(
                     ("time", "passes, a process STALLS", s._replace(now=s.now + 1, faults=s.faults - 1))
                 )
+
+    def _next_ring(self, s: State) -> int:
+        """When the rule rings after it has rung now."""
+        return echo(s.minute, s.now) if self._ingredients.echoes else NEVER_AT
 
     def _alone(self, s: State) -> int | None:
         """A process whose next step nothing else can affect, nor be affected by: no other order matters.

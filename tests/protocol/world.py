@@ -8,7 +8,7 @@ and the rule's first echo comes four after its ring, as they really do; a hold o
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from msgspec.structs import replace
 
@@ -20,6 +20,7 @@ from duebell_shared.ring_times import echo_after, ring_minute
 __all__ = [
     "DONE",
     "HOLD",
+    "LATE_IN_THE_HOUR",
     "LEASE",
     "NEVER_AT",
     "Case",
@@ -185,6 +186,17 @@ class Ingredients:
     write_first: bool = True
     echoes: bool = True
     put_back: bool = True
+
+
+class _Unechoed(ArmingRecord, frozen=True, kw_only=True):
+    """The record in the last minutes of an hour: a ring has no echo in its hour."""
+
+    def rung(self, now: datetime, lease_end: datetime) -> Self:
+        return self.unarmed()
+
+
+#: The protocol in the last minutes of an hour, where no run relies on an echo.
+LATE_IN_THE_HOUR = Ingredients(record=_Unechoed, echoes=False)
 
 
 class Records:

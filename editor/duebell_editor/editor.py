@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import boto3
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -29,7 +28,7 @@ from .taken_ids import IfExists, check_if_exists
 from .values import NewTask, TaskChange
 
 if TYPE_CHECKING:
-    pass
+    import boto3
 
 __all__ = ["Editor", "IfExists"]
 
@@ -48,7 +47,7 @@ class Editor(QueueKeeper):
         self,
         settings: Settings | None = None,
         *,
-        session: boto3.Session | None = None,
+        session: "boto3.Session | None" = None,
         backend: Backend | None = None,
         changed_by: str | None = None,
     ) -> None:

@@ -287,7 +287,9 @@ def _cold_start(figures: Figures) -> Iterator[str]:
             bare=f"{rounds.median_us('bare') / 1000:.0f}",
             ours=f"{rounds.median_us('duebell') / 1000:.0f}",
             ratio=rounds.ratio("duebell", "bare"),
-            limit=cold_start.LIMIT,
+            limit=f"{cold_start.LIMIT:.1f}",
+            one=f"{rounds.median_us('one') / 1000:.0f}",
+            over=rounds.ratio("one", "bare"),
         )
 
 

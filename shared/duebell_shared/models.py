@@ -4,10 +4,10 @@
 pynamodb itself.
 """
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from pynamodb.attributes import BooleanAttribute, NumberAttribute, TTLAttribute, UnicodeAttribute
-from pynamodb.constants import NUMBER, STRING
+from pynamodb.attributes import Attribute, BooleanAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection, LocalSecondaryIndex
 from pynamodb.models import Model
 
@@ -15,6 +15,7 @@ from .attributes import (
     ChangedBy,
     Count,
     Duration,
+    Expiry,
     FailedAttempts,
     Instant,
     LaneNumber,
@@ -31,7 +32,7 @@ from .attributes import (
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["ARMING", "WORKER", "RecordItem", "TaskItem", "bind_models", "stored"]
+__all__ = ["ARMING", "WORKER", "RecordItem", "StoredRecord", "TaskItem", "bind_models", "stored"]
 
 #: Both keys of the items that hold the arming and the worker record; lanes are numbers, so these are in none.
 ARMING, WORKER = "arming", "worker"
@@ -82,7 +83,7 @@ class TaskItem(Model):
     begun = Count(null=True)
     failure = LastFailure(null=True)
     failures = FailedAttempts(null=True)
-    expires_at = TTLAttribute(null=True)
+    expires_at = Expiry(null=True)
     unlisted = BooleanAttribute(null=True)
     payload_dropped = Count(null=True)
     spread = Duration(null=True)
@@ -111,13 +112,21 @@ class RecordItem(Model):
     record = UnicodeAttribute(null=True)
     rev = NumberAttribute(null=True)
 
+
+class StoredRecord(NamedTuple):
+    """The text of a record and its `rev`; None and 0 for those that are missing or of another type."""
+
+    record: str | None
+    rev: int
+
     @classmethod
-    def from_raw_data(cls, data: dict[str, Any]) -> Self:
-        """The item as DynamoDB gives it, without attributes of another type: someone else's edit."""
-        types = {"lane": STRING, "id": STRING, "record": STRING, "rev": NUMBER}
-        return super().from_raw_data(
-            {name: data[name] for name in types if types[name] in data.get(name, ())}
-        )
+    def of(cls, item: Mapping[str, Mapping[str, Any]]) -> Self:
+        """The record in an item as DynamoDB gives it; an attribute of another type is someone else's edit."""
+        text, rev = (item.get(each.attr_name, {}).get(each.attr_type) for each in _RECORD)
+        return cls(text, 0 if rev is None else int(_RECORD[1].deserialize(rev)))
+
+
+_RECORD: tuple[Attribute[Any], ...] = (RecordItem.record, RecordItem.rev)
 
 
 def bind_models(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], type[RecordItem]]:

@@ -5,9 +5,11 @@ pynamodb itself.
 """
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from pynamodb.attributes import Attribute, BooleanAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.constants import NUMBER, STRING
 from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection, LocalSecondaryIndex
 from pynamodb.models import Model
 
@@ -122,11 +124,8 @@ class StoredRecord(NamedTuple):
     @classmethod
     def of(cls, item: Mapping[str, Mapping[str, Any]]) -> Self:
         """The record in an item as DynamoDB gives it; an attribute of another type is someone else's edit."""
-        text, rev = (item.get(each.attr_name, {}).get(each.attr_type) for each in _RECORD)
-        return cls(text, 0 if rev is None else int(_RECORD[1].deserialize(rev)))
-
-
-_RECORD: tuple[Attribute[Any], ...] = (RecordItem.record, RecordItem.rev)
+        text, rev = item.get("record", {}).get(STRING), item.get("rev", {}).get(NUMBER, "0")
+        return cls(text, int(rev if rev.isdecimal() else Decimal(rev)))
 
 
 def bind_models(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], type[RecordItem]]:

@@ -260,6 +260,7 @@ def _client_cpu(figures: Figures) -> Iterator[str]:
             bare=f"{rounds.median_us('bare') / 1000:.2f}",
             ratio=rounds.ratio("duebell", "bare"),
             each=client_cpu.REPEATS,
+            limit=client_cpu.LIMIT,
         )
 
 
@@ -271,6 +272,8 @@ def _memory(figures: Figures) -> Iterator[str]:
             empty=f"{figures.memory.empty_mb:.0f}",
             growth=f"{figures.memory.growth_mb:.0f}",
             limit=f"{memory.LIMIT_MB:.0f}",
+            task_ms=f"{figures.memory.task_ms:.2f}",
+            limit_ms=memory.LIMIT_MS,
         )
     if figures.bundle:
         bundle = figures.bundle

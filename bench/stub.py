@@ -58,6 +58,7 @@ class _Queue:
             "DynamoDB_20120810.GetItem": self._get,
             "DynamoDB_20120810.Query": self._query,
             "DynamoDB_20120810.UpdateItem": self._update,
+            "DynamoDB_20120810.BatchExecuteStatement": self._execute,
             "AWSEvents.DescribeRule": lambda _: {"State": "ENABLED", "ScheduleExpression": SENTINEL},
             "AWSEvents.PutRule": lambda _: {},
         }
@@ -82,15 +83,28 @@ class _Queue:
         return {"Items": page, "Count": len(page), "ScannedCount": len(page), **more}
 
     def _update(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return {"Attributes": self._changed(asked["Key"])}
+
+    def _execute(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Updates in PartiQL, whose keys are the first parameters behind WHERE."""
+        answers = []
+        for each in asked["Statements"]:
+            statement, _, _ = each["Statement"].partition(" WHERE ")
+            lane, id, *_ = each["Parameters"][statement.count("?") :]
+            item = self._changed({"lane": lane, "id": id})
+            answers.append({"Item": item} if "RETURNING" in each["Statement"] else {})
+        return {"Responses": answers}
+
+    def _changed(self, key: dict[str, Any]) -> dict[str, Any]:
         """The claim, which brings the task; then the outcome, which takes it out of the queue."""
-        id = asked["Key"]["id"]["S"]
+        id = key["id"]["S"]
         if id in self._running:
             self._running.remove(id)
-            del self._lanes[int(asked["Key"]["lane"]["S"])][id]
+            del self._lanes[int(key["lane"]["S"])][id]
         else:
             self._running.add(id)
         changed = {"status": {"S": "running"}, "attempt": {"N": "1"}, "rev": {"N": "2"}}
-        return {"Attributes": {**self._template, **asked["Key"], **changed}}
+        return {**self._template, **key, **changed}
 
 
 class _Connection(asyncio.Protocol):

@@ -4,7 +4,7 @@
 pynamodb itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -99,11 +99,18 @@ class TaskItem(Model):
 
 def stored(**values: object) -> dict[str, dict[str, Any]]:
     """Attributes of a task's item, in the terms of DynamoDB's API; the values are given by their fields."""
-    given = ((_ATTRIBUTES[field], value) for field, value in values.items())
-    return {each.attr_name: {each.attr_type: each.serialize(value)} for each, value in given}
+    item = {}
+    for field, value in values.items():
+        name, type, write = _STORED[field]
+        item[name] = {type: write(value)}
+    return item
 
 
-_ATTRIBUTES = TaskItem.get_attributes()
+#: By field: the attribute's name, its type, and what writes a value.
+_STORED: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
+    field: (each.attr_name, each.attr_type, each.serialize)
+    for field, each in TaskItem.get_attributes().items()
+}
 
 
 class RecordItem(Model):

@@ -79,20 +79,45 @@ comes next. It is the same for one task and for ten thousand, but for a query mo
 
 COSTS = """## Dollars
 
-Computed from the units above and the price lists below, for us-east-1, without free tiers. Not in it: what your actions
-cost, storage ($0.25 for a GB and month beyond 25 GB, by an older copy of AWS's list), backups, and what is paid by the month
-whatever runs, which stands in the next section. Ringing the rule is free; we found no page of AWS that says so in as many
-words. Assumed, not measured: a run is billed for a second besides its tasks and for 10 ms for each, at 512 MB; an invocation
-for a single task, 5 ms; and Lambda's own lines in the log are 300 bytes for each invocation.
+Computed from the units above and the price lists below, for us-east-1, without free tiers; `duebell cost` computes a month of
+yours by the same code. Not in it: what your actions cost, storage ($0.25 for a GB and month beyond 25 GB, by an older copy of AWS's
+list), backups, and what is paid by the month whatever runs, which stands in the next sections. Ringing the rule is free; we found no
+page of AWS that says so in as many words. The log is that of a worker with metrics.
 
-**Where duebell costs more:** per task it is dearer than EventBridge Scheduler, which is free for 14 million a month besides.
-What it gives for that is a queue that can be listed, searched and changed, in one place, and tasks of one moment run
-together. It is cheaper than a state machine that waits. When tasks come due alone, the run is what costs; but there are at
-most 43,200 minutes to ring in a month, half a dollar's worth.
+What Lambda bills is computed, not measured on AWS: the processor time measured here, of a cold start with a run of one task ({one} ms)
+and of each further task ({task} ms), and 15 ms for the certificates of each service; times what is missing to a whole processor, which
+a function [has at 1,769 MB](https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html); and, assumed, 5 ms for each call
+that the run waits for. At {memory} MB a run of one is {seconds:.2f} s. Assumed, too: with more than five minutes between two runs each
+is a cold start, and Lambda's own lines in the log are 300 bytes for each invocation.
 
-A recurring task keeps its last twenty occurrences in 600 bytes at most, so that its item stays below 1 KB.
+Beside it EventBridge Scheduler, with a Lambda that starts as quickly, once for each task, and the table that its users need to list
+and search what is to come: a put and a delete of a task that runs once. Its free 14 million invocations a month are not taken off.
+Step Functions' steps of a task that waits and then acts are ${steps:.0f} a million alone.
+"""
+
+MEMORIES = """
+**Where duebell costs more:** tasks that come due alone, for each takes a run of its own; recurring tasks that come due alone, most
+of all; and to the second, unless many are due together. EventBridge Scheduler gives 14 million invocations a month for nothing
+besides. Tasks of one moment are run together: that is what makes them cheap here. There are 43,200
+minutes to ring in a month at most. A recurring task keeps its last twenty occurrences in 600 bytes at most, so that its item
+stays below 1 KB. To the second, a run waits for its task, 70 s on average when it is alone; for a task a minute one run waits on.
 
 ![Dollars for a million](performance/costs.svg)
+
+### Memory
+
+What a cold start with a run of one task costs by the worker's memory (`--memory`), without the request, computed as above:
+"""
+
+SNAPSTART = """
+512 MB is the default: half as much would save a fifteenth of that and start each run three quarters of a second later, and actions
+would have half the processor.
+
+Lambda's [SnapStart](https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html) would start from a snapshot of the initialised
+process. The templates do not offer it, because it costs more than the start that it saves: at {memory} MB ${restore:.2f} for a million
+restored, beside the ${start:.2f} above for the whole start with its run, and ${snapshot:.2f} a month for each version kept. It takes
+published versions of Python 3.12 or newer and does nothing for `$LATEST`, so the rule, the intake and the direct calls would all need
+an alias. AWS says itself that functions that are invoked seldom may not start quicker by it, and a worker is one.
 """
 
 STANDING = """### Standing still, a month

@@ -19,6 +19,7 @@ from duebell_shared.settings import Color, Precision
 from duebell_worker.log import LogFormat
 
 from .bundle import build
+from .cost_command import app as cost_app
 from .dependencies import IN_RUNTIME
 from .deploy import Deployment
 from .deploy import deploy as deploy_stack
@@ -291,3 +292,4 @@ def destroy(
 
 everywhere(app)
 app.add_typer(local_app)
+app.add_typer(cost_app)

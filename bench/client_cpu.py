@@ -13,8 +13,9 @@ from duebell_shared.models import ARMING
 
 __all__ = ["LIMIT", "REPEATS", "measure"]
 
-#: How many times the processor time of the bare calls an add may take.
-LIMIT = 1.15
+#: How many times the processor time of the bare calls an add may take; 1.14 to 1.20 were measured,
+#: the more the busier the machine.
+LIMIT = 1.2
 
 #: Adds in a row, in each of the rounds.
 REPEATS = 50

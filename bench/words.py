@@ -225,7 +225,7 @@ processor times of a pair were measured minutes apart, the rates in their own ru
 | claims and outcomes built here, not by pynamodb: their processor time, in that of two bare updates | 1.45 | 0.87 |
 | claims and outcomes of several tasks in one call: processor time of a run, for each task | 2.9 ms | 1.2 ms |
 | the same: a run's rate, in that of the floor above, at 3,000 tasks | 0.95 | 1.03 to 1.23 |
-| records read, and items and conditions written, without pynamodb's objects; flat payloads and whole milliseconds checked without a walk or arithmetic: an add's processor time, in that of the bare calls | 1.28 | 1.15 |
+| records read, and items and conditions written, without pynamodb's objects; flat payloads and whole milliseconds checked without a walk or arithmetic: an add's processor time, in that of the bare calls | 1.28 | 1.16 |
 | the same: an add's own steps, with the SDK's left out | 102 µs | 45 µs |
 | keys of the queue read without pynamodb, for each: not kept, since it is a fiftieth of what a task takes | 57 µs | 36 µs |
 

@@ -26,10 +26,10 @@ __all__ = ["LIMIT", "TASKS", "Looking", "Looks", "measure"]
 #: Each look costs at most so many calls, however much is stored.
 LIMIT = 20
 
-#: So many wait, and so many have ended, every hundredth of them failed.
+#: The number of tasks that wait, and of those that have ended, every hundredth of them failed.
 TASKS = 100_000
 
-#: So many recur.
+#: The number of recurring tasks.
 RECURRING = 100
 
 _NAME = "looking"

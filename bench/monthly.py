@@ -49,7 +49,7 @@ class Watched(Standing, frozen=True, kw_only=True):
     @property
     def dollars(self) -> float:
         """In all."""
-        return self.metrics_dollars + self.alarms + self.dashboard
+        return self.metrics_dollars + super().dollars
 
 
 def watched(telemetry: Telemetry) -> list[Watched]:

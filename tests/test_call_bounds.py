@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell_editor import Editor
+from duebell_editor import Editor, sampling
 from duebell_editor import history as histories
 from duebell_editor import timeline as timelines
 from duebell_shared.backend import Backend
@@ -66,10 +66,11 @@ def long(editor: Editor, backend: Backend) -> None:
 def test_no_look_costs_more_than_some_calls(
     editor: Editor, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (timelines, histories):  # as if there were more than are read
-        monkeypatch.setattr(module, "_FEW", 50)
-        monkeypatch.setattr(module, "_MANY", 200)
-        monkeypatch.setattr(module, "_PAGE", 50)
+    # Given more than are read
+    monkeypatch.setattr(sampling, "_FEW", 50)
+    monkeypatch.setattr(sampling, "_MOST", 200)
+    for module in (timelines, histories):
+        monkeypatch.setattr(module, "PAGE", 50)
     for name, look in LOOKS.items():
         calls.clear()
         look(editor)

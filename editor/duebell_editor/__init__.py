@@ -34,6 +34,7 @@ from duebell_shared.schedule import Schedule, make_schedule
 from duebell_shared.settings import Precision, Settings
 from duebell_shared.status import Status
 from duebell_shared.task import Task
+from duebell_shared.task_warnings import DoubtfulPayload, UnknownAction
 from duebell_shared.verbs import Verb
 from duebell_shared.worker_record import ActionDescription, WorkerDescription
 
@@ -42,7 +43,6 @@ from .editor import Editor, IfExists
 from .failures import FailureGroup, Failures
 from .health import Problem, ProblemKind
 from .history import Ended, TaskHistory
-from .known_worker import DoubtfulPayload, UnknownAction
 from .listing import Page
 from .look import Look
 from .past_counts import PastCounts

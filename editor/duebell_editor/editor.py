@@ -227,7 +227,7 @@ class Editor(QueueKeeper):
         def apply(task: Task) -> Task:
             changed = change.applied_to(task, now=self._clock())
             if payload is not UNSET or action is not UNSET:
-                self._known.check(changed)
+                self._known.check(changed, payload)
             return changed
 
         return self._change(Verb.UPDATE, id, apply, rev)
@@ -291,5 +291,5 @@ class Editor(QueueKeeper):
 
     def _check(self, given: NewTask) -> Task:
         task = msgspec.structs.replace(given.task(self._clock()), changed_by=self.changed_by)
-        self._known.check(task)
+        self._known.check(task, given.payload)
         return task

@@ -13,10 +13,10 @@ from .filters import FAILING, make_filter
 from .listing import list_tasks
 from .queue import Queue
 
-__all__ = ["FailureGroup", "Failures", "read_failures"]
+__all__ = ["MOST_READ", "FailureGroup", "Failures", "read_failures"]
 
 #: Tasks that are read, the latest first: about fifteen calls.
-_READ = 500
+MOST_READ = 500
 
 
 class FailureGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class Failures(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_failures(queue: Queue) -> Failures:
     """Read the latest failed tasks, and the recurring ones that fail, and group them."""
-    which = make_filter(status=[Status.FAILED, FAILING], latest_first=True, limit=_READ)
+    which = make_filter(status=[Status.FAILED, FAILING], latest_first=True, limit=MOST_READ)
     page = list_tasks(queue, which)
     by_kind: defaultdict[tuple[str, str | None], list[Task]] = defaultdict(list)
     for task in page.tasks:

@@ -36,11 +36,10 @@ MAX_LIMIT = 1000
 #: Statuses of the tasks in the queue's index.
 QUEUED = frozenset({Status.SCHEDULED, Status.RUNNING})
 
-
 #: Asked for like a status: recurring tasks whose last occurrence failed, which wait for the next one.
 FAILING = "failing"
 
-#: What can be asked for.
+#: The statuses that can be listed, and FAILING.
 Listed = StrEnum("Listed", [*Status.__members__.items(), ("FAILING", FAILING)])  # type: ignore[misc]
 
 

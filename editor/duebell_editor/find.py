@@ -3,13 +3,11 @@
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.task import Task
 
+from .cursors import LONGEST_KEY, wrong_cursor
 from .listing import Page
 from .queue import Queue, has_expired
 
 __all__ = ["find_tasks"]
-
-#: Bytes of the longest key that DynamoDB takes.
-_LONGEST_KEY = 1024
 
 
 def find_tasks(queue: Queue, prefix: str, *, limit: int, cursor: str | None) -> Page:
@@ -20,8 +18,8 @@ def find_tasks(queue: Queue, prefix: str, *, limit: int, cursor: str | None) -> 
     """
     if not prefix:
         raise InvalidQuery("prefix", "must not be empty: say how the ids begin")
-    if cursor is not None and not 1 <= len(cursor.encode(errors="replace")) <= _LONGEST_KEY:
-        raise InvalidQuery("cursor", "is not one that a search gave: start again without it")
+    if cursor is not None and not 1 <= len(cursor.encode(errors="replace")) <= LONGEST_KEY:
+        raise wrong_cursor()
     lanes = range(queue.lanes_now())
     found = queue.parallel.all(
         lambda lane: queue.store.named(lane, prefix, after=cursor, most=limit + 1), lanes

@@ -40,8 +40,10 @@ OVERDUE = timedelta(minutes=3, seconds=30)
 #: A lane with this many bytes is a problem: four fifths of what it can hold.
 FILLED = LANE_LIMIT * 4 // 5
 
-#: The place of the last frame in a traceback.
-_FRAME = re.compile(r'^  File "(?:.*/)?([^"]+)", line (\d+)', re.MULTILINE)
+#: The place of a frame in a traceback, but for those in duebell's own packages.
+_FRAME = re.compile(
+    r'^  File "(?!.*/duebell_(?:shared|worker|editor)/)(?:.*/)?([^"]+)", line (\d+)', re.MULTILINE
+)
 
 _DOCTOR = "`duebell doctor --fix` sets it right"
 
@@ -67,6 +69,7 @@ class ProblemKind(StrEnum):
     FAILING_TASKS = "failing_tasks"
     TZDATA = "tzdata"
     SILENCE = "silence"
+    UNKNOWN_ACTIONS = "unknown_actions"
     WORKER = "worker"
 
 
@@ -263,7 +266,7 @@ def tzdata_problem(here: str, there: str) -> Problem:
 
 
 def with_worker(error: Failure, problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """These problems behind that of a worker that cannot start, which some of them come of."""
+    """Put the problem of a worker that cannot start first. Problems that it causes say so."""
     frames = _FRAME.findall(error.traceback)
     place = f" ({frames[-1][0]}, line {frames[-1][1]})" if frames else ""
     cannot_start = Problem(

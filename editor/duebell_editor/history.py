@@ -1,8 +1,8 @@
 """Counts of ended tasks by time: done, failed, skipped, and how late they started.
 
-Ended tasks are counted by their keys in the index of the past. In a long history one lane is counted and
-multiplied, as in a timeline, for each result by itself: failures are mostly few, and counted exactly. Past
-occurrences are stored in their task, which is read in full, up to a limit; so is lateness.
+Ended tasks are counted by their keys in the index of the past, in a long history by those of one lane. Each
+result is counted by itself: failures are mostly few, and then exact. Past occurrences are stored in their
+task, which is read in full, up to a limit; so is lateness.
 """
 
 import bisect
@@ -20,16 +20,11 @@ from duebell_shared.past_index import Past, PastKey
 from duebell_shared.recurrence import Result
 
 from .queue import Queue
-from .recurring import evenly, recurring_keys
+from .recurring import recurring_keys
+from .sampling import PAGE, evenly, first_keys, sample_lanes
 from .timeline import Step, edges
 
 __all__ = ["Ended", "TaskHistory", "history"]
-
-#: Keys of a lane: fewer than these are read of each, or one lane is counted for all, by at most so many keys.
-_FEW, _MANY = 200, 12_800
-
-#: Keys in one answer of DynamoDB.
-_PAGE = 3_200
 
 #: Tasks that are read in full: first recurring ones, then those that have ended.
 _READ = 300
@@ -103,16 +98,14 @@ def history(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zone
 def _ended(queue: Queue, lanes: int, kind: Past, borders: Sequence[datetime]) -> _Keys:
     """Read the latest keys of a kind: of all lanes, or of one for all of them."""
 
-    def read(lane: int) -> list[PastKey]:
+    def read(lane: int) -> tuple[list[PastKey], bool]:
         within = {"after": borders[0], "before": borders[-1] - MILLISECOND}
-        keys = queue.store.past(lane, kind, **within, latest_first=True, page_size=_PAGE)
-        return list(itertools.islice(keys, _MANY))
+        keys = queue.store.past(lane, kind, **within, latest_first=True, page_size=PAGE)
+        return first_keys(keys)
 
-    first = read(0)
-    if len(first) >= _FEW:
-        return _Keys(first, lanes, is_cut=len(first) == _MANY)
-    by_lane = [first, *queue.parallel.all(read, range(1, lanes))]
-    return _Keys(list(itertools.chain(*by_lane)), 1, is_cut=any(len(keys) == _MANY for keys in by_lane))
+    by_lane, factor = sample_lanes(queue, lanes, read, size=lambda found: len(found[0]))
+    keys = list(itertools.chain(*(keys for keys, _ in by_lane)))
+    return _Keys(keys, factor, is_cut=any(is_cut for _, is_cut in by_lane))
 
 
 def _ends(queue: Queue, recurring: list[PastKey], ended: list[_Keys]) -> Iterator[_End]:

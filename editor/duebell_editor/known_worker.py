@@ -1,21 +1,19 @@
-"""The worker as an editor knows it: tasks that it could not run are told of before they are stored."""
+"""Checks tasks by what the worker says of itself, before they are stored."""
 
 import logging
-import warnings
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from duebell_shared import payload as payloads
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTask
+from duebell_shared.payload_faults import ignored_field, misfit
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import is_reserved
 from duebell_shared.task import Task
+from duebell_shared.task_warnings import DoubtfulPayload, UnknownAction, warn_user
 from duebell_shared.worker_record import WorkerRecord
 
-from .json_schema import find_fault
-
-__all__ = ["DoubtfulPayload", "KnownWorker", "UnknownAction"]
+__all__ = ["KnownWorker"]
 
 _LOG = logging.getLogger("duebell.editor")
 
@@ -26,27 +24,25 @@ _FRESH = timedelta(minutes=1)
 _MOST_NAMES = 10
 
 
-class UnknownAction(UserWarning):
-    """A task was added for an action that the worker does not have; it will fail, unless one is deployed."""
-
-
-class DoubtfulPayload(UserWarning):
-    """A payload does not fit its action's schema; the task will fail, unless the type converts it."""
-
-
 class _Problem(NamedTuple):
-    """Why a task may fail, and the warning that says so where it is not refused; None if it always is."""
+    """A doubt about a task.
+
+    warning   its category; None if the task is refused instead
+    will_run  true if the task runs all the same, so that it is never refused
+    """
 
     error: InvalidTask
     warning: type[UserWarning] | None = None
+    will_run: bool = False
 
 
 class KnownWorker:
     """Checks tasks by what the worker says of itself, read once a minute and again before one is refused.
 
-    A payload is refused that cannot fit its type. Where the type may convert it, that is a warning.
+    A payload is refused that cannot fit its type. If the type may convert it, or leaves out one of its
+    fields, that is a warning.
 
-    Where nothing is known, every task is right: no worker has started yet, a new one is starting or could
+    While nothing is known, every task is right: no worker has started yet, a new one is starting or could
     not, or the record cannot be read.
     """
 
@@ -59,9 +55,10 @@ class KnownWorker:
         self._missing: set[str] = set()  # actions that a strongly consistent read of the record did not find
         self._is_told = False
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, payload: object) -> None:
         """Warn of an action that the worker does not have, or refuse it if actions are strict.
 
+        Warns of a field of the payload, as it was given, that its type leaves out: the task will run.
         Raises InvalidTask, for a payload that does not fit its action's schema, too.
         """
         if is_reserved(task.action):
@@ -69,21 +66,21 @@ class KnownWorker:
         now = self._clock()
         if self._read_at is None or not timedelta(0) <= now - self._read_at < _FRESH:
             self._read(now, consistent=False)
-        problem = self._problem(task)
+        problem = self._problem(task, payload)
         if problem is None:
             return
         if problem.warning is not UnknownAction or task.action not in self._missing or self._is_strict:
             self._read(now, consistent=True)  # a new version may have been deployed
-            problem = self._problem(task)
+            problem = self._problem(task, payload)
         if problem is None:
             return
-        if problem.warning is None or self._is_strict:
+        if problem.warning is None or (self._is_strict and not problem.will_run):
             raise problem.error
         if problem.warning is UnknownAction:
             self._missing.add(task.action)
-        warnings.warn(str(problem.error), problem.warning, stacklevel=4)
+        warn_user(problem.error, problem.warning)
 
-    def _problem(self, task: Task) -> _Problem | None:
+    def _problem(self, task: Task, payload: object) -> _Problem | None:
         worker = self._record.known if self._record else None
         if self._record is None or worker is None:
             return None
@@ -94,12 +91,10 @@ class KnownWorker:
             return _Problem(_unknown(task.action, [one.name for one in worker.actions]), UnknownAction)
         if not action.schema or task.payload_dropped is not None:
             return None
-        fault = find_fault(payloads.decode_or_text(task.payload_json), action.schema)
-        if fault is None:
-            return None
-        reason = f"{fault.reason}, for the action {quoted(action.name)}"
-        error = InvalidTask(f"payload{fault.place}", reason)
-        return _Problem(error, DoubtfulPayload if action.converts else None)
+        if error := misfit(task.payload_json, action.schema, action.name):
+            return _Problem(error, DoubtfulPayload if action.converts else None)
+        error = ignored_field(payload, task.payload_json, action.schema, action.name)
+        return _Problem(error, DoubtfulPayload, will_run=True) if error else None
 
     def _read(self, now: datetime, *, consistent: bool) -> None:
         self._read_at, self._record, self._missing = now, None, set()

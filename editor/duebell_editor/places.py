@@ -5,7 +5,6 @@ in the lane's index. So a page goes on exactly where the one before ended. Recur
 time in their index: they stand behind all times, so that the latest first begins with them.
 """
 
-import base64
 import heapq
 import itertools
 from collections.abc import Iterator
@@ -14,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import msgspec
 
-from duebell_shared.errors import InvalidQuery
-from duebell_shared.instants import FIRST, MILLISECOND, NEVER, to_json, to_utc
+from duebell_shared.instants import FIRST, MILLISECOND, NEVER, to_utc
 from duebell_shared.past_index import Past, PastKey
 from duebell_shared.task import QueueKey, Status
+
+from .cursors import LONGEST_KEY, cursor_of, place_at, wrong_cursor
 
 if TYPE_CHECKING:
     from .filters import Filter
@@ -27,9 +27,6 @@ __all__ = ["Key", "Place", "is_failing", "place_from", "places"]
 
 #: A task's key in the index that it is found by.
 Key = QueueKey | PastKey
-
-#: Bytes of the longest key that DynamoDB takes.
-_LONGEST_KEY = 1024
 
 #: The source of tasks in the queue; the other sources are kinds of the past.
 _QUEUE = ""
@@ -47,7 +44,7 @@ class Place(NamedTuple):
     at: Annotated[datetime, msgspec.Meta(tz=True)]
     source: str
     lane: Annotated[int, msgspec.Meta(ge=0)]
-    id: Annotated[str, msgspec.Meta(min_length=1, max_length=1024)]
+    id: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_KEY)]
 
     @classmethod
     def of(cls, key: Key) -> Self:
@@ -70,19 +67,18 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         """The cursor of this place."""
-        return base64.urlsafe_b64encode(to_json(self).encode()).decode()
+        return cursor_of(self)
 
 
 def place_from(cursor: str) -> Place:
     """Decode a cursor: the place of the last task on its page. Raises InvalidQuery."""
-    wrong = InvalidQuery("cursor", "is not one that a listing gave: start again without it")
+    place = place_at(cursor, Place)
     try:
-        place = msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=Place)
         place = place._replace(at=to_utc(place.at))
-    except (ValueError, OverflowError):  # from base64, msgspec and the calendar
-        raise wrong from None
-    if not FIRST < place.at < NEVER or len(place.id.encode()) > _LONGEST_KEY or place.source not in _SOURCES:
-        raise wrong
+    except (ValueError, OverflowError):  # from the ends of the calendar
+        raise wrong_cursor() from None
+    if not FIRST < place.at < NEVER or len(place.id.encode()) > LONGEST_KEY or place.source not in _SOURCES:
+        raise wrong_cursor()
     return place
 
 

@@ -18,13 +18,13 @@ from duebell_shared.task import QueueKey, Status
 
 from .queue import BATCH
 
-__all__ = ["MOST_COUNTED", "QueueCounts", "next_morning", "read_queue"]
+__all__ = ["MORNING", "MOST_COUNTED", "QueueCounts", "next_morning", "read_queue"]
 
 #: The limit of each count; and the keys that are read of each lane, which are one page of DynamoDB.
 MOST_COUNTED = 1_000
 
 #: The night ends at this hour, by the clocks of the time zone asked for.
-_MORNING = 6
+MORNING = 6
 
 _LOG = logging.getLogger("duebell.editor")
 
@@ -42,7 +42,7 @@ class QueueCounts(msgspec.Struct, frozen=True, kw_only=True):
 def next_morning(now: datetime, zone: ZoneInfo) -> datetime:
     """The next six o'clock in the morning of this time zone, in UTC."""
     local = now.astimezone(zone)
-    morning = datetime(local.year, local.month, local.day, _MORNING, tzinfo=zone)
+    morning = datetime(local.year, local.month, local.day, MORNING, tzinfo=zone)
     return to_utc(morning if morning > local else morning + timedelta(days=1))
 
 

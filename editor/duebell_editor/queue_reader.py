@@ -157,7 +157,8 @@ class QueueReader:
     def status(self, *, thorough: bool = False, timezone: str = "UTC") -> SchedulerStatus:
         """The state of the scheduler, with its problems; failed tasks are one.
 
-        thorough  also report tasks in lanes that no run reads, and a worker with other time zones
+        thorough  also report tasks in lanes that no run reads, tasks whose action the worker does not have,
+                  among the 500 that run next, and a worker with other time zones
         timezone  tonight ends at the next 06:00 there, an IANA name
 
         A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable,

@@ -3,32 +3,27 @@
 All that recur stand together in the index of the past, so their keys are one query for each lane and 3,200.
 """
 
-import base64
 import bisect
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple
 
 import msgspec
 
-from duebell_shared.errors import InvalidQuery
-from duebell_shared.instants import MILLISECOND, to_json
+from duebell_shared.instants import MILLISECOND
 from duebell_shared.past_index import Past, PastKey
 from duebell_shared.recurrence import delay_of
 from duebell_shared.schedule import Schedule
 from duebell_shared.task import Task
 
+from .cursors import cursor_of, place_at
 from .listing import Page
 from .queue import Queue
+from .sampling import PAGE
 
-__all__ = ["coming", "evenly", "list_recurring", "recurring_keys"]
-
-_T = TypeVar("_T")
-
-#: Keys in one answer of DynamoDB.
-_PAGE = 3_200
+__all__ = ["coming", "list_recurring", "recurring_keys"]
 
 #: The order of a listing: first the kind that needs someone.
 _ORDER = (Past.FAILING, Past.RECURRING, Past.PAUSED_RECURRING)
@@ -47,15 +42,13 @@ class _Place(NamedTuple):
 
 def recurring_keys(queue: Queue, lanes: int) -> list[PastKey]:
     """The keys of all tasks that recur and have not ended."""
-    by_lane = queue.parallel.all(
-        lambda lane: list(queue.store.recurring(lane, page_size=_PAGE)), range(lanes)
-    )
+    by_lane = queue.parallel.all(lambda lane: list(queue.store.recurring(lane, page_size=PAGE)), range(lanes))
     return list(itertools.chain(*by_lane))
 
 
 def list_recurring(queue: Queue, *, prefix: str, limit: int, cursor: str | None) -> Page:
     """A page of recurring tasks: those that fail first, paused ones last, by id among their kind."""
-    start = None if cursor is None else _place_from(cursor)
+    start = None if cursor is None else place_at(cursor, _Place)
     keys = (key for key in recurring_keys(queue, queue.lanes_now()) if key.id.startswith(prefix))
     places = {_Place.of(key): key for key in keys}
     left = sorted(place for place in places if start is None or place > start)
@@ -63,7 +56,7 @@ def list_recurring(queue: Queue, *, prefix: str, limit: int, cursor: str | None)
     last = _Place.of(found[-1][0]) if found else None
     return Page(
         tasks=tuple(task for _, task in found),
-        cursor=None if last is None or last == left[-1] else _cursor(last),
+        cursor=None if last is None or last == left[-1] else cursor_of(last),
     )
 
 
@@ -77,12 +70,6 @@ def _recurring(queue: Queue, keys: Iterable[PastKey]) -> Iterator[tuple[PastKey,
         if task.recurrence and not task.status.is_finished and task.id not in ids:
             ids.add(task.id)
             yield key, task
-
-
-def evenly(several: Sequence[_T], most: int) -> list[_T]:
-    """At most this many of several, evenly spaced."""
-    count = min(len(several), max(most, 0))
-    return [several[number * len(several) // count] for number in range(count)]
 
 
 def coming(tasks: Iterable[Task], borders: Sequence[datetime], now: datetime) -> list[int]:
@@ -137,14 +124,3 @@ def _at_most(counts: Iterable[int], most: int | None) -> Iterator[int]:
     for count in counts:
         yield count if left is None else min(count, left)
         left = None if left is None else left - min(count, left)
-
-
-def _cursor(place: _Place) -> str:
-    return base64.urlsafe_b64encode(to_json(place).encode()).decode()
-
-
-def _place_from(cursor: str) -> _Place:
-    try:
-        return msgspec.json.decode(base64.urlsafe_b64decode(cursor.encode()), type=_Place)
-    except ValueError:  # from base64 and msgspec
-        raise InvalidQuery("cursor", "is not one that a listing gave: start again without it") from None

@@ -33,7 +33,9 @@ from .health import (
     tzdata_problem,
     with_worker,
 )
+from .queue import Queue
 from .queue_counts import MOST_COUNTED, next_morning, read_queue
+from .unknown_actions import find_unknown_actions
 
 __all__ = ["MOST_COUNTED", "Diagnosis", "SchedulerStatus", "after_repair", "read_status"]
 
@@ -121,7 +123,7 @@ def read_status(backend: Backend, *, thorough: bool, zone: ZoneInfo) -> Schedule
     """Read the record, the rule, the first keys of the lanes, and the failed tasks.
 
     thorough  also the problems that take more reads
-    zone      where the night ends
+    zone      the time zone in which tonight ends at 06:00
 
     Raises AwsUnavailable. A call that AWS refuses, or a missing resource, is a problem.
     """
@@ -159,14 +161,21 @@ def _read_once(
     except (NotDeployed, AwsRefused) as error:
         return _with_problems(status, _aws_problem(ProblemKind.TABLE, error)), None
     try:
-        return _with_worker(_with_rule(status, backend, record), backend), record
+        status = _with_rule(status, backend, record)
     except (NotDeployed, AwsRefused) as error:
-        return _with_worker(_with_problems(status, _aws_problem(ProblemKind.RULE, error)), backend), record
+        status = _with_problems(status, _aws_problem(ProblemKind.RULE, error))
+    return _with_worker(status, backend, thorough=thorough), record
 
 
-def _with_worker(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
-    """The status with the error of a worker that cannot start, before the problems that follow from it."""
+def _with_worker(status: SchedulerStatus, backend: Backend, *, thorough: bool) -> SchedulerStatus:
+    """The status with the error of a worker that cannot start, before the problems that follow from it.
+
+    A thorough one has the waiting tasks whose action the worker does not have, as far as that is known.
+    """
     record = backend.store.read_worker(consistent=True)
+    if thorough and record and record.known and record.is_all:
+        unknown = find_unknown_actions(Queue(backend), record.known)
+        status = _with_problems(status, *([unknown] if unknown else []))
     worker = record.described(backend.clock()) if record else None
     if worker is None or worker.error is None:
         return status
@@ -207,7 +216,7 @@ def _with_queue(
 
 
 def _with_failures(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
-    """With what failed and is kept, and the recurring tasks whose last occurrence failed."""
+    """Add the failed tasks that are kept, and the recurring tasks whose last occurrence failed."""
     store, each, lanes = backend.store, backend.parallel.all, range(status.lanes)
 
     def failing_in(lane: int) -> list[str]:

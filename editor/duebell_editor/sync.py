@@ -31,7 +31,7 @@ __all__ = ["SyncReport", "SyncStep", "SyncVerb", "Syncer"]
 
 
 class SyncVerb(StrEnum):
-    """What is done about a recurring task that is, or was, declared in code."""
+    """The change of a recurring task that the code declares, or declared before."""
 
     ADD = "add"
     CHANGE = "change"
@@ -178,8 +178,9 @@ def _steps(
             yield _step(SyncVerb.CHANGE, task, fields)
     for id in synced:
         found = there.get(id)
-        is_ours = found and found.recurrence and found.recurrence.declared and not found.status.is_finished
-        if id not in declared and found and found.recurrence and is_ours:
+        if id in declared or found is None or found.recurrence is None:
+            continue
+        if found.recurrence.declared and not found.status.is_finished:
             expression = found.recurrence.schedule.expression
             yield SyncStep(verb=SyncVerb.CANCEL, id=id, action=found.action, schedule=expression)
 

@@ -1,9 +1,8 @@
 """Counts of what is to run, by minute, hour, day or month, without reading the whole queue.
 
-An index has no counts, so counting means reading keys. In a short queue the keys of all lanes are read, and
-the counts are exact. In a long queue one lane is counted and multiplied: a hash spreads ids evenly over the
-lanes. A recurring task is in the queue once; its later occurrences are counted by its schedule. A timeline
-costs 20 calls at most in a queue of four lanes, however long that is.
+In a short queue the keys of all lanes are read, and the counts are exact. In a long queue one lane is counted
+and multiplied. A recurring task is in the queue once; its later occurrences are counted by its schedule. A
+timeline costs 20 calls at most in a queue of four lanes, however long that is.
 """
 
 import bisect
@@ -25,17 +24,15 @@ from duebell_shared.store import Store
 from .filters import check_instant, check_limit
 from .health import overdue_before
 from .queue import Queue
-from .recurring import coming, evenly, recurring_keys
+from .recurring import coming, recurring_keys
+from .sampling import PAGE, evenly, first_keys, sample_lanes
 
 __all__ = ["MAX_BUCKETS", "Bucket", "Step", "check_step", "edges", "timeline"]
 
 MAX_BUCKETS = 100
 
-#: Keys of a lane: fewer than these are read of each, or one lane is counted for all, by at most so many keys.
-_FEW, _MANY = 200, 12_800
-
-#: Keys in one answer of DynamoDB; and the most that it counts in one.
-_PAGE, _COUNTED = 3_200, 10_000
+#: The most that DynamoDB counts in one answer.
+_COUNTED = 10_000
 
 #: Recurring tasks that are read in full, to count their occurrences; of more, these stand for all.
 _RECURRING = 300
@@ -51,11 +48,12 @@ class Step(StrEnum):
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to run from `start` on and before `end`, exact or estimated.
+    """The number of tasks and occurrences that are to run from `start` on and before `end`.
 
     count        tasks in the queue, and occurrences of recurring tasks after their next
     occurrences  how many of these are such occurrences
     overdue      how many of these should have started, as the status counts them, and have not ended
+    is_estimate  whether one lane was counted for all, or some recurring tasks for all
     """
 
     start: Instant
@@ -83,11 +81,9 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
     borders, now = edges(start, step, count, zone), queue.clock()
     record = queue.record()
     lanes, late = record.counts[0], overdue_before(record, now)
-    first = _waiting(queue.store, 0, borders, late)
-    factor, counted = lanes, [first]
-    if first.read < _FEW:
-        others = queue.parallel.all(lambda lane: _waiting(queue.store, lane, borders, late), range(1, lanes))
-        factor, counted = 1, [first, *others]
+    counted, factor = sample_lanes(
+        queue, lanes, lambda lane: _waiting(queue.store, lane, borders, late), size=lambda lane: lane.read
+    )
     more, is_all = _occurrences(queue, lanes, borders, now)
     waiting = [factor * sum(column) for column in zip(*(lane.counts for lane in counted), strict=True)]
     overdue = [factor * sum(column) for column in zip(*(lane.overdue for lane in counted), strict=True)]
@@ -148,15 +144,16 @@ def _waiting(store: Store, lane: int, borders: Sequence[datetime], late: datetim
 
     Those that were due before `late` are overdue.
     """
-    keys = store.queued(lane, after=borders[0], before=borders[-1] - MILLISECOND, page_size=_PAGE)
-    dues = [key.queued for key in itertools.islice(keys, _MANY)]
+    keys = store.queued(lane, after=borders[0], before=borders[-1] - MILLISECOND, page_size=PAGE)
+    read, is_cut = first_keys(keys)
+    dues = [key.queued for key in read]
     counts = [0] * (len(borders) - 1)
     for due in dues:
         counts[bisect.bisect_right(borders, due) - 1] += 1
     overdue = list(counts)
     for due in itertools.takewhile(lambda due: due >= late, reversed(dues)):
         overdue[bisect.bisect_right(borders, due) - 1] -= 1
-    if is_cut := len(dues) == _MANY:
+    if is_cut:
         first = bisect.bisect_right(borders, dues[-1]) - 1
         for begin, end in _stretches(first, len(counts)):
             bounds = {"after": borders[begin], "before": borders[end] - MILLISECOND}

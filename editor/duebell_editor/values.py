@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask
-from duebell_shared.given import MAX_COUNT, MAX_EXPIRY, MAX_NAME, check_count, check_due
+from duebell_shared.given import MAX_COUNT, MAX_EXPIRY, MAX_NAME, check_count, check_due, check_missed
 from duebell_shared.instants import LATEST, MILLISECOND, render, to_utc
 from duebell_shared.item_size import check_size
 from duebell_shared.new_task import new_task
@@ -188,16 +188,10 @@ def _given_or(given: _T | UnsetType, otherwise: _T) -> _T:
 def _rules(given: NewTask | TaskChange) -> dict[str, Any]:
     rules: dict[str, Any] = {}
     if given.missed is not UNSET:
-        rules["missed"] = Missed.ONCE if given.missed is None else _missed(given.missed)
+        rules["missed"] = check_missed(given.missed)
     if given.max_runs is not UNSET:
         rules["max_runs"] = None if given.max_runs is None else check_count("max_runs", given.max_runs)
     return rules
-
-
-def _missed(given: object) -> Missed:
-    if isinstance(given, str) and given in set(Missed):
-        return Missed(given)
-    raise InvalidTask("missed", f"must be 'once', 'all' or 'skip', not {quoted(given)}")
 
 
 # Reading from JSON.

@@ -1,4 +1,4 @@
-"""Who is told by a stack's alarms, as its parameters say."""
+"""The receivers of a stack's alarms, by its parameters: checks them, and names them after a deployment."""
 
 import re
 from collections.abc import Mapping

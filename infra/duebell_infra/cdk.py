@@ -13,6 +13,8 @@ from aws_cdk.cloudformation_include import CfnInclude
 from constructs import Construct
 
 from .bundle import build
+from .deploy import settings_of
+from .editors import environment_of
 from .errors import InvalidDeployment
 from .import_check import Surroundings
 from .naming import check_scheduler_name
@@ -33,15 +35,15 @@ GIVEN = {
     "TellsTopic": "AlarmTopicArn",
 }
 
-#: Set by the construct itself.
+#: The parameters that the construct sets itself.
 _OURS = {"Architecture", "CodeBucket", "CodeKey", "Environment", "ExistingTable", "Name", "Runtime", "Worker"}
 
 
 class Scheduler(Construct):
     """A table, a rule, a worker and all that belongs to them.
 
-    `function` is the worker. `environment` is what services need to add tasks, and `grant_editing` lets a
-    role do so.
+    `function` is the worker. `environment` is what services need to add tasks, as far as the parameters are
+    written out, and `grant_editing` lets a role do so.
     """
 
     def __init__(
@@ -106,7 +108,9 @@ class Scheduler(Construct):
         self.function: IFunction = Function.from_function_arn(
             self, "Function", f"arn:{Aws.PARTITION}:lambda:{place}:function:{name}"
         )
-        self.environment = {"DUEBELL_TABLE": name, "DUEBELL_RULE": name, "DUEBELL_FUNCTION": name}
+        known = {one: value for one, value in _texts(given).items() if isinstance(value, str)}
+        written = {one: value for one, value in known.items() if not Token.is_unresolved(value)}
+        self.environment = environment_of(settings_of(name, written))
         policy = self._template.get_resource("EditorPolicy").ref
         self._editing = ManagedPolicy.from_managed_policy_arn(self, "Editing", policy)
 

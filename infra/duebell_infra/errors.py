@@ -7,11 +7,13 @@ DuebellError
     ├── DeployFailed          the stack could not be created, updated or deleted
     │   └── WorkerFailed      the stack is there, and the worker in it cannot start
     └── EmbeddedStackFailed   the stack on this machine could not be started or stopped
+        └── AlreadyRunning    the stack of this folder runs already
 """
 
 from duebell_shared.errors import DuebellError, InvalidInput
 
 __all__ = [
+    "AlreadyRunning",
     "BundleFailed",
     "DeployFailed",
     "EmbeddedStackFailed",
@@ -51,3 +53,7 @@ class EmbeddedStackFailed(InfraError):
         super().__init__(f"{reason}: choose another {field}" if field else reason)
         self.field = field
         self.reason = reason
+
+
+class AlreadyRunning(EmbeddedStackFailed):
+    """The stack of this folder runs already; the message says where, how to reach it and how to stop it."""

@@ -12,6 +12,9 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
+#: The packages of duebell in a bundle.
+OWN = ("duebell", "duebell_editor", "duebell_shared", "duebell_worker")
+
 
 class BesideTheBundle:
     """Finds the libraries that Lambda brings, where they are installed here, and nothing beside them."""
@@ -50,7 +53,7 @@ def _where(error: BaseException, bundle: Path) -> str:
         frames.append((error.filename, error.lineno))
     for name, line in reversed(frames):
         file = Path(name)
-        if file.is_relative_to(bundle) and file.relative_to(bundle).parts[0] != "duebell_worker":
+        if file.is_relative_to(bundle) and file.relative_to(bundle).parts[0] not in OWN:
             return f"{file.relative_to(bundle).as_posix()}, line {line}"
     return ""
 

@@ -14,11 +14,8 @@ def imported_modules(source: Path) -> set[str]:
     """
     try:
         tree = ast.parse(source.read_bytes(), filename=str(source))
-    except (
-        SyntaxError,
-        ValueError,
-    ):  # one of another Python's; importing the bundle tells whether it matters
-        return set()
+    except (SyntaxError, ValueError):
+        return set()  # a file of another Python's; importing the bundle tells if it matters
     return {name.partition(".")[0] for node in ast.walk(tree) for name in _names(node)}
 
 

@@ -1,4 +1,4 @@
-"""`duebell local` and what is done with one that runs in the background: wait for it, stop it."""
+"""`duebell local`, and the commands for one that runs in the background: wait for it, stop it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 
 from duebell_editor.cli.context import Context
-from duebell_editor.cli.local_stack import STATE, STATE_VARIABLE
+from duebell_editor.cli.errors import Exit
+from duebell_editor.cli.local_stack import STATE, STATE_VARIABLE, LocalStack
 from duebell_editor.cli.program import everywhere
 from duebell_shared.settings import Precision
 from duebell_worker.log import LogFormat
 
-from .errors import EmbeddedStackFailed
+from .errors import AlreadyRunning, EmbeddedStackFailed
 from .options import ACTIONS, Requirements
 
 __all__ = ["app"]
@@ -43,6 +44,8 @@ def local(
     """Run the whole stack on this machine, with the HTTP editor; no AWS account is needed.
 
     The worker is reloaded when a source file of its actions changes.
+
+    The exit status is 4 if the stack of this folder runs already.
     """
     if context.call is not None and context.call.invoked_subcommand:
         return
@@ -51,20 +54,19 @@ def local(
     from .local_service import serve  # noqa: PLC0415
 
     state = state or STATE
-    if detach:
-        given = {
-            "--port": port,
-            "--editor-port": editor_port,
-            "--actions": actions,
-            "--requirements": requirements,
-            "--precision": precision.value,
-            "--log-format": log_format.value,
-        }
-        started = start(state, [f"{name}={value}" for name, value in given.items() if value is not None])
-        typer.echo(f"duebell local is ready, its editor at {started.editor}")
-        typer.echo("  the command line reaches it with --name local, and `duebell local stop` ends it")
-        return
     try:
+        if detach:
+            given = {
+                "--port": port,
+                "--editor-port": editor_port,
+                "--actions": actions,
+                "--requirements": requirements,
+                "--precision": precision.value,
+                "--log-format": log_format.value,
+            }
+            options = [f"{name}={value}" for name, value in given.items() if value is not None]
+            _say_ready(state, start(state, options))
+            return
         serve(
             state,
             port=port,
@@ -75,6 +77,10 @@ def local(
             log_format=log_format,
             say=typer.echo,
         )
+    except AlreadyRunning as error:
+        # Not 0: what runs may have been started with other options than were given here.
+        context.print_error(error)
+        raise typer.Exit(Exit.CONFLICT) from error
     except EmbeddedStackFailed as error:
         if not error.field:
             raise
@@ -92,8 +98,8 @@ def wait(
     """Return when the stack that another process starts is ready; the exit status is 1 if it is late."""
     from .local_process import wait  # noqa: PLC0415
 
-    started = wait(_state_of(context, state), limit=timeout)
-    typer.echo(f"duebell local is ready, its editor at {started.editor}")
+    folder = _state_of(context, state)
+    _say_ready(folder, wait(folder, limit=timeout))
 
 
 @app.command()
@@ -103,6 +109,14 @@ def stop(context: Context, *, state: Annotated[Path | None, _STATE] = None) -> N
 
     folder = _state_of(context, state)
     typer.echo(f"stopped; what is in the queue is kept in {folder}" if stop(folder) else "none is running")
+
+
+def _say_ready(state: Path, started: LocalStack) -> None:
+    from .local_process import ways_in  # noqa: PLC0415
+
+    typer.echo(f"duebell local is ready, its editor at {started.editor}")
+    for line in ways_in(state, started.environment):
+        typer.echo(line)
 
 
 def _state_of(context: Context, state: Path | None) -> Path:

@@ -1,29 +1,30 @@
 """The process of `duebell local`: started in the background, waited for, and ended from another one."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
-from duebell_editor.cli.local_stack import LocalStack
+from duebell_editor.cli.local_stack import STATE, STATE_VARIABLE, LocalStack
 
-from .errors import EmbeddedStackFailed
+from .errors import AlreadyRunning, EmbeddedStackFailed
 from .state import StateFolder
 
-__all__ = ["Registration", "clear", "start", "stop", "wait"]
+__all__ = ["Registration", "clear", "start", "stop", "wait", "ways_in"]
 
 #: Seconds between looks.
 _PAUSE = 0.1
 #: Seconds that the process has to end: MiniStack writes its state before.
 _STOP_LIMIT = 120.0
 
-#: What the process in the background prints, in the state folder.
+#: The file of the state folder that holds the output of the process in the background.
 _OUTPUT = "local.log"
 
 
@@ -50,8 +51,8 @@ class Registration:
 def start(state: Path, options: Sequence[str]) -> LocalStack:
     """Start `duebell local` with these options in the background; return when it is ready.
 
-    It goes on when this process ends. Raises EmbeddedStackFailed with its error, and ends it if this call is
-    interrupted.
+    It goes on when this process ends. Raises AlreadyRunning, and EmbeddedStackFailed with its error, and ends
+    it if this call is interrupted.
     """
     clear(state)
     with StateFolder(state):  # refuses a folder that is in use, and makes it private
@@ -127,10 +128,35 @@ def stop(state: Path) -> bool:
 
 
 def clear(state: Path) -> None:
-    """Wait for what a `duebell local` that was killed has left: MiniStack still writes its state then."""
+    """Wait for what a `duebell local` that was killed has left: MiniStack still writes its state then.
+
+    Raises AlreadyRunning if one runs.
+    """
     note = LocalStack.read(state)
-    if note and not _is_alive(note):
+    if note and _is_alive(note):
+        way_in, end = _command(state, "--name local status"), _command(state, "local stop")
+        if not note.editor:
+            raise AlreadyRunning(f"the stack in {state} is starting already: `{end}` ends it")
+        raise AlreadyRunning(
+            f"the stack in {state} runs already, its editor at {note.editor}: `{way_in}` reaches it, `{end}` "
+            f"ends it"
+        )
+    if note:
         stop(state)
+
+
+def ways_in(state: Path, environment: Mapping[str, str]) -> Iterator[str]:
+    """Lines that say how the command line and services reach the stack of this folder."""
+    yield "in another terminal, the command line reaches it with --name local:"
+    yield f"  {_command(state, '--name local add ACTION --in 2m')}"
+    yield "and your services, the command line too, with:"
+    yield "  export " + " ".join(f"{name}={value}" for name, value in environment.items())
+
+
+def _command(state: Path, arguments: str) -> str:
+    """A command for the stack of this folder, which it names unless it is the usual one."""
+    is_usual = state.resolve() == Path(os.environ.get(STATE_VARIABLE, STATE)).resolve()
+    return f"{'' if is_usual else f'{STATE_VARIABLE}={shlex.quote(str(state))} '}duebell {arguments}"
 
 
 def _end(note: LocalStack) -> bool:
@@ -162,7 +188,7 @@ def _is_alive(note: LocalStack) -> bool:
 
 
 def _began(pid: int) -> str:
-    """When the process with this number began, as the system tells it; empty if there is none."""
+    """The start of the process with this number, as the system tells it; empty if there is none."""
     try:
         # proc(5): the name may hold anything; after it comes the third field. The 22nd is the start.
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

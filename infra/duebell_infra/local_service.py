@@ -16,7 +16,7 @@ from duebell_worker.log import LogFormat
 
 from .errors import EmbeddedStackFailed
 from .local import EmbeddedStack
-from .local_process import Registration, clear
+from .local_process import Registration, clear, ways_in
 from .ministack import HOST, refuse_taken
 from .reload import Reloader
 from .signals import Ended, ended_by_signal
@@ -59,8 +59,8 @@ def serve(
             f"the stack and the HTTP editor cannot both have port {port}: choose another with --port or "
             f"--editor-port"
         )
-    refuse_taken(editor_port, field="editor_port")
     clear(state)
+    refuse_taken(editor_port, field="editor_port")
     kept = state / _ACTIONS
     if actions is None and kept.is_file():
         actions = kept.read_text(encoding="utf-8")
@@ -80,10 +80,8 @@ def serve(
         say(f"editor   {url}")
         say(f"stack    {stack.endpoint_url}  (state and log in {state})")
         say(f"worker   {f'{actions}, reloaded when its sources change' if actions else none}")
-        say("in another terminal, the command line reaches it with --name local:")
-        say("  duebell --name local add ACTION --in 2m")
-        say("and your services, the command line too, with:")
-        say("  export " + " ".join(f"{name}={value}" for name, value in stack.environment.items()))
+        for line in ways_in(state, stack.environment):
+            say(line)
         say("Ctrl-C stops it and keeps what is in the queue")
         registration.is_ready(url, stack.environment)
 

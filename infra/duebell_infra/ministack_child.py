@@ -51,10 +51,13 @@ def _copy_lines(file: TextIO) -> None:
     """
     lock = threading.Lock()
 
+    def copy(line: str) -> None:
+        with lock, suppress(OSError, ValueError):  # full, or closed at the end
+            file.write(f"{datetime.now(UTC).isoformat(timespec='milliseconds')} {line}\n")
+
     class Copied(queue.Queue[str]):
         def put(self, item: str, block: bool = True, timeout: float | None = None) -> None:
-            with lock, suppress(OSError, ValueError):  # full, or closed at the end
-                file.write(f"{datetime.now(UTC).isoformat(timespec='milliseconds')} {item}\n")
+            copy(item)
             super().put(item, block, timeout)
 
     try:
@@ -64,10 +67,7 @@ def _copy_lines(file: TextIO) -> None:
 
         read = Worker._read_stderr  # noqa: SLF001
     except (ImportError, AttributeError):
-        file.write(
-            f"{datetime.now(UTC).isoformat(timespec='milliseconds')} this version of MiniStack shows the "
-            f"worker's log only in CloudWatch Logs: install another\n"
-        )
+        copy("this version of MiniStack shows the worker's log only in CloudWatch Logs: install another one")
         return
 
     def read_and_copy(worker: Any) -> None:

@@ -18,7 +18,7 @@ _Seen = dict[Path, tuple[int, int]]
 
 
 class Reloader:
-    """A thread that watches the sources inside the context, and says each reload and each failure.
+    """A thread that watches the sources inside the context, and says in a line what came of each change.
 
     Make it before the stack is started: what changes from then on is loaded.
     """
@@ -57,8 +57,13 @@ class Reloader:
             why = str(error) if isinstance(error, DuebellError) else f"{type(error).__name__}: {error}"
             self._say(f"the worker is not reloaded, and the one before goes on: {why}")
         else:
+            what = ", ".join(changed) or "the folder of its sources"
             if is_new:
-                self._say(f"the worker is reloaded: {', '.join(changed) or 'its sources'} changed")
+                self._say(f"the worker is reloaded: {what} changed")
+            else:
+                self._say(
+                    f"the worker stays as it is: {what} changed, and makes the version that runs already"
+                )
 
 
 def _look_at(sources: Iterable[Path]) -> _Seen:

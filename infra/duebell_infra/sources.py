@@ -20,7 +20,7 @@ __all__ = ["actions_files", "own_files", "search_path"]
 #: The packages that a worker runs on; actions use the editor to add tasks that follow.
 _OWN = ("duebell", "duebell_shared", "duebell_worker", "duebell_editor")
 
-#: What is never taken for a part of the user's project.
+#: Packages that are never taken for a part of the user's project.
 _OURS = (*_OWN, "duebell_infra")
 
 #: Parts of these that a Lambda does not need; they import the extras.

@@ -2,7 +2,7 @@ locals {
   is_watched = var.alarms || var.alarm_topic_arn != "" || var.alarm_mail != ""
   tells      = concat(var.alarm_topic_arn == "" ? [] : [var.alarm_topic_arn], aws_sns_topic.alarms[*].arn)
 
-  # What each alarm looks at. Each is raised by one period above its threshold.
+  # The metrics of the alarms. An alarm is raised by one period above its threshold.
   watched = {
     lost-rings = {
       description = "A ring never reached the worker."

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from .errors import InvalidTask
 from .instants import LATEST, MILLISECOND, to_utc
 from .quoting import quoted
-from .recurrence import MAX_SPREAD
+from .recurrence import MAX_SPREAD, Missed
 
 __all__ = [
     "MAX_COUNT",
@@ -14,6 +14,7 @@ __all__ = [
     "check_count",
     "check_due",
     "check_expiry",
+    "check_missed",
     "check_name",
     "check_progress",
     "check_rev",
@@ -136,6 +137,15 @@ def check_count(field: str, given: object, *, most: int = MAX_COUNT) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
         raise InvalidTask(field, f"must be a whole number, 1 to {most:,}, not {quoted(given)}")
     return given
+
+
+def check_missed(given: object) -> Missed:
+    """The policy for missed occurrences; `once` if not given."""
+    if given is None:
+        return Missed.ONCE
+    if isinstance(given, str) and given in set(Missed):
+        return Missed(given)
+    raise InvalidTask("missed", f"must be 'once', 'all' or 'skip', not {quoted(given)}")
 
 
 def check_progress(given: object) -> None:

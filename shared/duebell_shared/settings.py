@@ -33,6 +33,7 @@ _MAX_LABEL = 32
 MAX_RETENTION = timedelta(days=36500)
 
 _E = TypeVar("_E", bound=StrEnum)
+_D = TypeVar("_D")
 
 
 class Precision(StrEnum):
@@ -153,7 +154,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             changed_by=environ.get("DUEBELL_CHANGED_BY") or None,
             name=name,
             label=environ.get("DUEBELL_LABEL", ""),
-            color=_color(environ),
+            color=_one_of(Color, environ, "DUEBELL_COLOR", None),
             strict_actions=_switch(environ, "DUEBELL_STRICT_ACTIONS"),
         )
 
@@ -175,12 +176,10 @@ def _switch(environ: Mapping[str, str], name: str) -> bool:
     return text == "on"
 
 
-def _color(environ: Mapping[str, str]) -> Color | None:
-    return _one_of(Color, environ, "DUEBELL_COLOR", Color.GRAY) if environ.get("DUEBELL_COLOR") else None
-
-
-def _one_of(kind: type[_E], environ: Mapping[str, str], name: str, default: _E) -> _E:
-    text = environ.get(name) or default
+def _one_of(kind: type[_E], environ: Mapping[str, str], name: str, default: _D) -> _E | _D:
+    text = environ.get(name)
+    if not text:
+        return default
     try:
         return kind(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`list`, page after page, and what it says of more."""
+"""`list`: what it shows, page after page, and what it says of more."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from duebell_editor import Editor, Page
 from duebell_editor.cli import list as listing
 from duebell_editor.cli.output import Output
-from tests.cli.program import Duebell, lines
+from tests.cli.program import Duebell, fail, lines
 
 
 @pytest.fixture
@@ -72,3 +72,61 @@ def test_someone_who_looks_sees_how_far_it_is(duebell: Duebell, monkeypatch: pyt
     assert (status, out.split("\t")[0]) == (0, "t5")
     assert err.startswith("looked as far as 2026-11-21 1")
     assert "there is more" not in err
+
+
+def test_list_is_a_line_with_tabs_for_each_task_when_nobody_looks(duebell: Duebell, editor: Editor) -> None:
+    # Given tasks with odd ids, one that recurs and one that failed
+    duebell("add", "b", "--in", "2h", "--id", "[bold red]second[/]")
+    duebell("add", "a", "--in", "1h", "--id", "first")
+    duebell("add", "a", "--schedule", "rate(3 hours)", "--id", "third " + "x" * 240)
+    # When they are listed
+    status, out, err = duebell("list")
+    # Then each is a line of fields, nothing cut, nothing padded, and no heading
+    assert (status, err) == (0, "")
+    first, second, third = (line.split("\t") for line in out.splitlines())
+    due = "2026-11-21T13:00:00.000Z"
+    assert first == ["first", "scheduled", "a", due, due, "0", "", "", ""]
+    assert second[0] == "[bold red]second[/]"
+    assert (third[0], third[7]) == ("third " + "x" * 240, "rate(3 hours)")
+    # And a failure is told in its line, however many lines it had
+    fail(editor, "first")
+    [failed] = duebell("list", "--status", "failed").out.splitlines()
+    assert failed.split("\t")[5:] == ["1", due, "", r"ValueError: \x1b[2Jgone [red]"]
+    assert "\x1b" not in out + failed
+
+
+def test_an_empty_list_says_so(duebell: Duebell) -> None:
+    assert duebell("list") == (0, "", "no tasks\n")
+    assert duebell("list", "--json") == (0, "", "")
+
+
+def test_list_filters_and_goes_on(duebell: Duebell) -> None:
+    for hours, action in ((1, "a"), (2, "b"), (3, "a")):
+        duebell("add", action, "--in", f"{hours}h", "--id", f"t{hours}")
+    duebell("cancel", "t2")
+
+    def ids(*arguments: str) -> list[str]:
+        return [task["id"] for task in lines(duebell("list", "--json", *arguments).out)]
+
+    assert ids() == ["t1", "t3"]
+    assert ids("--status", "cancelled", "--status", "scheduled") == ["t2", "t1", "t3"]
+    assert ids("--latest-first") == ["t3", "t1"]
+    assert ids("--action", "a", "--after", "2026-11-21T14:00Z") == ["t3"]
+    assert ids("--before", "2026-11-21T14:00", "--timezone", "Europe/Berlin") == ["t1"]
+    first = duebell("list", "--json", "--limit", "1")
+    assert ids("--cursor", json.loads(first.err)["cursor"]) == ["t3"]
+    first = duebell("list", "--limit", "1")
+    assert first.err.startswith("there is more: repeat with --cursor ")
+    assert ids("--cursor", first.err.split()[-1]) == ["t3"]
+    assert [line.split("\t")[0] for line in duebell("list", "--all").out.splitlines()] == ["t1", "t3"]
+
+
+def test_a_list_can_be_of_ids_with_one_beginning_and_of_the_latest(duebell: Duebell, editor: Editor) -> None:
+    for id in ("a-1", "a-2", "b-1"):
+        duebell("add", "x", "--in", "1h", "--id", id)
+    assert [task["id"] for task in lines(duebell("list", "--prefix", "a-", "--json").out)] == ["a-1", "a-2"]
+    for id in ("b-1", "a-1"):
+        duebell("cancel", id)
+    listed = duebell("list", "--status", "cancelled", "--latest-first", "--limit", "1", "--json")
+    assert [task["id"] for task in lines(listed.out)] == ["b-1"]  # of one moment, the last id first
+    assert list(json.loads(listed.err)) == ["cursor"]

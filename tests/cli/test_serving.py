@@ -3,6 +3,7 @@
 import json
 import logging
 import re
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -130,3 +131,58 @@ def test_verbose_tells_of_a_change_in_full(duebell: Duebell) -> None:
         root.handlers = before
         logging.getLogger("duebell").setLevel(level)
     assert "duebell.editor: changed id=a what=add to_status=scheduled to_rev=1" in err
+
+
+def test_the_editor_is_served_on_a_port(duebell: Duebell, editor: Editor) -> None:
+    with mock.patch("duebell_editor.http.serve") as serve:
+        serve.side_effect = lambda _, *, port, started, **__: started(f"http://127.0.0.1:{port}/")
+        outcome = duebell("editor", "--port", "8200")
+    assert serve.call_args.args == (editor,)
+    given = {name: value for name, value in serve.call_args.kwargs.items() if name not in {"port", "started"}}
+    assert given == {
+        "host": "127.0.0.1",
+        "token": None,
+        "allowed_hosts": (),
+        "read_only": False,
+        "identity_header": None,
+    }
+    assert outcome == (0, "duebell is at http://127.0.0.1:8200/ (Ctrl-C ends it)\n", "")
+
+
+def test_the_editor_takes_its_token_from_the_environment(
+    duebell: Duebell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DUEBELL_EDITOR_TOKEN", "0123456789abcdef")
+    with mock.patch("duebell_editor.http.serve") as serve:
+        serve.side_effect = lambda _, *, started, **__: started("http://10.0.0.7:8125/")
+        hosts = ("--allowed-host", "duebell.example.org", "--allowed-host", "other")
+        outcome = duebell("editor", "--host", "10.0.0.7", *hosts)
+    given = {name: serve.call_args.kwargs[name] for name in ("host", "token", "allowed_hosts")}
+    assert given == {
+        "host": "10.0.0.7",
+        "token": "0123456789abcdef",
+        "allowed_hosts": ["duebell.example.org", "other"],
+    }
+    assert "asks for the token" in outcome.out
+    assert "0123456789abcdef" not in outcome.out
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "10.0.0.7", "::"])
+def test_an_address_that_others_reach_takes_a_token(duebell: Duebell, host: str) -> None:
+    status, out, err = duebell("editor", "--host", host)
+    assert (status, out) == (2, "")
+    assert f"host: {host} can be reached from other machines, and that takes a token" in err
+    assert "DUEBELL_EDITOR_TOKEN" in err
+
+
+def test_without_fastapi_the_editor_says_what_to_install(
+    duebell: Duebell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("duebell_editor.http")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    status, _, err = duebell("editor")
+    assert status == 1
+    assert (
+        err == "error: the HTTP editor needs fastapi, which is not installed: pip install 'duebell[http]'\n"
+    )

@@ -40,6 +40,7 @@ def break_down(editor: Editor) -> None:
     record = store.read_worker(consistent=True) or WorkerRecord()
     assert record.worker
     trace = 'Traceback (most recent call last):\n  File "/var/task/sales/actions.py", line 3, in <module>\n'
+    trace += '  File "/var/task/duebell_shared/schedule.py", line 99, in make_schedule\n'
     error = Failure(type="ModuleNotFoundError", message="No module named 'payloads'", traceback=trace)
     assert store.swap_worker(record, record.failed(record.worker, error))
 
@@ -102,6 +103,16 @@ def test_what_follows_from_a_worker_that_cannot_start_says_so(
     assert [problem.kind for problem in status.problems] == ["worker", *before]
     assert not any(problem.mendable for problem in status.problems)
     assert {problem.way_out for problem in status.problems[1:]} == {"it follows from the worker's problem"}
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_field_that_is_left_out_is_a_warning_with_the_nearest_one(duebell: Duebell) -> None:
+    outcome = duebell("add", "put_on_sale", "--in", "1h", "--payload", '{"item": 1, "prise": 2}')
+    assert outcome.status == 0
+    assert outcome.err == (
+        "warning: payload.prise: is not a field, and is left out: did you mean price? "
+        "The fields are item, price, for the action 'put_on_sale'\n"
+    )
 
 
 def test_sync_shows_the_plan_and_does_it(duebell: Duebell, editor: Editor, worker: Worker) -> None:

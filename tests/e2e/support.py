@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -82,6 +82,22 @@ class LocalCommand:
 
 
 COMMAND = [sys.executable, "-c", "from duebell_infra.cli import main; main()"]
+
+
+def duebell(
+    *arguments: str, folder: Path | None = None, environment: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """The end of the program `duebell` with these arguments, called in this folder."""
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **(environment or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import shutil
 import socket
 import stat
 import subprocess
-import sys
 import tempfile
 import textwrap
 import urllib.error
@@ -27,7 +26,7 @@ from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.local import EmbeddedStack
 from duebell_infra.ministack import HOST, MiniStack, free_port, refuse_taken
 from duebell_infra.state import StateFolder
-from tests.e2e.support import COMMAND
+from tests.e2e.support import duebell
 
 pytestmark = pytest.mark.e2e
 
@@ -222,20 +221,10 @@ def test_a_stack_that_answers_without_the_key_is_stopped_at_once(
 
 
 def test_the_command_line_says_what_to_do_without_the_key(stack: EmbeddedStack) -> None:
-    def list_tasks(**more: str) -> subprocess.CompletedProcess[str]:
-        ours = {**os.environ, **stack.environment, "PYTHONPATH": os.pathsep.join(sys.path)}
-        return subprocess.run(
-            [*COMMAND, "list"],
-            env={**ours, **more},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-
     # With what the stack prints all is well
-    assert list_tasks().returncode == 0
+    assert duebell("list", environment=stack.environment).returncode == 0
     # Without its key it is refused, with the way out
-    refused = list_tasks(AWS_ACCESS_KEY_ID="test", AWS_SESSION_TOKEN="")
+    without_key = {**stack.environment, "AWS_ACCESS_KEY_ID": "test", "AWS_SESSION_TOKEN": ""}
+    refused = duebell("list", environment=without_key)
     assert refused.returncode == 5
     assert "the access key is not this stack's: paste the line `duebell local` prints" in refused.stderr

@@ -1,8 +1,6 @@
 """`duebell local` in the background, its log as it comes, and the worker reloaded when its sources change."""
 
-import os
-import subprocess
-import sys
+import shlex
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +9,7 @@ import pytest
 from duebell_editor import Editor, Settings, Status
 from duebell_editor.cli.local_stack import LocalStack
 from duebell_infra.ministack import free_port
-from tests.e2e.support import COMMAND, local_command, wait_for
+from tests.e2e.support import duebell, local_command, wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -43,37 +41,33 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def duebell(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
 def test_it_runs_in_the_background_until_it_is_stopped(project: Path) -> None:
     ports = ("--port", str(free_port()), "--editor-port", str(free_port()))
-    began = duebell(project, "local", "--detach", "--actions", "jobs:worker", *ports)
+    began = duebell("local", "--detach", "--actions", "jobs:worker", *ports, folder=project)
     try:
         assert (began.returncode, began.stderr) == (0, "")
-        assert duebell(project, "local", "wait", "--timeout", "1").returncode == 0
-        again = duebell(project, "local", "--detach", *ports)
-        assert "is in use by another stack" in again.stderr
+        assert duebell("local", "wait", "--timeout", "1", folder=project).returncode == 0
+        # A second one says that it is there, and ends with a status of its own
+        again = duebell("local", "--detach", *ports, folder=project)
+        assert (again.returncode, again.stdout) == (4, "")
+        assert "runs already, its editor at http://127.0.0.1:" in again.stderr
+        # Services reach it with the line that is printed
+        note = LocalStack.read(project / ".duebell")
+        assert note
+        exported = shlex.split(next(line for line in began.stdout.splitlines() if "  export " in line))
+        assert dict(one.split("=", 1) for one in exported[1:]) == note.environment
         # The command line finds it by its name, also from a folder below
         (project / "below").mkdir()
-        added = duebell(project / "below", "--name", "local", "add", "speak", "--in", "1d", "--id", "later")
+        added = duebell(
+            "--name", "local", "add", "speak", "--in", "1d", "--id", "later", folder=project / "below"
+        )
         assert (added.returncode, added.stderr) == (0, "")
     finally:
-        stopped = duebell(project, "local", "stop")
+        stopped = duebell("local", "stop", folder=project)
     assert stopped.returncode == 0
     assert stopped.stdout.startswith("stopped")
     assert LocalStack.read(project / ".duebell") is None
-    assert "none is running" in duebell(project, "local", "stop").stdout
+    assert "none is running" in duebell("local", "stop", folder=project).stdout
 
 
 def test_the_log_comes_at_once_and_a_change_is_loaded(
@@ -105,7 +99,11 @@ def test_the_log_comes_at_once_and_a_change_is_loaded(
         wait_for(lambda: editor.get("two").status is Status.DONE, patience=60)
         wait_for(lambda: command.printed.count("logged first") == 2, patience=60)
 
-        # And one that can is loaded
+        # When the mistake is put back, nothing is loaded, and that is said
+        (project / "words.py").write_text("WORD = 'first'")
+        wait_for(lambda: "stays as it is: words.py changed" in command.printed, patience=60)
+
+        # And what can be loaded is
         (project / "words.py").write_text("WORD = 'second'")
         wait_for(lambda: "is reloaded: words.py changed" in command.printed, patience=60)
         speak("three").touch()

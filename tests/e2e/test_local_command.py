@@ -5,7 +5,6 @@ import re
 import signal
 import stat
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from datetime import UTC, datetime
@@ -17,7 +16,7 @@ from duebell_editor import Editor, Settings
 from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.ministack import HOST, free_port, refuse_taken
 from duebell_infra.state import StateFolder
-from tests.e2e.support import ACTIONS, COMMAND, LocalCommand, local_command, wait_for
+from tests.e2e.support import ACTIONS, LocalCommand, duebell, local_command, wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -91,7 +90,7 @@ def test_a_folder_in_use_and_a_taken_port_are_refused(tmp_path: Path) -> None:
         port, editor_port = ("--port", str(command.port)), ("--editor-port", str(command.editor_port))
         free, editor_free = ("--port", str(free_port())), ("--editor-port", str(free_port()))
 
-        assert "is in use by another stack" in refusal(*theirs, *free, *editor_free)
+        assert "runs already, its editor at" in refusal(*theirs, *free, *editor_free, status=4)
         assert re.search(rf"port {command.port} .* --port", refusal(*ours, *port, *editor_free))
         assert re.search(rf"port {command.editor_port} .* --editor-port", refusal(*ours, *free, *editor_port))
 
@@ -119,17 +118,10 @@ def test_a_failure_to_start_stops_everything(tmp_path: Path) -> None:
     assert is_free(command.port)
 
 
-def refusal(*arguments: str) -> str:
+def refusal(*arguments: str, status: int = 1) -> str:
     """The one line that `duebell local` says when it does not start."""
-    done = subprocess.run(
-        [*COMMAND, "local", *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    done = duebell("local", *arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1)
     return done.stderr
 
 

@@ -67,7 +67,7 @@ def test_failures_are_grouped_by_action_and_error_the_largest_first(scheduler: S
 
 
 def test_a_bounded_look_says_so(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(failures, "_READ", 3)
+    monkeypatch.setattr(failures, "MOST_READ", 3)
     found = scheduler.editor.failures()
     # Then the recurring task, and the latest of the others
     assert [(one.action, one.error) for one in found.groups] == [

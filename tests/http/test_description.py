@@ -4,18 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import jsonschema_rs
-import pytest
 from fastapi.testclient import TestClient
 
 from duebell_editor import Editor
-from duebell_editor.http import create_app
 
 JSON = {"Content-Type": "application/json"}
-
-
-@pytest.fixture
-def client(editor: Editor) -> TestClient:
-    return TestClient(create_app(editor), base_url="http://127.0.0.1:8125")
 
 
 def examples(document: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -72,7 +65,44 @@ def test_every_operation_says_what_its_answers_carry(client: TestClient) -> None
         for operation in operations.values():
             assert "ETag" in operation["responses"]["200"]["headers"]
     added = document["paths"]["/api/tasks"]["post"]["responses"]
-    assert added["201"]["headers"].keys() == added["200"]["headers"].keys() == {"ETag", "Location"}
+    assert added["201"]["headers"].keys() == added["200"]["headers"].keys() == {
+        "ETag", "Location", "Duebell-Warnings",
+    }  # fmt: skip
     names = [one["operationId"] for operations in document["paths"].values() for one in operations.values()]
     assert len(set(names)) == len(names)
     assert all("_" in name for name in names)
+
+
+def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
+    document = client.get("/openapi.json").json()
+    assert set(document["paths"]) == {
+        "/api/bulk",
+        "/api/changes",
+        "/api/counts",
+        "/api/doctor",
+        "/api/failures",
+        "/api/find",
+        "/api/worker",
+        "/api/history",
+        "/api/preview",
+        "/api/schedules",
+        "/api/status",
+        "/api/tasks",
+        "/api/tasks/{id}",
+        "/api/tasks/{id}/move",
+        "/api/tasks/{id}/pause",
+        "/api/tasks/{id}/resume",
+        "/api/tasks/{id}/retry",
+        "/api/tasks/{id}/run_now",
+        "/api/timeline",
+        "/api/timezones",
+    }
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            for status, answer in operation["responses"].items():
+                is_problem = "application/problem+json" in answer.get("content", {})
+                assert is_problem == (int(status) >= 400)
+            assert {"401", "403", "413", "415", "500"} < set(operation["responses"])
+    assert document["components"]["schemas"]["ProblemDocument"]["required"]
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+    assert client.get("/docs").status_code == 200

@@ -8,7 +8,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from duebell_editor import AwsUnavailable, Editor, NotArmed, Status, listing
-from duebell_editor.http import create_app
 from duebell_shared.task import QueueKey
 from tests.editor.memory import Scheduler
 
@@ -21,11 +20,6 @@ def scheduler() -> Scheduler:
 @pytest.fixture
 def editor(scheduler: Scheduler) -> Editor:
     return scheduler.editor
-
-
-@pytest.fixture
-def client(editor: Editor) -> TestClient:
-    return TestClient(create_app(editor), base_url="http://127.0.0.1:8125")
 
 
 def fill(editor: Editor, count: int = 20, prefix: str = "t") -> list[str]:

@@ -1,5 +1,9 @@
 """The worker as the API describes it."""
 
+import dataclasses
+import json
+from typing import Any
+
 import jsonschema_rs
 import pytest
 from fastapi.testclient import TestClient
@@ -38,6 +42,44 @@ def test_the_worker_is_null_until_it_has_made_itself_known(client: TestClient, b
     document = client.get("/openapi.json").json()
     schema = document["components"]["schemas"]["KnownWorker"]
     assert jsonschema_rs.is_valid({**schema, "components": document["components"]}, answer)
+
+
+@dataclasses.dataclass
+class Sale:
+    item: int = 0
+    colour: str = "red"
+
+
+def sell(payload: Sale) -> None: ...
+
+
+@pytest.mark.filterwarnings("ignore::duebell_editor.DoubtfulPayload")
+@pytest.mark.filterwarnings("ignore::duebell_editor.UnknownAction")
+def test_warnings_about_tasks_are_in_a_header(client: TestClient, backend: Backend) -> None:
+    def warnings(answer: Any) -> list[str]:
+        assert answer.is_success
+        texts: list[str] = json.loads(answer.headers.get("Duebell-Warnings", "[]"))
+        return texts
+
+    worker = Worker(backend=backend)
+    worker.action(sell)
+    worker.register()
+    task = {"action": "sell", "due": "2026-12-31T00:00:00Z", "payload": {"colöur": "x"}}
+    said = (
+        "payload.colöur: is not a field, and is left out: did you mean colour? The fields are item, colour, "
+        "for the action 'sell'"
+    )
+    assert warnings(client.post("/api/tasks", json=task | {"id": "a"})) == [said]
+    assert warnings(client.patch("/api/tasks/a", json={"payload": {"colöur": "x"}})) == [said]
+    # Of a list each once, in a header of a few kilobytes
+    assert warnings(client.post("/api/tasks", json=[task, task])) == [said]
+    many = [task | {"payload": {f"{n}{'x' * 9_000}": 1}} for n in range(7)]
+    *shown, more = warnings(client.post("/api/tasks", json=many))
+    assert (len(shown), max(map(len, shown)) < 200, more) == (5, True, "and 2 more")
+    # And none of a task that is right, or with another request's
+    assert warnings(client.post("/api/tasks", json=task | {"payload": {"colour": "x"}})) == []
+    [unknown] = warnings(client.post("/api/tasks", json=task | {"action": "sail"}))
+    assert unknown.startswith("action: the worker has no action 'sail'")
 
 
 def test_a_payload_that_does_not_fit_is_refused_with_its_place(client: TestClient, backend: Backend) -> None:

@@ -1,4 +1,4 @@
-"""Whether the alarms in CloudWatch tell anybody."""
+"""The reasons why the alarms in CloudWatch tell nobody, as the doctor finds them."""
 
 from collections.abc import Mapping
 from typing import Any

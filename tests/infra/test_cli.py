@@ -1,31 +1,16 @@
 """The program `duebell`, as far as it needs no AWS."""
 
 import io
-import os
 import socket
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from duebell_infra import cli
+from tests.e2e.support import duebell
 
 pytestmark = pytest.mark.slow
-
-
-def duebell(*arguments: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-c", "from duebell_infra.cli import main; main()", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
 
 
 def test_it_has_the_commands_about_tasks_and_about_the_stack(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from duebell_editor.cli.local_stack import LocalStack
 from duebell_infra import local_process
-from duebell_infra.errors import EmbeddedStackFailed
-from duebell_infra.local_process import Registration, clear, start, stop, wait
+from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
+from duebell_infra.local_process import Registration, clear, start, stop, wait, ways_in
 from duebell_infra.state import StateFolder
 
 #: Holds the folder and its note as `duebell local` does. It ends in order at SIGTERM.
@@ -137,8 +137,34 @@ def test_a_start_in_the_background_that_fails_tells_why(state: Path, monkeypatch
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     with pytest.raises(EmbeddedStackFailed, match=r"cannot both have port 4803: choose another"):
         start(state, ["--port=4803", "--editor-port=4803"])
-    with running(state), pytest.raises(EmbeddedStackFailed, match="is in use by another stack"):
+    with StateFolder(state), pytest.raises(EmbeddedStackFailed, match="is in use by another stack"):
         start(state, [])
+
+
+def test_a_second_start_says_that_it_runs_already(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DUEBELL_STATE", raising=False)
+    with running(state), pytest.raises(AlreadyRunning) as refused:
+        start(state, [])
+    assert str(refused.value) == (
+        f"the stack in {state} runs already, its editor at http://127.0.0.1:1/: "
+        f"`DUEBELL_STATE={state} duebell --name local status` reaches it, "
+        f"`DUEBELL_STATE={state} duebell local stop` ends it"
+    )
+    # And the folder need not be named where it is the usual one
+    monkeypatch.setenv("DUEBELL_STATE", str(state))
+    with running(state), pytest.raises(AlreadyRunning, match="`duebell local stop` ends it"):
+        start(state, [])
+    # And one that is not ready yet is said to be starting
+    with StateFolder(state), Registration(state), pytest.raises(AlreadyRunning, match="is starting already"):
+        start(state, [])
+
+
+def test_the_ways_to_reach_it_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DUEBELL_STATE", raising=False)
+    lines = list(ways_in(Path(".duebell"), {"AWS_REGION": "here", "DUEBELL_TABLE": "duebell"}))
+    assert "  duebell --name local add ACTION --in 2m" in lines
+    assert lines[-1] == "  export AWS_REGION=here DUEBELL_TABLE=duebell"
+    assert "  DUEBELL_STATE='a b' duebell --name local add ACTION --in 2m" in ways_in(Path("a b"), {})
 
 
 def test_a_note_is_found_from_a_folder_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

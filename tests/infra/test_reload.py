@@ -80,13 +80,22 @@ def test_a_version_that_cannot_be_loaded_is_said_and_the_next_is_loaded(
     ]
 
 
-def test_a_change_that_makes_no_other_worker_is_not_said(
+def test_a_change_that_makes_no_other_worker_is_said_too(
     tmp_path: Path, stack: Stack, said: list[str]
 ) -> None:
-    stack.results = [False]
-    (tmp_path / "notes.txt").touch()  # in a folder of the sources
-    wait_for(lambda: stack.reloads, patience=10)
-    assert said == []
+    # Given a mistake that is saved, and put back
+    stack.results = [BundleFailed("no module 'x'"), False, False]
+    for number in range(2):
+        change(tmp_path / "jobs.py")
+        os.utime(tmp_path / "jobs.py", ns=(number + 2, number + 2))
+        wait_for(lambda number=number: len(said) > number, patience=10)  # type: ignore[misc]
+    # And a file in the folder that is no part of the worker
+    (tmp_path / "notes.txt").touch()
+    wait_for(lambda: len(said) > 2, patience=10)
+    assert said[1:] == [
+        f"the worker stays as it is: {what} changed, and makes the version that runs already"
+        for what in ("jobs.py", "the folder of its sources")
+    ]
 
 
 def test_a_file_that_is_added_is_looked_at(tmp_path: Path, stack: Stack, said: list[str]) -> None:
@@ -96,7 +105,7 @@ def test_a_file_that_is_added_is_looked_at(tmp_path: Path, stack: Stack, said: l
     wait_for(lambda: said, patience=10)
     (tmp_path / "prices.py").touch()
     wait_for(lambda: len(said) > 1, patience=10)
-    assert said[1] == "the worker is reloaded: its sources changed"
+    assert said[1] == "the worker is reloaded: the folder of its sources changed"
 
 
 def test_a_change_during_a_reload_is_loaded_after_it(tmp_path: Path, stack: Stack, said: list[str]) -> None:

@@ -17,15 +17,29 @@ def example(tmp_path: Path) -> Terraform:
     return Terraform(tmp_path / "terraform" / "example", {})
 
 
-PLAN = """
-mock_provider "aws" {{
-  mock_data "aws_iam_policy_document" {{
-    defaults = {{ json = "{{}}" }}
-  }}
-}}
-variables {{
+#: The head of each test: no AWS is asked, and the bundle is what `output_of` writes.
+MOCKED = """
+mock_provider "aws" {
+  mock_data "aws_iam_policy_document" {
+    defaults = { json = "{}" }
+  }
+}
+variables {
   bundle = "bundle.zip"
-}}
+}
+"""
+
+
+def output_of(runs: str, folder: Path, *, megabytes: int = 0) -> str:
+    """The output of `terraform test` for these runs of the module, with a bundle of this size."""
+    module = Path(shutil.copytree(MODULE, folder / "module"))
+    with (module / "bundle.zip").open("wb") as bundle:
+        bundle.truncate(megabytes * 1_000_000)
+    (module / "runs.tftest.hcl").write_text(MOCKED + runs)
+    return Terraform(module, {}).run("test", "-no-color")
+
+
+PLAN = """
 run "planned" {{
   command = plan
   assert {{
@@ -58,23 +72,10 @@ DIRECTLY = {"filename": '"bundle.zip"', "objects": 0, "key": "null"}
 def test_a_bundle_that_lambda_does_not_take_directly_goes_by_s3(
     tmp_path: Path, megabytes: int, uploaded: dict[str, object]
 ) -> None:
-    folder = Path(shutil.copytree(MODULE, tmp_path / "module"))
-    with (folder / "bundle.zip").open("wb") as bundle:
-        bundle.truncate(megabytes * 1_000_000)
-    (folder / "planned.tftest.hcl").write_text(PLAN.format(**uploaded))
-
-    assert "1 passed, 0 failed" in Terraform(folder, {}).run("test", "-no-color")
+    assert "1 passed, 0 failed" in output_of(PLAN.format(**uploaded), tmp_path, megabytes=megabytes)
 
 
 CAPACITY = """
-mock_provider "aws" {
-  mock_data "aws_iam_policy_document" {
-    defaults = { json = "{}" }
-  }
-}
-variables {
-  bundle = "bundle.zip"
-}
 run "on_demand" {
   command = plan
   assert {
@@ -119,22 +120,10 @@ run "provisioned" {
 
 
 def test_capacity_is_provisioned_and_scaled_if_asked_for(tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(MODULE, tmp_path / "module"))
-    (folder / "bundle.zip").write_bytes(b"bundle")
-    (folder / "capacity.tftest.hcl").write_text(CAPACITY)
-
-    assert "2 passed, 0 failed" in Terraform(folder, {}).run("test", "-no-color")
+    assert "2 passed, 0 failed" in output_of(CAPACITY, tmp_path)
 
 
 PLACED = """
-mock_provider "aws" {
-  mock_data "aws_iam_policy_document" {
-    defaults = { json = "{}" }
-  }
-}
-variables {
-  bundle = "bundle.zip"
-}
 run "by_default" {
   command = plan
   assert {
@@ -195,11 +184,7 @@ run "half_placed" {
 
 
 def test_it_goes_where_it_is_wanted_and_tells_who_is_to_be_told(tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(MODULE, tmp_path / "module"))
-    (folder / "bundle.zip").write_bytes(b"bundle")
-    (folder / "placed.tftest.hcl").write_text(PLACED)
-
-    assert "3 passed, 0 failed" in Terraform(folder, {}).run("test", "-no-color")
+    assert "3 passed, 0 failed" in output_of(PLACED, tmp_path)
 
 
 def test_the_example_names_all_that_editors_need() -> None:

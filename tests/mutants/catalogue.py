@@ -3,6 +3,7 @@
 from .mutant import Mutant
 from .of_a_run import OF_A_RUN
 from .of_arming import OF_ARMING
+from .of_batches import OF_BATCHES
 from .of_deploying import OF_DEPLOYING
 from .of_direct_calls import OF_DIRECT_CALLS
 from .of_full_lanes import OF_FULL_LANES
@@ -31,6 +32,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_SHARING,
     *OF_TAKING_OVER,
     *OF_THE_QUEUE,
+    *OF_BATCHES,
     *OF_FULL_LANES,
     *OF_THE_GUARD,
     *OF_THE_RELANE,

@@ -1,12 +1,15 @@
 """The first screen: is it armed, what failed, what is late, what runs tonight."""
 
+import json
 import re
 from datetime import timedelta
 
 import msgspec
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from duebell_editor import Failure, Status
+from duebell_editor import Failure, Problem, ProblemKind, Status
+from duebell_editor.http.answers import to_json
+from duebell_editor.json_fields import status_fields
 from duebell_shared.instants import utc_now
 from duebell_shared.keeping import Keeping
 from duebell_shared.worker_record import WorkerDescription, WorkerRecord
@@ -32,10 +35,6 @@ def overdue(scene: Scene, id: str, minutes: int = 9) -> None:
     task = scene.editor.get(id)
     due = utc_now() - minutes * MINUTE
     assert scene.store.save(task, msgspec.structs.replace(task, due=due, queued=due, rev=task.rev + 1))
-
-
-def tile(page: Page, name: str) -> object:
-    return page.locator(f"#tile-{name}")
 
 
 def test_each_count_is_a_link_to_its_list(open_page: Open, url: str, scene: Scene) -> None:
@@ -149,6 +148,36 @@ def test_problems_are_told_in_the_pages_own_words_with_what_to_press(open_page: 
         fits(page)
         problems.get_by_role("button", name="Set the rule").click()
         expect(problems).to_contain_text("1 problem")
+
+
+def test_each_kind_of_problem_has_advice_in_the_pages_own_words(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    # Given a server that tells of all kinds; that nobody is told of failures is no part of a status
+    kinds = set(ProblemKind) - {ProblemKind.SILENCE}
+    at = utc_now() - 9 * MINUTE
+    problems = [
+        Problem(kind=kind, what="2 things are wrong", way_out="this is for terminals", at=at)
+        for kind in kinds
+    ]
+    status = msgspec.structs.replace(scene.editor.status(), problems=tuple(problems))
+    answer = json.loads(to_json(status_fields(status)))
+    page = open_page("about:blank")
+    page.route("**/api/status*", lambda route: route.fulfill(json=answer))
+    page.route("**/api/doctor", lambda route: route.fulfill(json=answer))
+    page.route("**/api/changes*", lambda route: route.abort())
+    page.goto(url)
+    # When the doctor is asked, too
+    press(page, "Ask the doctor")
+    # Then each is told, with an advice that is not the API's; failed tasks have a tile
+    told = page.locator("#problems li")
+    tiles = {ProblemKind.FAILED_TASKS, ProblemKind.FAILING_TASKS}
+    expect(told).to_have_count(len(kinds - tiles))
+    assert {one.get_attribute("data-kind") for one in told.all()} == kinds - tiles
+    for one in told.all():
+        advice = one.locator("span").text_content()
+        assert advice, one.get_attribute("data-kind")
+        assert "terminals" not in advice
 
 
 def test_a_worker_that_cannot_start_is_told_with_what_follows_from_it(
@@ -269,19 +298,22 @@ def test_keys_do_on_each_page_what_it_has(open_page: Open, url: str) -> None:
     expect(page.locator("#list tbody tr").first).to_be_visible()
     page.keyboard.press("j")
     expect(page.get_by_role("button", name="daily-report", exact=True)).to_be_focused()
+    page.keyboard.press("x")
+    expect(page.get_by_label("Select daily-report")).to_be_checked()
     page.keyboard.press("/")
     expect(page.get_by_label("Id starts with")).to_be_focused()
     page.get_by_role("link", name="Actions").focus()
     page.keyboard.press("?")
     keys = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(keys).to_contain_text("Search")
-    expect(keys).not_to_contain_text("Select")
+    expect(keys).to_contain_text("Select")
     page.goto(f"{url}actions")
     expect(page.locator("#environment")).to_be_visible()
     page.keyboard.press("/")
     page.keyboard.press("?")
     expect(keys).to_be_visible()
     expect(keys).not_to_contain_text("Search")
+    expect(keys).not_to_contain_text("Select")
 
 
 def test_the_order_of_time_can_be_turned(open_page: Open, url: str) -> None:

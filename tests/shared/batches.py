@@ -16,7 +16,7 @@ from duebell_shared.new_task import new_task
 from duebell_shared.table import DynamoTable
 from duebell_shared.task import Task
 from tests import partiql
-from tests.shared.test_table import client_of
+from tests.shared.table_calls import client_of
 from tests.support import NOON, REGION, create_table
 from tests.worker.hooks import Hooks
 

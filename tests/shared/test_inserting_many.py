@@ -24,7 +24,7 @@ from tests.shared.batches import (
     store,
     task,
 )
-from tests.shared.test_table import client_of, lose_the_next_answer
+from tests.shared.table_calls import client_of, lose_the_next_answer
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
 

@@ -11,7 +11,7 @@ from duebell_shared.store import Inserted
 from duebell_shared.table import DynamoTable
 from duebell_shared.task import QueueKey
 from tests.shared.batches import THREE, store, task
-from tests.shared.test_table import client_of
+from tests.shared.table_calls import client_of
 from tests.support import NOON, Calls, Clock
 
 __all__ = ["store"]

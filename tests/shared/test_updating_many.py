@@ -16,7 +16,7 @@ from duebell_shared.table import DynamoTable
 from duebell_shared.task import QueueKey, Status
 from tests import partiql
 from tests.shared.batches import BATCH, THREE, THROTTLED, Fail, answer_nothing, aws, bare_moto, fail, sent
-from tests.shared.test_table import client_of, lose_the_next_answer
+from tests.shared.table_calls import client_of, lose_the_next_answer
 from tests.support import NOON, Calls, Clock
 from tests.worker.hooks import Hooks
 

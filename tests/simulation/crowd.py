@@ -31,6 +31,7 @@ from duebell_shared.task import QueueKey, Status, Task
 from duebell_shared.worker_record import WorkerRecord
 from duebell_worker import Worker
 
+from .processes import context_of
 from .world import Process, SimulatedPool, World
 
 __all__ = ["Crowd"]
@@ -80,7 +81,7 @@ class Crowd:
     def _work(self, process: Process, event: object) -> None:
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
-        ends_at = self.world.now + timedelta(seconds=_LIMIT)
+        context = context_of(process, process.name, limit=_LIMIT)
         clock = process.clock
         backend = Backend(
             self.settings,
@@ -93,9 +94,7 @@ class Crowd:
         )
         worker = Worker(backend=backend, pool=lambda _: SimulatedPool(process))
         worker.action("act")(lambda _, task: self.starts.append((self.world.now, task.id)))
-        left = lambda: max(int((ends_at - self.world.now).total_seconds() * 1000), 0)  # noqa: E731
-        context = SimpleNamespace(get_remaining_time_in_millis=left)
-        self.reports.append(worker.handler(event, cast("Any", context)))
+        self.reports.append(worker.handler(event, context))
         self._at_once -= 1
 
     def _lambda(self) -> SimpleNamespace:

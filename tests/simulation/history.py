@@ -1,52 +1,34 @@
 """One simulated history: editors that add and change tasks, runs that the rule wakes, and what goes wrong.
 
-The editors and the worker are the real code, over the simulated AWS. `check` then demands what duebell
-promises, of what really happened.
+The editors and the worker are the real code, over the simulated AWS. `problems` then holds what really
+happened against what duebell promises.
 """
 
 import random
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import cached_property, partial
+from functools import partial
 from random import Random
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
-import msgspec
-
-from duebell_editor import AwsError, DuebellError, Editor, NotArmed, Status, Task, TaskConflict
+from duebell_editor import AwsError, DuebellError, Editor, NotArmed, Task, TaskConflict
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.expression import SENTINEL, minute_of
-from duebell_shared.function import Function
-from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
-from duebell_shared.parallel import Parallel
-from duebell_shared.rule import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Retry, Worker
 
+from .aws import Aws
+from .faults import Faults, Outage
+from .notes import LIMITS, Known, Start
+from .processes import backend_of, context_of
+from .promises import Promises
 from .relaner import Relaner
-from .services import Aws, EventsClient, Faults, LambdaClient, Outage, StoreOverNetwork
 from .wire import Network, backend_over
 from .world import Process, SimulatedPool, World
 
 __all__ = ["History", "Over"]
-
-#: How many attempts each action has.
-LIMITS = {
-    "quick": 3,
-    "once": 1,
-    "slow": 3,
-    "flaky": 4,
-    "bad": 2,
-    "killer": 5,
-    "hangs": 2,
-    "chains": 5,
-    "asks": 3,
-}
 
 #: Lambda ends an invocation after this, and tries a failed one again twice.
 LAMBDA_LIMIT = 300.0
@@ -61,10 +43,6 @@ _RELANES = 0.1
 #: Long enough for an outage, all retries with their back-off, and leases, watchdogs and echoes between.
 END = timedelta(hours=8)
 
-#: Once nothing goes wrong any more, a task that has waited is started within so long: by an echo at the
-#: latest, which comes within an hour.
-HEALED = timedelta(minutes=75)
-
 
 class Over(StrEnum):
     """What a history plays over.
@@ -77,31 +55,6 @@ class Over(StrEnum):
     TWIN = "twin"
     WIRE = "wire"
     WIRE_IN_FULL = "wire-in-full"
-
-
-class Known(msgspec.Struct):
-    """What a user knows of a task: what was asked for, and what was acknowledged, and when."""
-
-    due: datetime
-    action: str
-    asked_at: datetime
-    acknowledged_at: datetime | None = None
-    cancelled_at: datetime | None = None
-    pending: "tuple[str, datetime] | None" = (
-        None  # a change without an answer, and the due date that it asks for
-    )
-    may_be_out: bool = False  # paused or cancelled, perhaps without an answer
-
-
-class Start(msgspec.Struct, frozen=True):
-    """One start of an action."""
-
-    id: str
-    at: datetime
-    clock: datetime
-    due: datetime
-    attempt: int
-    claimed_at: datetime
 
 
 class History:
@@ -308,13 +261,11 @@ class History:
             return getattr(process, "has_ended", False)
 
     def _run_worker(self, process: Process, event: object, request: str) -> None:
-        ends_at = self.world.now + timedelta(seconds=LAMBDA_LIMIT)
+        context = context_of(process, request, limit=LAMBDA_LIMIT)
         worker = Worker(backend=self._backend(process), concurrency=4, pool=lambda _: SimulatedPool(process))
         for name, attempts in LIMITS.items():
             worker.action(name, attempts=attempts)(self._action(name, process))
-        left = lambda: max(int((ends_at - self.world.now).total_seconds() * 1000), 0)  # noqa: E731
-        context = SimpleNamespace(get_remaining_time_in_millis=left, aws_request_id=request)
-        worker.handler(event, cast("Any", context))
+        worker.handler(event, context)
         process.has_ended = True  # type: ignore[attr-defined]
 
     def _action(self, name: str, process: Process) -> Callable[[Any, Task], None]:
@@ -348,59 +299,16 @@ class History:
     def _backend(self, process: Process) -> Backend:
         if self.network:
             return backend_over(self.network, process, self.settings, in_full=self.over is Over.WIRE_IN_FULL)
-        client = cast("Any", EventsClient(self.aws, process))
-        name = self.settings.function
-        connect = lambda: cast("Any", LambdaClient(self.aws, process))  # noqa: E731
-        return Backend(
-            self.settings,
-            StoreOverNetwork(self.aws, process),
-            Rule("duebell", client, clock=process.clock, sleep=process.sleep),
-            clock=process.clock,
-            sleep=process.sleep,
-            parallel=Parallel(1),
-            function=Function(name, connect) if name else None,
-        )
+        return backend_of(process, self.aws, self.settings)
 
     def _skew(self) -> float:
         return self.random.uniform(-self.faults.skew, self.faults.skew)
 
-    # What must hold of it all.
+    # What came of it.
 
     def problems(self) -> list[str]:
         """The promises that this history broke; none if all is well."""
-        tasks = {task.id: task for task in self._tasks()}
-        acknowledged = {id: known for id, known in self.known.items() if known.acknowledged_at}
-        return [
-            *self.failures,
-            *(f"{id} was acknowledged and is gone" for id in acknowledged if id not in tasks),
-            *(
-                self._unfinished(tasks[id])
-                for id in acknowledged
-                if id in tasks and _is_unfinished(tasks[id])
-            ),
-            *(f"{start.id} was started early, {start}" for start in self.starts if start.clock < start.due),
-            *self._late_ones(tasks, acknowledged),
-            *self._beyond_limits(tasks),
-            *(
-                f"{start.id} ran after it was cancelled"
-                for start in self.starts
-                if self._was_cancelled(start)
-            ),
-            *self._rule_is_wrong(),
-            *self._misplaced(),
-        ]
-
-    def _misplaced(self) -> list[str]:
-        """What the relaner got wrong."""
-        if self.relaner is None:
-            return []
-        record = (self.network or self.aws.store).record
-        places = [(task.lane, task.id) for task in self._tasks()]
-        return self.relaner.problems(places, record.counts if record else ())
-
-    def _tasks(self) -> list[Task]:
-        """All tasks as they are stored."""
-        return list((self.network or self.aws.store).tasks.values())
+        return Promises(self).broken()
 
     def lateness(self, *, known_for: float = 0) -> list[float]:
         """How late the first attempts were, in seconds, counted from when the task was acknowledged.
@@ -420,68 +328,3 @@ class History:
                 if not known_for or (known.due - known.acknowledged_at).total_seconds() >= known_for:
                     first.setdefault(start.id, late)
         return list(first.values())
-
-    def _is_late(self, known: Known, task: Task | None) -> bool:
-        """Whether the task was not started within the bound, though nothing went wrong any more.
-
-        A task that failed without a start is visible: its process died just before its last attempt.
-        """
-        is_out = known.pending or known.may_be_out
-        if task is None or known.acknowledged_at is None or is_out or task.status is Status.FAILED:
-            return False
-        by = max(known.due, known.acknowledged_at, self.aws.calm_from(task.lane)) + HEALED
-        began = (start.at for start in self._starts_of[task.id])
-        return not any(known.asked_at <= at <= by for at in began)
-
-    @cached_property
-    def _starts_of(self) -> dict[str, list[Start]]:
-        starts: dict[str, list[Start]] = defaultdict(list)
-        for start in self.starts:
-            starts[start.id].append(start)
-        return starts
-
-    def _late_ones(self, tasks: dict[str, Task], acknowledged: dict[str, Known]) -> list[str]:
-        known_of = ((id, known, tasks.get(id)) for id, known in acknowledged.items())
-        return [self._late(id, known) for id, known, task in known_of if self._is_late(known, task)]
-
-    def _late(self, id: str, known: Known) -> str:
-        starts = ", ".join(f"{start.at:%H:%M:%S}" for start in self._starts_of[id]) or "never"
-        calm = f"calm since {self.aws.calm_from(lane_of(id, self.settings.lanes)):%H:%M:%S}"
-        return f"{id} was due at {known.due:%H:%M:%S}, {calm}, started {starts}"
-
-    def _unfinished(self, task: Task) -> str:
-        return f"{task.id} is still {task.status}, queued for {task.queued}; the rule: {self.aws.expression}"
-
-    def _was_cancelled(self, start: Start) -> bool:
-        known = self.known.get(start.id)
-        # A task that was claimed may be cancelled; its attempt is made all the same.
-        margin = timedelta(seconds=5 + self.faults.skew)
-        return bool(known and known.cancelled_at and known.cancelled_at < start.claimed_at - margin)
-
-    def _beyond_limits(self, tasks: dict[str, Task]) -> list[str]:
-        return [
-            f"{start.id} had attempt {start.attempt}"
-            for start in self.starts
-            if start.attempt > LIMITS[tasks[start.id].action]
-        ]
-
-    def _rule_is_wrong(self) -> list[str]:
-        queued = [task for task in self._tasks() if task.queued]
-        waiting = [task.queued for task in queued if task.queued]
-        # What a process stored that died then, and no call or run came after, waits for the next of these.
-        skew = timedelta(seconds=self.faults.skew)
-        is_healed = not any(task.created_at + skew < self.last_healed for task in queued)
-        if is_healed and (queued or self.aws.expression == SENTINEL):
-            return []
-        minute = minute_of(self.aws.expression)
-        if (
-            minute
-            and minute > self.world.now - timedelta(minutes=5)
-            and min(waiting, default=NEVER) <= minute
-        ):
-            return []
-        return [f"the rule is at {self.aws.expression}, the queue's head at {min(waiting, default=None)}"]
-
-
-def _is_unfinished(task: Task) -> bool:
-    return task.status in {Status.SCHEDULED, Status.RUNNING}

@@ -7,17 +7,13 @@ measures how much later the neighbours are done for that.
 import random
 from collections.abc import Sequence
 from datetime import timedelta
-from types import SimpleNamespace
-from typing import Any, cast
 
 from duebell_editor import Editor, Task
-from duebell_shared.backend import Backend
-from duebell_shared.parallel import Parallel
-from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
 
-from .services import Aws, EventsClient, StoreOverNetwork
+from .aws import Aws
+from .processes import backend_of, context_of
 from .weather import CALM
 from .world import Process, SimulatedPool, World
 
@@ -58,7 +54,7 @@ class Killer:
         return [*undone, *(task.id for task in self.aws.store.tasks.values() if task.queued)]
 
     def _add(self, process: Process) -> None:
-        editor = Editor(backend=self._backend(process))
+        editor = Editor(backend=backend_of(process, self.aws, self.settings))
         for id in self._killers:
             editor.add("kill", due=self.due, id=id)
         for number in range(self._neighbours):
@@ -78,8 +74,10 @@ class Killer:
         process.start(lambda: self._work(process, event, request), on_death=again)
 
     def _work(self, process: Process, event: object, request: str) -> None:
-        ends_at = self.world.now + timedelta(seconds=_LIMIT)
-        worker = Worker(backend=self._backend(process), pool=lambda _: SimulatedPool(process))
+        context = context_of(process, request, limit=_LIMIT)
+        worker = Worker(
+            backend=backend_of(process, self.aws, self.settings), pool=lambda _: SimulatedPool(process)
+        )
 
         @worker.action("act")
         def act(_: object, task: Task) -> None:
@@ -92,20 +90,7 @@ class Killer:
             process.sleep(_KILLS_AFTER)
             process.crash()
 
-        left = lambda: max(int((ends_at - self.world.now).total_seconds() * 1000), 0)  # noqa: E731
-        context = SimpleNamespace(get_remaining_time_in_millis=left, aws_request_id=request)
-        worker.handler(event, cast("Any", context))
+        worker.handler(event, context)
 
     def _since_due(self) -> float:
         return (self.world.now - self.due).total_seconds()
-
-    def _backend(self, process: Process) -> Backend:
-        events = cast("Any", EventsClient(self.aws, process))
-        return Backend(
-            self.settings,
-            StoreOverNetwork(self.aws, process),
-            Rule("duebell", events, clock=process.clock, sleep=process.sleep),
-            clock=process.clock,
-            sleep=process.sleep,
-            parallel=Parallel(1),
-        )

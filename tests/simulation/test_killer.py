@@ -7,9 +7,9 @@ from statistics import median
 import pytest
 
 from duebell_worker.lease import LEASE
+from tests.simulation.faults import Faults
 from tests.simulation.history import History
 from tests.simulation.killer import Killer
-from tests.simulation.services import Faults
 
 pytestmark = pytest.mark.slow
 

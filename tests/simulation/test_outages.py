@@ -7,8 +7,8 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_shared.settings import Precision, Settings
+from tests.simulation.faults import SERVICES, Faults, Outage
 from tests.simulation.history import History
-from tests.simulation.services import SERVICES, Faults, Outage
 from tests.simulation.world import Process
 from tests.support import NOON
 

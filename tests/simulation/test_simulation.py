@@ -8,8 +8,8 @@ import pytest
 
 from duebell_shared.ring_times import LEAD
 from duebell_shared.settings import Precision, Settings
+from tests.simulation.faults import Faults
 from tests.simulation.history import History
-from tests.simulation.services import Faults
 from tests.simulation.weather import CALM, ROUGH
 
 pytestmark = pytest.mark.slow

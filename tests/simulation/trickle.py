@@ -8,18 +8,13 @@ import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from types import SimpleNamespace
-from typing import Any, cast
 
 from duebell_editor import Editor, Task
-from duebell_shared.backend import Backend
-from duebell_shared.function import Function
-from duebell_shared.parallel import Parallel
-from duebell_shared.rule import Rule
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Worker
 
-from .services import Aws, EventsClient, LambdaClient, StoreOverNetwork
+from .aws import Aws
+from .processes import backend_of, context_of
 from .weather import CALM
 from .world import Process, SimulatedPool, World
 
@@ -75,12 +70,12 @@ class Trickle:
         return sum((max(span, timedelta(0)) for span in spans), timedelta(0)) / (last - first)
 
     def _add_burst(self, due: datetime, process: Process) -> None:
-        editor = Editor(backend=self._backend(process))
+        editor = Editor(backend=backend_of(process, self.aws, self.settings))
         for number in range(self._burst):
             editor.add("burst", due=due, id=f"burst-{due:%H-%M}-{number}")
 
     def _add_trickle(self, process: Process) -> None:
-        editor = Editor(backend=self._backend(process))
+        editor = Editor(backend=backend_of(process, self.aws, self.settings))
         number = 0
         while self.world.now < self._end:
             process.sleep(self.world.random.expovariate(1 / self._every))
@@ -102,13 +97,13 @@ class Trickle:
         began = self.world.now
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
-        ends_at = began + timedelta(seconds=_LIMIT)
-        worker = Worker(backend=self._backend(process), pool=lambda _: SimulatedPool(process))
+        context = context_of(process, request, limit=_LIMIT)
+        worker = Worker(
+            backend=backend_of(process, self.aws, self.settings), pool=lambda _: SimulatedPool(process)
+        )
         worker.action("burst")(lambda _, task: self._act(process, task, _BURST_TASK))
         worker.action("trickle")(lambda _, task: self._act(process, task, self._takes))
-        left = lambda: max(int((ends_at - self.world.now).total_seconds() * 1000), 0)  # noqa: E731
-        context = SimpleNamespace(get_remaining_time_in_millis=left, aws_request_id=request)
-        worker.handler(event, cast("Any", context))
+        worker.handler(event, context)
         self._at_once -= 1
         self.alive.append((began, self.world.now))
 
@@ -118,19 +113,3 @@ class Trickle:
             known_at = max(task.due, self.added[task.id])
             self.late.append((task.due, (self.world.now - known_at).total_seconds()))
         process.sleep(seconds)
-
-    def _backend(self, process: Process) -> Backend:
-        return Backend(
-            self.settings,
-            StoreOverNetwork(self.aws, process),
-            Rule(
-                "duebell",
-                cast("Any", EventsClient(self.aws, process)),
-                clock=process.clock,
-                sleep=process.sleep,
-            ),
-            clock=process.clock,
-            sleep=process.sleep,
-            parallel=Parallel(1),
-            function=Function("worker", lambda: cast("Any", LambdaClient(self.aws, process))),
-        )

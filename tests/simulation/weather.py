@@ -2,7 +2,7 @@
 
 import msgspec
 
-from .services import Faults
+from .faults import Faults
 
 __all__ = ["CALM", "ONE_LANE_OUT", "ROUGH"]
 

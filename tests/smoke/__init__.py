@@ -1,1 +1,1 @@
-"""What an installed duebell must be able to do; `make dist` runs it beside nothing but the package."""
+"""Tests of an installed duebell; `make dist` runs them beside nothing but the package."""

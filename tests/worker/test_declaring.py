@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -153,7 +154,7 @@ def test_a_recurring_task_stands_above_its_action(worker: Worker) -> None:
         ({"schedule": 7}, InvalidSchedule, "must be text"),
         ({"timezone": "Nowhere"}, InvalidSchedule, "^timezone: "),
         ({"id": ""}, InvalidTask, "^id: "),
-        ({"payload": {"n": "x"}}, InvalidTask, "^payload: "),
+        ({"payload": {"n": "x"}}, InvalidTask, r"^payload\.n: must be a whole number"),
         ({"missed": "never"}, InvalidTask, "^missed: must be 'once', 'all' or 'skip'"),
         ({"spread": timedelta(days=3)}, InvalidTask, "^spread: "),
         ({"expires_after": timedelta(-1)}, InvalidTask, "^expires_after: "),
@@ -169,6 +170,22 @@ def test_a_declaration_that_cannot_be_is_refused_where_it_stands(
     with pytest.raises(error, match=reason):
         worker.recurring(**{"schedule": "rate(1 day)", **arguments})(act)
     assert declared(worker) == []
+
+
+def test_a_declaration_that_cannot_be_names_the_action_and_the_place_of_its_function(worker: Worker) -> None:
+    line = sys._getframe().f_lineno + 3
+    with pytest.raises(InvalidSchedule) as raised:
+
+        @worker.recurring("cron(0 9)")
+        @worker.action("nightly-report")
+        def report() -> None: ...
+
+    place = f"(in @worker.recurring of the action 'nightly-report', {__file__}:{line})"
+    assert raised.value.field == "schedule"
+    assert str(raised.value).endswith(place)
+    # And a callable without source is told as it is
+    with pytest.raises(InvalidSchedule, match=r"of the action 'act', functools.partial\("):
+        worker.recurring("bogus")(worker.action("act")(functools.partial(lambda: None)))
 
 
 def test_a_schedule_that_is_over_does_not_keep_the_worker_from_starting(worker: Worker) -> None:

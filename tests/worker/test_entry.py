@@ -93,6 +93,23 @@ def test_what_is_no_worker_is_said_to_be_none(sales: ModuleType, attribute: str,
         entry.load(f"sales_for_tests:{attribute}")
 
 
+def test_a_wrong_attribute_is_told_with_the_workers_of_the_module(sales: ModuleType) -> None:
+    def error() -> str:
+        with pytest.raises(InvalidSettings) as raised:
+            entry.load("sales_for_tests:wrker")
+        return raised.value.reason
+
+    start = "'sales_for_tests:wrker' is not a duebell.Worker, as sales_for_tests has no 'wrker': "
+    assert (
+        error()
+        == f"{start}there is no worker in it: write worker = Worker.from_env(), and import its actions"
+    )
+    vars(sales).update(worker=Worker(), Worker=Worker)
+    assert error() == f"{start}give sales_for_tests:worker"
+    vars(sales)["nightly"] = Worker()
+    assert error() == f"{start}the workers there are sales_for_tests:worker, sales_for_tests:nightly"
+
+
 def test_a_module_that_is_not_there_is_an_import_error() -> None:
     with pytest.raises(ModuleNotFoundError, match="nowhere_to_be_found"):
         entry.load("nowhere_to_be_found:worker")

@@ -1,56 +1,21 @@
-"""An action as a typed handle: what `add` and `task` take, and where the tasks go.
+"""An action as a typed handle: what `add` and `task` take, and where the tasks go."""
 
-The `type: ignore` comments are tests, too: mypy says so when one of them is not needed.
-"""
-
-import ast
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
-from inspect import signature
-from pathlib import Path
-from typing import Any, TypeGuard, assert_type
+from typing import Any, assert_type
 
 import msgspec
 import pydantic
 import pytest
 
-from duebell import (
-    ArgumentsAction,
-    Backoff,
-    Editor,
-    InvalidTask,
-    NewTask,
-    PayloadAction,
-    Status,
-    Task,
-    TaskExists,
-    Worker,
-)
+from duebell import Backoff, Editor, NewTask, PayloadAction, Status, Task, Worker
 from duebell.testing import Rehearsal
-from duebell_worker import action as actions
+from tests.worker.rehearsed import HOUR, Sale, rehearsal, worker
 
-HOUR = timedelta(hours=1)
-
-
-@dataclass
-class Sale:
-    item: int
-    price: float = 1.5
+__all__ = ["rehearsal", "worker"]
 
 
 class Model(pydantic.BaseModel):
     item: int
-
-
-@pytest.fixture
-def worker() -> Worker:
-    return Worker()
-
-
-@pytest.fixture
-def rehearsal(worker: Worker) -> Rehearsal:
-    return Rehearsal(worker)
 
 
 def test_a_whole_payload_is_added(worker: Worker, rehearsal: Rehearsal) -> None:
@@ -129,148 +94,6 @@ def test_tasks_for_add_many(worker: Worker, rehearsal: Rehearsal) -> None:
     assert rehearsal.editor.add_many(tasks).added == ("one", "two")
 
 
-def test_the_other_arguments_are_those_of_an_editors_add(worker: Worker, rehearsal: Rehearsal) -> None:
-    @worker.action("sell")
-    def sell(*, item: int) -> None: ...
-
-    sell.add(due=HOUR, item=42, id="one")
-    with pytest.raises(TaskExists):
-        sell.add(due=HOUR, item=42, id="one")
-    assert sell.add(due=2 * HOUR, item=43, id="one", if_exists="keep").payload == {"item": 42}
-
-    # And they are the same ones, wherever they are listed
-    of_add = set(signature(Editor.add).parameters) - {"self", "action", "payload"}
-    assert set(actions.AddOptions.__annotations__) == of_add
-    assert {*actions.TaskOptions.__annotations__, "action", "payload"} == set(NewTask.__struct_fields__)
-
-
-def test_type_checkers_read_the_same_arguments_in_every_place() -> None:
-    # The signatures that only type checkers see cannot be looked at by `inspect`
-    tree = ast.parse(Path(actions.__file__).read_text())
-    classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-    options = {name: typed_names(classes[name]) for name in ("TaskOptions", "AddOptions")}
-    methods = {node.name: node for node in ast.walk(classes["ArgumentsAction"]) if is_for_type_checkers(node)}
-
-    def arguments(method: str) -> dict[str, str]:
-        return {one.arg: ast.unparse(one.annotation or one) for one in methods[method].args.args[1:]}
-
-    assert arguments("task") == options["TaskOptions"]
-    assert arguments("add") == options["TaskOptions"] | options["AddOptions"]
-
-
-def typed_names(node: ast.ClassDef) -> dict[str, str]:
-    """The names that a class body annotates, with their types, without the quotes around a later one."""
-    fields = [one for one in node.body if isinstance(one, ast.AnnAssign)]
-    return {
-        ast.unparse(one.target): ast.unparse(
-            ast.parse(one.annotation.value)
-            if isinstance(one.annotation, ast.Constant) and isinstance(one.annotation.value, str)
-            else one.annotation
-        )
-        for one in fields
-    }
-
-
-def is_for_type_checkers(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
-    """Tell whether the function has no body: the ones that run have one."""
-    return isinstance(node, ast.FunctionDef) and ast.unparse(node.body[0]) == "..."
-
-
-def refused(worker: Worker, call: Callable[[], object], error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
-        call()
-    assert not list(worker.editor.list().tasks)
-
-
-def test_what_the_function_cannot_take_is_not_stored(worker: Worker, rehearsal: Rehearsal) -> None:
-    @worker.action("sell")
-    def sell(*, item: int, price: float = 1.0) -> None: ...
-
-    @worker.action("remind")
-    def remind(payload: Sale, task: Task) -> None: ...
-
-    @worker.action("tidy")
-    def tidy() -> None: ...
-
-    for call, error, words in (
-        (
-            lambda: sell.add(due=HOUR, item="x"),  # type: ignore[arg-type]
-            InvalidTask,
-            "payload: Expected `int`, got `str` - at `payload.item`",
-        ),
-        (
-            lambda: sell.add(due=HOUR),  # type: ignore[call-arg]
-            TypeError,
-            "action 'sell': missing a required (keyword-only )?argument: 'item'",
-        ),
-        (
-            lambda: sell.add(due=HOUR, item=1, dew=1),  # type: ignore[call-arg]
-            TypeError,
-            "action 'sell': got an unexpected keyword argument 'dew'",
-        ),
-        (
-            lambda: sell.task(due=HOUR, item=None),  # type: ignore[arg-type]
-            InvalidTask,
-            "got `null` - at `payload.item`",
-        ),
-        (lambda: sell.add(due=HOUR, item=1, price=float("nan")), InvalidTask, "payload.*nan"),
-        (
-            lambda: remind.add({"item": 1}, due=HOUR, dew=1),  # type: ignore[arg-type, call-arg]
-            TypeError,
-            "unexpected keyword argument 'dew'",
-        ),
-        (
-            lambda: remind.add({"price": 1}, due=HOUR),  # type: ignore[arg-type]
-            InvalidTask,
-            "payload: Object missing required field `item`",
-        ),
-        (lambda: remind.task(Sale("x")), InvalidTask, "at `payload.item`"),  # type: ignore[arg-type]
-        (lambda: tidy.add(due=HOUR, item=1), TypeError, "'item'"),  # type: ignore[call-arg]
-        (lambda: remind.add(Sale(1)), InvalidTask, "due: is missing"),
-    ):
-        refused(worker, call, error, words)
-
-
-def test_a_payload_that_does_not_fit_the_arguments_fails_clearly(
-    worker: Worker, rehearsal: Rehearsal
-) -> None:
-    @worker.action("sell")
-    def sell(*, item: int) -> None: ...
-
-    rehearsal.editor.add("sell", due=HOUR, payload={"item": 1, "price": 2}, id="more")
-    rehearsal.editor.add("sell", due=HOUR, payload={}, id="less")
-    rehearsal.editor.add("sell", due=HOUR, payload=[1], id="other")
-    rehearsal.let_time_pass(HOUR)
-    failures = {id: rehearsal.editor.get(id).failure for id in ("more", "less", "other")}
-    assert {id: failure and (failure.type, failure.message) for id, failure in failures.items()} == {
-        "more": ("InvalidPayload", "Object contains unknown field `price`"),
-        "less": ("InvalidPayload", "Object missing required field `item`"),
-        "other": ("InvalidPayload", "Expected `object`, got `array`"),
-    }
-
-
-@pytest.mark.parametrize(
-    ("function", "words"),
-    [
-        (lambda *, start, end: None, "the argument 'start' of .* has the name of an argument of `add`"),
-        (lambda *, payload: None, "the argument 'payload' .* take a payload that has it as a field"),
-        (lambda payload, *, item: None, "nothing fills the argument 'item'"),
-    ],
-)
-def test_arguments_that_cannot_be_told_apart_or_filled_are_refused(
-    worker: Worker, function: Callable[..., None], words: str
-) -> None:
-    with pytest.raises(TypeError, match=f"action 'act': {words}"):
-        worker.action("act")(function)
-
-
-def test_the_task_is_given_by_position(worker: Worker) -> None:
-    def act(*, the_task: Task) -> None: ...
-
-    with pytest.raises(TypeError, match=r"gets it by position: def act\(task: Task, \*, …\)"):
-        worker.action("act")(act)
-
-
 def test_options_with_defaults_beside_a_payload_are_the_functions_own(
     worker: Worker, rehearsal: Rehearsal
 ) -> None:
@@ -283,25 +106,6 @@ def test_options_with_defaults_beside_a_payload_are_the_functions_own(
     act.add({"dry": 0}, due=HOUR)
     rehearsal.let_time_pass(HOUR)
     assert got == [({"dry": 0}, True)]
-
-
-def test_the_type_checker_knows_each_kind_of_function(worker: Worker) -> None:
-    @worker.action("one")
-    def one(payload: object) -> int:
-        return 1
-
-    @worker.action("two")
-    def two(*, item: int = 1) -> None: ...
-
-    @worker.action("three")
-    def three() -> str:
-        return "three"
-
-    assert_type(one, PayloadAction[Any, [Any], int])
-    assert_type(three, ArgumentsAction[[], [], str])
-    assert_type(three(), str)
-    assert isinstance(two, ArgumentsAction)
-    assert (one.name, one.attempts, one.backoff, one.__name__) == ("one", 5, Backoff(), "one")
 
 
 def test_tasks_are_added_with_the_workers_editor_or_the_one_it_was_given(

@@ -1,9 +1,10 @@
 """An action: the named function that handles a task, and the typed handle by which tasks for it are added."""
 
 import inspect
+import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -18,15 +19,20 @@ from typing import (
     overload,
 )
 
+import msgspec
+
 from duebell_shared import payload as payloads
 from duebell_shared.errors import InvalidTask
 from duebell_shared.given import check_name
+from duebell_shared.payload_faults import ignored_field, misfit, wrong_names
 from duebell_shared.quoting import quoted
 from duebell_shared.recurrence import Missed
 from duebell_shared.reserved import VERIFY
 from duebell_shared.task import Task
+from duebell_shared.task_warnings import DoubtfulPayload, warn_user
 
 from .backoff import Backoff
+from .log import emit
 from .parameters import Parameters
 from .payload_type import InvalidPayload, may_convert
 
@@ -117,12 +123,25 @@ class Action(Generic[_P, _R]):
             asyncio.run(result)
 
     def schema(self) -> dict[str, Any] | None:
-        """The JSON Schema of the payload; None if the function takes none."""
-        return self._parameters.schema()
+        """The JSON Schema of the payload; None if the function takes none.
+
+        It allows everything if the user's type has no schema.
+        """
+        return self._schema
+
+    @cached_property
+    def _schema(self) -> dict[str, Any] | None:
+        try:
+            schema = self._parameters.schema()
+            msgspec.json.encode(schema)
+        except Exception as error:  # noqa: BLE001 (the user's own types decide what they raise)
+            emit("schema_left_out", level=logging.WARNING, action=self.name, error=str(error))
+            return {}
+        return schema
 
     @property
     def converts(self) -> bool:
-        """Whether the payload's type may convert what does not fit its schema."""
+        """True if the payload's type may convert what does not fit its schema."""
         return may_convert(self._parameters.payload_type)
 
     def is_last_attempt(self, claimed: Task) -> bool:
@@ -142,11 +161,20 @@ class Action(Generic[_P, _R]):
         return NewTask(action=self.name, payload=self.checked(payload), **options)
 
     def checked(self, payload: object) -> object:
-        """The payload, if the function can take it. Raises InvalidTask."""
+        """The payload, if the function can take it. Raises InvalidTask.
+
+        Warns with DoubtfulPayload of a field that the payload's type leaves out.
+        """
+        text = payloads.of_task(payload)
         try:
-            self._parameters.decode(payloads.of_task(payload))
+            self._parameters.decode(text)
         except InvalidPayload as error:
-            raise InvalidTask("payload", str(error).removeprefix("payload: ")) from None
+            # A type that converts may take what the schema finds first: its own words tell the fault.
+            known = None if self.converts else misfit(text, self._schema or {}, self.name)
+            reason = f"{str(error).removeprefix('payload: ')}, for the action {quoted(self.name)}"
+            raise known or InvalidTask("payload", reason) from None
+        if ignored := ignored_field(payload, text, self._schema or {}, self.name):
+            warn_user(ignored, DoubtfulPayload)
         return payload
 
 
@@ -222,13 +250,11 @@ class ArgumentsAction(Action[_P, _R], Generic[_A, _P, _R]):
     def _split(
         self, given: Mapping[str, Any], options: type[TaskOptions]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The function's arguments and the options. Raises TypeError as a call of the function would."""
+        """The function's arguments and the options. Raises TypeError if one is missing or unknown."""
         known = options.__annotations__.keys()
         arguments = {name: value for name, value in given.items() if name not in known}
-        try:
-            self._parameters.fields.bind(**arguments)
-        except TypeError as error:
-            raise TypeError(f"action {self.name!r}: {error}") from None
+        if fault := wrong_names(arguments, self._parameters.fields.parameters.values()):
+            raise TypeError(f"action {self.name!r}: payload{fault.place}: {fault.reason}")
         return arguments, {name: value for name, value in given.items() if name in known}
 
 

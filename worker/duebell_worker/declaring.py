@@ -1,6 +1,7 @@
 """Recurring tasks that are declared in code, checked when the code is imported."""
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,9 +9,8 @@ import msgspec
 
 from duebell_shared import payload as payloads
 from duebell_shared.errors import InvalidSchedule, InvalidTask
-from duebell_shared.given import check_expiry, check_name, check_spread
+from duebell_shared.given import check_expiry, check_missed, check_name, check_spread
 from duebell_shared.quoting import quoted
-from duebell_shared.recurrence import Missed
 from duebell_shared.schedule import make_schedule
 from duebell_shared.worker_record import DeclaredTask
 
@@ -38,23 +38,32 @@ def declared_task(
 ) -> DeclaredTask:
     """A recurring task of this action. Raises InvalidTask, InvalidSchedule for what no task can have.
 
+    The error names the action, and the place of its function: the traceback ends in duebell's own code.
     A schedule that has come to its end is allowed: code that declares it must still start.
     """
-    meant = make_schedule(schedule, timezone=timezone, now=_LONG_AGO)
-    if meant.expression.startswith("at("):
-        raise InvalidSchedule("schedule", f"{quoted(schedule)} comes once: declare one that recurs")
-    if missed is not None and missed not in set(Missed):
-        raise InvalidTask("missed", f"must be 'once', 'all' or 'skip', not {quoted(missed)}")
-    return DeclaredTask(
-        id=check_name("id", id),
-        action=action.name,
-        schedule=meant.expression,
-        timezone=timezone,
-        payload_json=payloads.of_task(action.checked(payload)),
-        missed=missed,
-        spread=check_spread(spread),
-        expires_after=check_expiry(expires_after, recurs=True),
-    )
+    try:
+        meant = make_schedule(schedule, timezone=timezone, now=_LONG_AGO)
+        if meant.expression.startswith("at("):
+            raise InvalidSchedule("schedule", f"{quoted(schedule)} comes once: declare one that recurs")
+        return DeclaredTask(
+            id=check_name("id", id),
+            action=action.name,
+            schedule=meant.expression,
+            timezone=timezone,
+            payload_json=payloads.of_task(action.checked(payload)),
+            missed=None if missed is None else check_missed(missed),
+            spread=check_spread(spread),
+            expires_after=check_expiry(expires_after, recurs=True),
+        )
+    except InvalidTask as error:
+        at = f"in @worker.recurring of the action {quoted(action.name)}, {_place_of(action.function)}"
+        raise type(error)(error.field, f"{error.reason} ({at})") from None
+
+
+def _place_of(function: Callable[..., Any]) -> str:
+    """The file and the line of a function's first decorator; of one without source, its own text."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else quoted(function)
 
 
 def check_room(tasks: Iterable[DeclaredTask]) -> None:

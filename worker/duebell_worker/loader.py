@@ -1,8 +1,10 @@
 """Finds the user's worker by its name, `module:attribute`."""
 
 import importlib
+from types import ModuleType
 
 from duebell_shared.errors import InvalidSettings
+from duebell_shared.quoting import quoted
 
 from .worker import Worker
 
@@ -18,7 +20,18 @@ def load(name: str) -> Worker:
         raise InvalidSettings(
             "DUEBELL_WORKER", f"must be module:attribute, like sales.actions:worker, not {name!r}"
         )
-    worker = getattr(importlib.import_module(module), attribute, None)
+    imported = importlib.import_module(module)
+    worker = getattr(imported, attribute, None)
     if not isinstance(worker, Worker):
-        raise InvalidSettings("DUEBELL_WORKER", f"{name!r} is not a duebell.Worker, but {worker!r}")
+        is_there = hasattr(imported, attribute)
+        what = f"but {quoted(worker)}" if is_there else f"as {module} has no {quoted(attribute)}"
+        reason = f"{name!r} is not a duebell.Worker, {what}: {_way_out(imported)}"
+        raise InvalidSettings("DUEBELL_WORKER", reason)
     return worker
+
+
+def _way_out(module: ModuleType) -> str:
+    workers = [f"{module.__name__}:{one}" for one, value in vars(module).items() if isinstance(value, Worker)]
+    if workers:
+        return f"the workers there are {', '.join(workers)}" if workers[1:] else f"give {workers[0]}"
+    return "there is no worker in it: write worker = Worker.from_env(), and import its actions"

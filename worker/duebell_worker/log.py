@@ -17,6 +17,8 @@ from typing import Any
 from duebell_shared import log_lines
 from duebell_shared.instants import render
 
+from .whole_lines import end_lines, keep_lines_whole
+
 __all__ = ["LogFormat", "emit", "invocation", "to_stdout"]
 
 _OURS = logging.getLogger("duebell")
@@ -51,19 +53,22 @@ def invocation(request: str | None) -> Iterator[None]:
     try:
         yield
     finally:
-        _Invocation.request = (
-            None  # not the one before: of runs that overlap, one would leave its id for good
-        )
+        end_lines()
+        # Not the one before: of runs that overlap, one would leave its id for good.
+        _Invocation.request = None
 
 
 def to_stdout(format: LogFormat | None = None) -> None:
     """Write the log to standard output, where Lambda picks it up. Only the owner of the process calls this.
+
+    Lines that actions print at the same time come one after the other, too.
 
     What others log is written from INFO on, unless Lambda was given a level, or the user's code sets one. Of
     the SDK only warnings are.
 
     format  of what others log; Lambda's own setting, and else text, if not given
     """
+    keep_lines_whole()
     log_lines.to_stdout(_OURS)
     _OURS.setLevel(logging.WARNING)
     _LOGGER.setLevel(logging.INFO)

@@ -113,7 +113,7 @@ def schema_of(payload_type: Any) -> dict[str, Any]:
 
 
 def _without_reference(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with what it is at its top, where it was a reference to one of its definitions."""
+    """The schema with a reference at its top replaced by the definition that it means."""
     reference = schema.get("$ref")
     if reference is None:
         return schema

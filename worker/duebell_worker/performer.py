@@ -20,6 +20,7 @@ from .lease import Lease
 from .outcome import Ended, Unfinished, after_attempt, without_attempt
 from .report import Outcome
 from .trouble import Trouble
+from .whole_lines import end_lines
 
 __all__ = ["Attempt", "Performer"]
 
@@ -153,6 +154,8 @@ class Performer:
             self._context.actions[task.action].handle(task)
         except BaseException as raised:  # noqa: BLE001 (no action may end the run, not even by sys.exit)
             return raised
+        finally:
+            end_lines()
         return None
 
     def _ended_with(self, started: Task, error: BaseException | None) -> Ended:

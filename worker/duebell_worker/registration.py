@@ -8,7 +8,6 @@ import platform
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
@@ -63,7 +62,7 @@ class Registration:
             ActionDescription(
                 name=name,
                 attempts=action.attempts,
-                schema=_schema_of(action),
+                schema=action.schema(),
                 converts=action.converts,
                 recurring=tuple(task.id for task in tasks if task.action == name),
             )
@@ -107,14 +106,3 @@ class Registration:
             self._backend.armer.ensure()
         except DuebellError as error:
             emit("not_armed", level=logging.ERROR, error=str(error))
-
-
-def _schema_of(action: Action[..., Any]) -> dict[str, Any] | None:
-    """The schema of the action's payload; one that allows everything if the user's type has none."""
-    try:
-        schema = action.schema()
-        msgspec.json.encode(schema)
-    except Exception as error:  # noqa: BLE001 (the user's own types decide what they raise)
-        emit("schema_left_out", level=logging.WARNING, action=action.name, error=str(error))
-        return {}
-    return schema

@@ -17,7 +17,7 @@ __all__ = ["BUNDLE_FILE", "duebell_release", "version_of"]
 #: The file of a bundle that tells `version`, a digest of its contents, and `duebell`, the release in it.
 BUNDLE_FILE = "duebell-bundle.json"
 
-#: What the code is set up with, and may keep it from starting.
+#: Variables of the set-up that may keep the code from starting.
 _SETUP = ("DUEBELL_WORKER", "DUEBELL_ENVIRONMENT", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
 
 

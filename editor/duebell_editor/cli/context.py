@@ -118,8 +118,8 @@ class Context:
                 f"the settings of {quoted(name)} could not be read, so the usual ones are assumed: "
                 f"{found.why_not}"
             )
-        elif not is_embedded(self.session):
-            note_place(name, self._place_of(found.account))
+        else:
+            self.note_place(name, found.account)
         return found.settings
 
     def note_place(self, name: str, account: str) -> None:

@@ -60,7 +60,7 @@ def environments(context: Context) -> None:
 
 
 def _all(context: Context) -> Iterator[Environment]:
-    """Each environment once; `here` before `noted`."""
+    """List each environment once; `here` before `noted`."""
     if (stack := LocalStack.find()) and stack.environment:
         label = stack.environment.get("DUEBELL_LABEL", "")
         yield Environment(name=LOCAL, label=label, where="this machine")
@@ -82,9 +82,10 @@ def _here(context: Context) -> Iterator[Environment]:
     session = context.session
     if is_embedded(session):
         return
+    known = known_places()
     for name in sorted(deployed_names(session)):
         found = find(session, name, {})
-        place = known_places().get(name)
+        place = known.get(name)
         yield Environment(
             name=name,
             label=found.settings.label,

@@ -72,7 +72,7 @@ Exit status:
   1    another failure
   2    wrong usage or input; nothing was changed
   3    there is no such task
-  4    the task exists, its status does not allow it, or it changed meanwhile
+  4    the task exists, its status does not allow it, or it changed meanwhile; local: the stack runs already
   5    AWS does not answer or refuses, nothing is deployed there, or a lane is full
   6    status, doctor, actions, sync, verify: something is wrong
   7    some of many failed; the others are done

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from duebell_editor import FailureGroup, Failures
 
+from ..failures import MOST_READ
 from ..json_fields import plain_values
 from .context import Context
 from .output import console, in_one_line, plain, when
@@ -37,7 +38,7 @@ def failures(context: Context) -> None:
     for part in _parts(context, found):
         out.print(part, soft_wrap=True)
     if not found.is_all:
-        context.out.note("more tasks have failed: these are the five hundred latest")
+        context.out.note(f"more tasks have failed: these are the {MOST_READ} latest")
 
 
 def _parts(context: Context, found: Failures) -> Iterator[RenderableType]:

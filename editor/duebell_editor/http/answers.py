@@ -98,6 +98,7 @@ _RECURRENCE = _struct(
 )
 
 _CAN = _described(list[Verb], "The verbs that apply to it now")
+_FAILED_WITH = _described(str | None, "Why the last attempt failed, in a line")
 
 _TASK = _struct(
     "Task",
@@ -120,11 +121,13 @@ _TASK_IN_BRIEF = _struct(
     Task,
     only=_IN_BRIEF,
     recurs=_described(str | None, "The schedule in words; null if it runs once"),
-    failed_with=_described(str | None, "Why the last attempt failed, in a line"),
+    failed_with=_FAILED_WITH,
     failing_at=_described(
         Instant | None, "When a recurring task's last occurrence failed; null if it did not"
     ),
-    payload_start=_described(str, "The beginning of its payload as JSON text, 120 characters at most"),
+    payload_start=_described(
+        str, f"The beginning of its payload as JSON text, {_PAYLOAD_START} characters at most"
+    ),
     can=_CAN,
 )
 
@@ -133,7 +136,7 @@ _RECURRING_TASK = _struct(
     Task,
     only=(*_IN_BRIEF, "occurrences"),
     recurrence=_described(_RECURRENCE, "How it recurs"),
-    failed_with=_described(str | None, "Why the last attempt failed, in a line"),
+    failed_with=_FAILED_WITH,
     can=_CAN,
 )
 
@@ -251,11 +254,15 @@ class BulkAnswer(Struct, kw_only=True):
     failures: list[BulkFailure] = []
 
 
+def _failed_with(task: Task) -> str | None:
+    return str(task.failure) if task.failure else None
+
+
 def _brief_answer(task: Task) -> dict[str, Any]:
     return {
         **{name: getattr(task, name) for name in _IN_BRIEF},
         "recurs": task.recurrence.schedule.describe() if task.recurrence else None,
-        "failed_with": str(task.failure) if task.failure else None,
+        "failed_with": _failed_with(task),
         "failing_at": task.last.finished_at if task.last and task.consecutive_failures else None,
         "payload_start": task.payload_json[:_PAYLOAD_START],
         "can": task.can,
@@ -271,7 +278,7 @@ def page_answer(page: Page, *, brief: bool) -> TaskPage:
 def recurring_answer(page: Page) -> RecurringPage:
     """A page of recurring tasks, without their payloads."""
     names = {field.name for field in msgspec.structs.fields(_RECURRING_TASK)}
-    tasks = [{**_brief_answer(task), **task_fields(task)} for task in page.tasks]
+    tasks = [task_fields(task) | {"failed_with": _failed_with(task)} for task in page.tasks]
     return RecurringPage(
         tasks=[{name: value for name, value in task.items() if name in names} for task in tasks],
         cursor=page.cursor,

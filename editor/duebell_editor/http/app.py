@@ -2,25 +2,30 @@
 
 import json
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import timedelta
 from importlib.metadata import version
-from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
 from duebell_editor import Editor
+from duebell_editor.failures import MOST_READ
+from duebell_editor.health import OVERDUE
+from duebell_editor.queue_counts import MORNING, MOST_COUNTED
 
 from .access import Access, check_access
 from .access_log import AccessLog
 from .description import describe
 from .headers import Headers
 from .limits import BodyLimits, RequestLimits
+from .pages import FILES, PAGES
 from .problems import EXCEPTION_HANDLERS
 from .requests import BulkChange, Filters, NewTask
 from .routes import api
 from .shared_readings import SharedReadings
+from .warned import Warned
 
 __all__ = ["create_app"]
 
@@ -31,8 +36,6 @@ _DESCRIPTION = (
 )
 
 _READ_ONLY = " This server is read-only: requests that would change something are answered with 403."
-
-_PAGE = Path(__file__).parent / "page"
 
 
 def create_app(
@@ -72,7 +75,8 @@ def create_app(
     app.state.editor = editor
     app.state.ending = threading.Event()  # set when the server ends, so that streams do
     app.state.readings = SharedReadings()
-    app.add_middleware(BodyLimits)  # the innermost: a request passes the others first
+    app.add_middleware(Warned)  # the innermost: a request passes the others first
+    app.add_middleware(BodyLimits)
     app.add_middleware(RequestLimits)
     app.add_middleware(
         Access,
@@ -85,37 +89,33 @@ def create_app(
     app.add_middleware(AccessLog, token=token)
     app.include_router(api)
     describe(app, with_token=token is not None)
-    app.mount("/static", StaticFiles(directory=_PAGE))
-
-    pages = {name: _page(name, read_only=read_only) for name in ("index", "schedules", "actions")}
-
-    @app.get("/", include_in_schema=False)
-    def page() -> HTMLResponse:
-        return HTMLResponse(pages["index"])
-
-    @app.get("/schedules", include_in_schema=False)
-    def schedules() -> HTMLResponse:
-        return HTMLResponse(pages["schedules"])
-
-    @app.get("/actions", include_in_schema=False)
-    def actions() -> HTMLResponse:
-        return HTMLResponse(pages["actions"])
+    app.mount("/static", StaticFiles(directory=FILES))
+    schemas = _schemas()
+    for page in PAGES:
+        html = page.render(schemas=schemas, read_only=read_only)
+        app.add_api_route(page.path, _answering(html), name=page.file, include_in_schema=False)
 
     @app.get("/docs", include_in_schema=False)
     def docs() -> FileResponse:
-        return FileResponse(_PAGE / "docs.html")
+        return FileResponse(FILES / "docs.html")
 
     return app
 
 
-def _page(name: str, *, read_only: bool) -> str:
-    page = (_PAGE / f"{name}.html").read_text(encoding="utf-8")
-    page = page.replace('id="schemas">', f'id="schemas">{_schemas()}', 1)
-    return page.replace("<html ", "<html data-read-only ", 1) if read_only else page
+def _answering(html: str) -> Callable[[], HTMLResponse]:
+    def answer() -> HTMLResponse:
+        return HTMLResponse(html)
+
+    return answer
 
 
 def _schemas() -> str:
-    """The schemas of the page's requests, as JSON within HTML: the page checks input by their limits."""
-    return json.dumps(
-        {model.__name__: model.model_json_schema() for model in (NewTask, BulkChange, Filters)}
-    ).replace("<", "\\u003c")
+    """The schemas of the page's requests and the limits that it shares, as JSON that is safe within HTML."""
+    schemas = {model.__name__: model.model_json_schema() for model in (NewTask, BulkChange, Filters)}
+    constants = {
+        "most_counted": MOST_COUNTED,
+        "overdue_ms": OVERDUE // timedelta(milliseconds=1),
+        "morning": MORNING,
+        "failures": MOST_READ,
+    }
+    return json.dumps({**schemas, "constants": constants}).replace("<", "\\u003c")

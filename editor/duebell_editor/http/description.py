@@ -58,6 +58,7 @@ from .answers import (
 )
 from .curl import add_curl
 from .problems import MEDIA_TYPE, ProblemDocument
+from .warned import WARNINGS
 
 __all__ = [
     "ADDED",
@@ -138,10 +139,13 @@ FULL = 507
 
 #: The headers of an answer about a task, and about one that was added.
 _TAGGED = {"ETag": {"description": "The task's rev, for If-Match and If-None-Match", "schema": _TEXT}}
-_PLACED = {**_TAGGED, "Location": {"description": "Where the task is", "schema": _TEXT}}
+_WARNED = {
+    WARNINGS: {"description": "A JSON list of what is doubtful about it, if anything is", "schema": _TEXT}
+}
+_PLACED = {**_TAGGED, **_WARNED, "Location": {"description": "Where the task is", "schema": _TEXT}}
 
 #: Successes of routes about one task.
-CHANGED: Responses = {200: {"description": "The task as it is now", "headers": _TAGGED}}
+CHANGED: Responses = {200: {"description": "The task as it is now", "headers": {**_TAGGED, **_WARNED}}}
 ADDED: Responses = {
     200: {
         "description": "It was there: kept as it is, or replaced. Of a list: the outcome of each task",

@@ -2,13 +2,15 @@
 
 from starlette.types import Scope
 
+from .pages import PAGES
+
 __all__ = ["STREAM", "is_open", "is_reading", "is_stream", "path_of"]
 
 #: The stream of changes, which does not end by itself.
 STREAM = "/api/changes"
 
 #: Paths that show nothing of the queue: the pages, and the description of the API.
-_OPEN = frozenset({"", "/", "/schedules", "/actions", "/docs", "/openapi.json"})
+_OPEN = frozenset({"", *(page.path for page in PAGES), "/docs", "/openapi.json"})
 
 #: A POST that stores nothing.
 _PREVIEW = "/api/preview"

@@ -221,24 +221,31 @@ class Where(Given):
     before: _Instant | None = Field(default=None, description="No later than this; write + as %2B")
 
 
-class Filters(Where):
-    """The tasks to list, and their order."""
+class _Paged(Given):
+    """A query that is answered page by page."""
 
-    latest_first: bool = Field(default=False, description="The latest first, not the earliest")
+    limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most this many on a page")
+    cursor: str | None = Field(default=None, description="The last page's, for the next")
+
+
+class _BriefOrNot(_Paged):
+    """A query for pages of tasks, all of each or in short."""
+
     brief: bool = Field(
         default=False, description="Only what a list shows: no tracebacks, and of payloads the beginning"
     )
-    limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most this many on a page")
-    cursor: str | None = Field(default=None, description="The last page's, for the next")
 
 
-class Search(Given):
+class Filters(_BriefOrNot, Where):
+    """The tasks to list, and their order."""
+
+    latest_first: bool = Field(default=False, description="The latest first, not the earliest")
+
+
+class Search(_BriefOrNot):
     """The beginning of the ids of tasks to find."""
 
     prefix: str = Field(min_length=1, max_length=MAX_NAME, description="The beginning of their ids")
-    brief: bool = Field(default=False, description="Only what a list shows, as in a list")
-    limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most this many on a page")
-    cursor: str | None = Field(default=None, description="The last page's, for the next")
 
 
 class BulkChange(Given):
@@ -269,23 +276,20 @@ class TimeSpan(Given):
 
 
 class StatusZone(Given):
-    """Where the night ends."""
+    """The time zone whose clocks say when tonight ends."""
 
     timezone: str = Field(default="UTC", description="Tonight ends at the next 06:00 there")
 
 
-class RecurringTasks(Given):
+class RecurringTasks(_Paged):
     """The recurring tasks to list."""
 
     prefix: str = Field(default="", max_length=MAX_NAME, description="The beginning of their ids")
-    limit: int = Field(default=100, ge=1, le=MAX_LIMIT, description="At most this many on a page")
-    cursor: str | None = Field(default=None, description="The last page's, for the next")
 
 
-class Following(Given):
+class Following(StatusZone):
     """The part of the queue, and the tasks, that a client follows."""
 
     after: _Instant | None = None
     before: _Instant | None = None
     id: list[_Id] = Field(default=[], max_length=10, description="Tasks to follow, wherever they are")
-    timezone: str = Field(default="UTC", description="Tonight ends at the next 06:00 there")

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.simulation.services import Aws
+from tests.simulation.aws import Aws
 
 from .refused import Refused, invalid
 

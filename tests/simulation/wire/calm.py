@@ -2,7 +2,8 @@
 
 from duebell_shared.settings import Settings
 from duebell_shared.store import Store
-from tests.simulation.services import Aws, Faults
+from tests.simulation.aws import Aws
+from tests.simulation.faults import Faults
 from tests.simulation.world import Process, World
 
 from .clients import backend_over

@@ -23,7 +23,7 @@ from duebell_shared.models import ARMING, WORKER
 from duebell_shared.packed_record import unpack
 from duebell_shared.settings import Settings
 from duebell_shared.task import Task
-from tests.simulation.services import Aws
+from tests.simulation.aws import Aws
 from tests.simulation.world import Process
 
 from .bell import EventBridge, Lambda

@@ -11,7 +11,8 @@ from duebell_shared.new_task import new_task
 from duebell_shared.settings import Settings
 from duebell_shared.store import Store
 from duebell_shared.task import Task
-from tests.simulation.services import Aws, Faults
+from tests.simulation.aws import Aws
+from tests.simulation.faults import Faults
 from tests.simulation.wire.clients import backend_over
 from tests.simulation.wire.network import Network
 from tests.simulation.world import Process, World

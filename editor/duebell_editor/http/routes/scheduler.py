@@ -25,13 +25,19 @@ AskedSpan = Annotated[TimeSpan, Query()]
 
 @router.get("/schedules", summary="List recurring tasks", responses=answers("RecurringPage", 422, *AWS))
 def list_schedules(which: Annotated[RecurringTasks, Query()], editor: VisitorsEditor) -> Json:
-    """Those that fail first, paused ones last; each with its next times and its last twenty occurrences."""
+    """Answers with failing tasks first and paused ones last, each with its next times and last occurrences.
+
+    The next times are five, and the occurrences are the last twenty.
+    """
     return Json(recurring_answer(editor.schedules(**which.given())))
 
 
 @router.get("/timeline", summary="Count what is to run", responses=answers("Timeline", 422, *AWS))
 def get_timeline(span: AskedSpan, editor: VisitorsEditor) -> Json:
-    """By minute, hour, day or month, each occurrence of a recurring task. Long queues are estimated."""
+    """Counts tasks, and each occurrence of recurring ones, by minute, hour, day or month.
+
+    The counts of a long queue are estimates.
+    """
     return Json(Timeline(buckets=editor.timeline(**span.given())))
 
 
@@ -55,13 +61,16 @@ def get_counts(editor: VisitorsEditor) -> Json:
 
 @router.get("/failures", summary="Group the failed tasks", responses=answers("Failures", *AWS))
 def get_failures(editor: VisitorsEditor) -> Json:
-    """By action and type of error: the five hundred latest, recurring tasks that fail included."""
+    """Groups the five hundred latest by action and type of error, recurring tasks that fail included."""
     return Json(editor.failures())
 
 
 @router.get("/worker", summary="Describe the worker", responses=answers("KnownWorker", *AWS))
 def get_worker(editor: VisitorsEditor) -> Json:
-    """Its actions with the JSON Schemas of their payloads, or why it could not start; null if unknown."""
+    """Answers with its actions and the JSON Schemas of their payloads; null if no worker made itself known.
+
+    If it could not start, the error says why.
+    """
     return Json(KnownWorker(worker=editor.worker()))
 
 

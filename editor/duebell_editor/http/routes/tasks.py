@@ -124,7 +124,7 @@ def list_tasks(filters: Annotated[Filters, Query()], editor: VisitorsEditor) -> 
 
 @router.get("/find", summary="Find tasks by id", responses=answers("TaskPage", 422, *AWS))
 def find_tasks(search: Annotated[Search, Query()], editor: VisitorsEditor) -> Json:
-    """By the beginning of their ids, of any status, in order of the ids: at once, however many there are."""
+    """Finds tasks of any status by the beginning of their ids, in order of the ids."""
     page = editor.find(**search.given("brief"))
     return Json(page_answer(page, brief=search.brief))
 

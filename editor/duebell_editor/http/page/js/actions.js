@@ -1,6 +1,7 @@
 // The page of the worker's actions: what each takes, and a form to add a task for it.
 
 import { get } from "./api.js";
+import { several } from "./counts.js";
 import { byId, h, refill, reword } from "./dom.js";
 import { openForm } from "./form.js";
 import { refresh, seldom, startFrame } from "./frame.js";
@@ -56,7 +57,7 @@ function card(action) {
       "div.bar",
       {},
       h("h3", {}, name),
-      h("span.quiet", {}, attempts === 1 ? "1 attempt" : `${attempts} attempts`),
+      h("span.quiet", {}, several(attempts, "attempt")),
       h("a", { href: `./#action=${encodeURIComponent(name)}` }, "Its tasks"),
       !isReadOnly &&
         h("button.small", { "data-key": `add ${name}`, "aria-label": `Add a task for ${name}`, onclick: add }, "Add a task"),

@@ -1,4 +1,4 @@
-// What has been and what comes, bucket by bucket: the answers of `history` and `timeline` as one.
+// Buckets of the past and of the future in one: the answers of `history` and `timeline` joined.
 
 // From the bottom of a bar to its top.
 export const KINDS = ["failed", "late", "done", "skipped", "waiting"];
@@ -20,7 +20,7 @@ export function joined(coming, history) {
   });
 }
 
-// So many buckets as one, where there is no room for each: what is known of all of them.
+// Joins every `size` buckets into one, if there is no room for each.
 export function grouped(buckets, size) {
   if (size === 1) return buckets;
   return buckets.flatMap((_, at) => (at % size ? [] : [sum(buckets.slice(at, at + size))]));

@@ -2,11 +2,12 @@
 
 import { ask } from "./api.js";
 import { busy } from "./busy.js";
+import { tasks } from "./counts.js";
 import { confirm } from "./dialog.js";
 import { byId, h, refill } from "./dom.js";
 import { limits } from "./limits.js";
 import { progress } from "./progress.js";
-import { filters, tell, where } from "./state.js";
+import { filters, tell } from "./state.js";
 import { complain, toast } from "./toast.js";
 
 const VERBS = {
@@ -24,15 +25,16 @@ const VERBS = {
 
 const MOST = limits("BulkChange", "ids").maxItems;
 const AT_ONCE = 100; // so that what is done so far can be said
-const tasks = (count) => `${count.toLocaleString("en")} ${count === 1 ? "task" : "tasks"}`;
 
 let shown; // the list: its tasks, and which of them are ticked
 let unpick;
+let where; // the filter of the list; without one, only what is ticked can be changed
 let everything = false; // all that the filters let through, not only what is ticked
 
-export function startBulk(list, clear) {
+export function startBulk(list, clear, filter) {
   shown = list;
   unpick = clear;
+  where = filter;
 }
 
 // The ids of those picked that it can be done to.
@@ -46,7 +48,7 @@ export function showPicked() {
     everything = false;
     return;
   }
-  const isWhole = picked.size === shown.tasks.length && cursor;
+  const isWhole = where && picked.size === shown.tasks.length && cursor;
   if (!isWhole) everything = false;
   refill(
     byId("bulk"),
@@ -114,7 +116,7 @@ function isMeant(verb, { found }, words, isMore) {
   return confirm(`${what}?`, text + after, what, { danger });
 }
 
-// What came of it, also where it was stopped, or the server went away in between.
+// Resolves to the result, also if it was stopped or the server went away in between.
 async function inParts(verb, ids) {
   const done = { changed: [], failures: [], isStopped: false, error: null };
   const shownProgress = progress(`${VERBS[verb].name} ${tasks(ids.length)}`, ids.length);

@@ -7,7 +7,7 @@ const stop = (event) => {
   event.stopPropagation();
 };
 
-export const isBusy = (group) => working.has(group);
+const isBusy = (group) => working.has(group);
 
 // Disabled for the reader, not for the browser, which would take the focus away.
 export function markBusy(group) {

@@ -13,7 +13,7 @@ const isMidnight = (date) => !date.getHours() && !date.getMinutes();
 const time = (date) => (isMidnight(date) ? day.format(date) : clock(date));
 const dayNumber = (date) => Math.round((date - date.getTimezoneOffset() * 60000) / 86400000);
 
-// How a step is labelled, which number of it is looked at, and every how many of these it may be.
+// Of each step: [its label, the number that is looked at, the intervals of these numbers that may be labelled].
 const TICKS = {
   minute: [time, (date) => date.getMinutes(), [5, 10, 15, 30]],
   hour: [time, (date) => date.getHours(), [2, 3, 4, 6, 12, 24]],
@@ -39,7 +39,7 @@ function scale(top) {
   return h("span.scale", { "aria-hidden": "true" }, line(top), top > 1 && line(top / 2), line(0));
 }
 
-// What stands in it comes from the style: text would not be part of the button's name.
+// Labels within a bar come from the style: text would become part of the button's name.
 function bar(bucket, index, top, { step, isLabelled, pick, isListed, now }) {
   const stack = h("span.stack");
   for (const kind of KINDS) {

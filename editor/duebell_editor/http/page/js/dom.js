@@ -2,6 +2,9 @@
 
 export const byId = (id) => document.getElementById(id);
 
+// The page's content, to which its first link skips.
+export const content = () => byId(byId("skip").hash.slice(1));
+
 export function h(tag, properties = {}, ...children) {
   const [name, ...classes] = tag.split(".");
   const made = document.createElement(name);

@@ -4,6 +4,7 @@ import { get } from "./api.js";
 import { changeFound, changeNamed } from "./bulk.js";
 import { byId, h, refill } from "./dom.js";
 import { isReadOnly } from "./read_only.js";
+import { constants } from "./limits.js";
 import { filters, on, setFilters } from "./state.js";
 import { time } from "./time.js";
 
@@ -55,7 +56,7 @@ function draw() {
     trouble && h("p.wrong", {}, `The groups cannot be shown: ${trouble}`),
     found?.groups.length > 0 &&
       h("ul", { "aria-label": "Failures by action and error" }, ...found.groups.map(row)),
-    found && !found.is_all && h("p.quiet", {}, "More tasks have failed: these are the five hundred latest."),
+    found && !found.is_all && h("p.quiet", {}, `More tasks have failed: these are the ${constants.failures} latest.`),
   );
 }
 

@@ -1,8 +1,8 @@
-// What every page of the editor does: it tells which environment it shows, looks at the queue again when
-// something changed, says when it cannot, and opens tasks and the form for a new one.
+// The part of the program that all pages share: it shows the environment, reads the queue again when something
+// changed, says when it cannot, and opens tasks and the form for a new one.
 
 import { onTokenWanted } from "./api.js";
-import { atMostEvery, byId, debounce } from "./dom.js";
+import { atMostEvery, byId, content, debounce } from "./dom.js";
 import { showEnvironment } from "./environment.js";
 import { openForm } from "./form.js";
 import { startShortcuts } from "./shortcuts.js";
@@ -26,7 +26,7 @@ export async function refresh(...parts) {
   showAlert(failed ? `What is shown may be out of date. ${failed.reason.message}` : "");
 }
 
-// What is read through for every look at it, history or a long queue, is not looked at as often as the rest.
+// Reads costly parts, such as history or a long queue, less often than the rest.
 export const seldom = (part) => atMostEvery(COSTLY_EVERY_MS, part, () => refresh(part));
 
 onTokenWanted(askForToken);
@@ -46,12 +46,12 @@ export function startFrame(all, changedElsewhere) {
   byId("add").addEventListener("click", () => openForm());
   byId("skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address's fragment says what is looked at
-    document.querySelector(byId("skip").getAttribute("href")).focus();
+    content().focus();
   });
   startShortcuts();
   setInterval(tickRelative, 1000);
-  // What is fetched before the stream is ready could be outdated unseen. Where it does not get ready, a proxy
-  // may hold it back: then that has to do.
+  // A change between the first read and the start of the stream would go unseen, so all is read again when the
+  // stream is ready. A proxy may hold the stream back: then it is read again after a while.
   const late = setTimeout(changedElsewhere, PATIENCE_MS);
   on("stream-ready", () => {
     clearTimeout(late);

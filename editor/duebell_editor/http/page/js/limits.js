@@ -1,8 +1,11 @@
-// What the API takes: its own schemas, which the server writes into the page.
+// Limits that the server writes into the page: the schemas of its API, and what it counts by.
 
 import { byId } from "./dom.js";
 
 const schemas = JSON.parse(byId("schemas").textContent);
+
+// most_counted, overdue_ms, morning, failures: see app.py.
+export const { constants } = schemas;
 
 // The limits of a field, such as `minimum`, whether or not null can be given instead.
 export function limits(name, field) {

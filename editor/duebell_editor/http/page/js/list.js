@@ -1,13 +1,14 @@
 // The tasks that the filters let through, a page at a time.
 
-import { showPicked, startBulk } from "./bulk.js";
-import { byId, h, refill, reword } from "./dom.js";
+import { byId, h, reword } from "./dom.js";
 import { note } from "./list_note.js";
 import { NOTHING, PAGE, REQUESTS, readOn } from "./pages.js";
+import { drawPicked, startPicking, unpick } from "./picking.js";
 import { row, stateOf } from "./row.js";
-import { filters, isById, isHistory, isLatestFirst, on, setFilters } from "./state.js";
+import { drawRows } from "./rows.js";
+import { filters, isById, isHistory, isLatestFirst, on, setFilters, where } from "./state.js";
 
-export const shown = { ...NOTHING, picked: new Set() };
+const shown = { ...NOTHING, picked: new Set() };
 
 let latest = 0; // the last that was asked for: what comes of those before is not shown
 let isAsking = false; // someone waits for it
@@ -34,14 +35,7 @@ function suggestActions(tasks) {
 }
 
 function draw() {
-  const body = byId("list").tBodies[0];
-  const there = new Map([...body.rows].map((one) => [one.dataset.id, one]));
-  const rows = shown.tasks.map((task) => {
-    const old = there.get(task.id);
-    return old?.dataset.state === stateOf(task) ? old : row(task, shown.picked, togglePick);
-  });
-  refill(body, rows);
-  byId("list").hidden = !rows.length;
+  drawRows(shown.tasks, stateOf, row);
   drawOrder();
   suggestActions(shown.tasks);
   drawNote();
@@ -63,31 +57,10 @@ function drawOrder() {
   byId("list-when").closest("th").ariaSort = latestFirst ? "descending" : "ascending";
 }
 
-function drawPicked() {
-  const all = byId("pick-all");
-  all.checked = shown.picked.size > 0 && shown.picked.size === shown.tasks.length;
-  all.indeterminate = shown.picked.size > 0 && !all.checked;
-  showPicked();
-}
-
-function togglePick(id, picked) {
-  if (picked) shown.picked.add(id);
-  else shown.picked.delete(id);
-  drawPicked();
-}
-
-export function unpick() {
-  shown.picked.clear();
-  for (const box of byId("list").querySelectorAll("tbody .pick input")) box.checked = false;
-  drawPicked();
-}
-
 function show(found) {
   isThere = true;
   trouble = "";
   Object.assign(shown, found);
-  const ids = new Set(found.tasks.map((task) => task.id));
-  for (const id of shown.picked) if (!ids.has(id)) shown.picked.delete(id);
   draw();
 }
 
@@ -165,17 +138,7 @@ function again() {
 export const isCostly = () => isThere && (isHistory() || shown.requests >= REQUESTS);
 
 export function startList() {
-  startBulk(shown, unpick);
-  byId("pick-all").addEventListener("change", ({ target }) => {
-    for (const box of byId("list").querySelectorAll("tbody .pick input")) box.checked = target.checked;
-    for (const task of shown.tasks)
-      if (target.checked) shown.picked.add(task.id);
-      else shown.picked.delete(task.id);
-    drawPicked();
-  });
-  byId("pick-all")
-    .closest("th")
-    .addEventListener("click", ({ target }) => target.tagName === "TH" && byId("pick-all").click());
+  startPicking(shown, where);
   byId("list-when").addEventListener("click", () =>
     setFilters({ order: filters.order ? "" : "reverse" }),
   );

@@ -1,10 +1,9 @@
 // What is said below the list: how many there are, what is under way, and what to do when there is none.
 
+import { tasks } from "./counts.js";
 import { h } from "./dom.js";
 import { isReadOnly } from "./read_only.js";
 import { ANY_FINISHED, clearFilters, filters, isById, isHistory, isLatestFirst, setFilters, tell } from "./state.js";
-
-const tasks = (count) => `${count.toLocaleString("en")} ${count === 1 ? "task" : "tasks"}`;
 
 const isNarrow = () =>
   Boolean(filters.action || filters.error || filters.prefix || filters.text || filters.when);

@@ -1,17 +1,18 @@
-// What is wrong with the scheduler, in the page's own words and the viewer's time, with what to press.
+// Problems of the scheduler, in the page's own words and the viewer's time, with the button that helps.
 
 import { ask, get } from "./api.js";
-import { byId, h, refill, reword } from "./dom.js";
+import { several } from "./counts.js";
+import { byId, h, reword } from "./dom.js";
 import { isReadOnly } from "./read_only.js";
 import { on, tell } from "./state.js";
 import { current, refreshStatus } from "./status.js";
 import { clock, nearby } from "./time.js";
 import { complain, toast } from "./toast.js";
 
-const DEEP = ["lanes", "tzdata"]; // what only a thorough look finds
-const ELSEWHERE = ["failed_tasks", "failing_tasks"]; // what a tile shows, and the list
+const DEEP = ["lanes", "tzdata", "unknown_actions"]; // problems that only the doctor looks for
+const ELSEWHERE = ["failed_tasks", "failing_tasks"]; // problems that a tile and the list show
 
-let found = null; // what only the doctor finds, and when: it stays until the next look
+let found = null; // problems that only the doctor finds, and when: they stay until the next look
 let work = null; // what is under way: "look" or "mend"
 
 const isShown = ({ kind }) => !ELSEWHERE.includes(kind) && !DEEP.includes(kind);
@@ -20,6 +21,8 @@ const problems = () => [...(current()?.problems ?? []).filter(isShown), ...(foun
 export const hasProblems = () => problems().length > 0;
 
 const when = (problem) => (problem.at ? nearby(new Date(problem.at)) : "a while ago");
+const deployOrAllow =
+  "Whoever operates it has to deploy the scheduler, or to give this server the permissions of an editor.";
 const lookAgain = "Look again in some minutes; if it does not get better, the worker's log says why.";
 
 // These come of a worker that cannot start, and nothing that is pressed here helps.
@@ -29,6 +32,8 @@ const isFollowing = ({ kind, mendable }) =>
 
 // Of each kind: [what is wrong, what to do]. The rest of what the API says is for programs and the command line.
 const WORDS = {
+  table: (problem) => [inLocalTime(problem.what), deployOrAllow],
+  rule: (problem) => [inLocalTime(problem.what), deployOrAllow],
   disabled: () => ["The rule is disabled, so nothing runs.", "Someone has to enable it in EventBridge."],
   no_target: () => [
     "The rule has no target, so it wakes nobody.",
@@ -81,6 +86,10 @@ const WORDS = {
     inLocalTime(problem.what),
     "Whoever operates it has to delete the arming record: it is made anew.",
   ],
+  unknown_actions: (problem) => [
+    inLocalTime(problem.what),
+    "They will fail, unless a worker is deployed that has it, or the tasks get another action or are cancelled.",
+  ],
   tzdata: (problem) => [inLocalTime(problem.what), "Deploying the worker once more gives both the same."],
 };
 
@@ -92,15 +101,13 @@ function inLocalTime(text) {
   return `${words[0].toUpperCase()}${words.slice(1)}.`;
 }
 
-// A kind that this page does not know is told as the API tells it, but for what to type.
+// A server that was updated since the page was loaded may tell of a kind that the page does not know.
 function wordsOf(problem) {
-  const [what, advice] = WORDS[problem.kind]?.(problem) ?? [];
-  if (isFollowing(problem)) return [what, "It follows from the worker's problem."];
-  if (what) return [what, advice];
-  return [inLocalTime(problem.what), problem.way_out.includes("`") ? "" : inLocalTime(problem.way_out)];
+  const [what, advice = ""] = WORDS[problem.kind]?.(problem) ?? [inLocalTime(problem.what)];
+  return [what, isFollowing(problem) ? "It follows from the worker's problem." : advice];
 }
 
-// It stays where it is while at work, with the focus; a second press does nothing.
+// The button keeps its place and the focus while its call is under way; a second press does nothing.
 function button(kind, key, label, busy, call) {
   const isBusy = work === key;
   return h(
@@ -129,7 +136,7 @@ function finding(problem) {
 function draw() {
   const all = problems();
   byId("problems").hidden = !all.length;
-  const title = all.length === 1 ? "1 problem" : `${all.length} problems`;
+  const title = several(all.length, "problem");
   reword(
     byId("problems"),
     h(
@@ -144,12 +151,12 @@ function draw() {
   );
 }
 
-// What is known of the scheduler's health, in a badge; and the way to know more.
+// A badge with the scheduler's health, and the button that asks the doctor.
 export function health() {
   const { length } = problems();
   const known = "The rule, what is due first, and the runs at work";
   const badge = length
-    ? h("span.badge.failed", {}, length === 1 ? "1 problem" : `${length} problems`)
+    ? h("span.badge.failed", {}, several(length, "problem"))
     : h("span.badge.done", { title: known }, found ? "Healthy" : "Armed");
   return h(
     "div.health",

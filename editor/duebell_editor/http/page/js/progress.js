@@ -1,4 +1,4 @@
-// How far a change to many tasks is, with a way to stop it.
+// The progress of a change to many tasks, with a button that stops it.
 
 import { byId, h } from "./dom.js";
 

@@ -1,6 +1,7 @@
 // One task in the list.
 
 import { h } from "./dom.js";
+import { pickCell } from "./picking.js";
 import { isHistory, tell } from "./state.js";
 import { lateness, time } from "./time.js";
 
@@ -16,7 +17,7 @@ function state(task) {
   return [badge(task.status), " ", (attempt || late) && h("small", {}, attempt || late)];
 }
 
-// Without its start, which says when it was added most often.
+// A schedule in words without its start, which most often only says when the task was added.
 export const shortly = (words) => words.replace(/, (counted )?from \d{4}-.*/, "");
 
 const recurs = (words) => h("small", { title: words }, `↻ ${shortly(words)}`);
@@ -37,14 +38,7 @@ const isAsFailing = (task) => isHistory() && task.failing_at !== null;
 // The same for as long as the row is.
 export const stateOf = (task) => `${task.rev}${isAsFailing(task) ? " failing" : ""}`;
 
-export function row(task, picked, togglePick) {
-  const box = h("input", {
-    type: "checkbox",
-    "aria-label": `Select ${task.id}`,
-    "data-key": `pick ${task.id}`,
-    checked: picked.has(task.id),
-  });
-  box.addEventListener("change", () => togglePick(task.id, box.checked));
+export function row(task) {
   const open = h(
     "button.link",
     { "data-key": `open ${task.id}`, onclick: () => tell("open", task.id) },
@@ -54,8 +48,8 @@ export function row(task, picked, togglePick) {
   const when = isFailing ? task.failing_at : (task.finished_at ?? task.queued ?? task.due);
   const made = h(
     "tr",
-    { "data-id": task.id, "data-state": stateOf(task) },
-    h("td.pick", {}, box),
+    {},
+    pickCell(task.id),
     h(
       "td.due",
       {},
@@ -68,9 +62,8 @@ export function row(task, picked, togglePick) {
     more(task),
   );
   made.addEventListener("click", (event) => {
-    if (event.target.closest("button, input, a")) return;
-    if (event.target.closest(".pick")) box.click(); // the box alone is small to hit
-    else if (!getSelection().toString()) tell("open", task.id);
+    if (event.target.closest("button, input, a, .pick")) return;
+    if (!getSelection().toString()) tell("open", task.id);
   });
   return made;
 }

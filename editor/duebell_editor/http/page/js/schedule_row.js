@@ -4,6 +4,7 @@ import { getTask } from "./api.js";
 import { busy, onlySingleClicks } from "./busy.js";
 import { h } from "./dom.js";
 import { openForm } from "./form.js";
+import { pickCell } from "./picking.js";
 import { isReadOnly } from "./read_only.js";
 import { badge, shortly } from "./row.js";
 import { tell } from "./state.js";
@@ -13,7 +14,7 @@ import { doTo } from "./verbs.js";
 
 const RESULTS = ["done", "failed", "skipped"];
 
-// By the viewer's clock, and by the schedule's where that is another one.
+// A time by the viewer's clock, and by the schedule's if that is another.
 function both(iso, { timezone, expression }) {
   const isOther = timezone !== ZONE && !expression.startsWith("rate");
   const there = isOther && inZone(new Date(iso), timezone);
@@ -95,7 +96,8 @@ export function row(task) {
   );
   return h(
     "tr",
-    { "data-id": task.id, "data-rev": String(task.rev) },
+    {},
+    pickCell(task.id),
     h("td.name", {}, open, h("small.there", {}, task.action), trouble(task)),
     h("td.words", { title: said }, shortly(said), " ", h("code", {}, schedule.expression)),
     h("td.next", {}, ...next(task).filter(Boolean)),

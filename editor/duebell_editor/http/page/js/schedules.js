@@ -2,9 +2,12 @@
 
 import { asked, note } from "./address.js";
 import { get } from "./api.js";
-import { byId, debounce, h, refill, reword } from "./dom.js";
+import { number, several } from "./counts.js";
+import { byId, debounce, h, reword } from "./dom.js";
 import { refresh, seldom, startFrame } from "./frame.js";
 import { limits } from "./limits.js";
+import { drawRows } from "./rows.js";
+import { drawPicked, startPicking } from "./picking.js";
 import { row } from "./schedule_row.js";
 import { on, tell } from "./state.js";
 import { refreshStatus } from "./status.js";
@@ -16,10 +19,8 @@ const MOST = limits("Filters", "limit").maximum; // that the server gives at a t
 // The index of recurring tasks may be a second behind: then a task that was just added is not in it yet.
 const INDEX_MS = 1500;
 
-const shown = { tasks: [], cursor: null };
+const shown = { tasks: [], cursor: null, picked: new Set() };
 let latest = 0; // the last that was asked for
-
-const count = (number, name) => `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
 
 function sayNone() {
   if (byId("search").elements.prefix.value) return h("p", {}, "No recurring task has such an id.");
@@ -41,9 +42,9 @@ function say() {
   const failing = tasks.filter(({ recurrence }) => recurrence.consecutive_failures).length;
   const paused = tasks.filter(({ status }) => status === "paused").length;
   const said = [
-    `${count(tasks.length, "recurring task")}${cursor ? " so far" : ""}`,
-    failing && `${failing.toLocaleString("en")} failed the last time`,
-    paused && `${paused.toLocaleString("en")} paused`,
+    `${several(tasks.length, "recurring task")}${cursor ? " so far" : ""}`,
+    failing && `${number(failing)} failed the last time`,
+    paused && `${number(paused)} paused`,
   ];
   reword(
     byId("list-note"),
@@ -53,16 +54,10 @@ function say() {
 }
 
 function draw() {
-  const body = byId("list").tBodies[0];
-  const there = new Map([...body.rows].map((one) => [one.dataset.id, one]));
-  const rows = shown.tasks.map((task) => {
-    const old = there.get(task.id);
-    return old?.dataset.rev === String(task.rev) ? old : row(task);
-  });
-  refill(body, rows);
-  byId("list").hidden = !rows.length;
+  drawRows(shown.tasks, ({ rev }) => rev, row);
   byId("schedules").setAttribute("aria-busy", "false");
   say();
+  drawPicked();
 }
 
 // As many as are shown already, in as few requests as they take.
@@ -101,7 +96,9 @@ addEventListener("hashchange", () => {
   refresh(refreshSchedules);
 });
 takeAsked();
-on("changed", () => setTimeout(() => refresh(refreshSchedules), INDEX_MS));
+startPicking(shown);
+for (const event of ["changed", "refresh"])
+  on(event, () => setTimeout(() => refresh(refreshSchedules), INDEX_MS));
 startFrame(
   () => refresh(refreshStatus, refreshSchedules, refreshTask),
   () => refresh(seldomSchedules, refreshTask),

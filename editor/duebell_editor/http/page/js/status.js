@@ -1,24 +1,24 @@
 // The scheduler's status as it was told last, for the parts of the page that show some of it.
 
 import { get } from "./api.js";
+import { number } from "./counts.js";
+import { constants } from "./limits.js";
 import { on, tell } from "./state.js";
 import { ZONE } from "./time.js";
 import { setRingMissed } from "./time_ranges.js";
 
 let status = null;
 
-export const MOST_COUNTED = 1000;
-
 export const current = () => status;
 export const nextDue = () => (status?.next_due ? new Date(status.next_due) : null);
 
-// A count as it is said: the server counts no further than a thousand.
+// A count in words: the server counts to a limit.
 export function counted(count) {
   if (count === null || count === undefined) return "?";
-  return count >= MOST_COUNTED ? `${MOST_COUNTED.toLocaleString("en")}+` : count.toLocaleString("en");
+  return count >= constants.most_counted ? `${number(constants.most_counted)}+` : number(count);
 }
 
-// What failed: tasks, and recurring ones whose last occurrence did. Null where the table cannot tell.
+// The number of failed tasks and of recurring ones whose last occurrence failed; null if the table cannot tell.
 export const failedIn = ({ failed, failing }) => (failed === null ? null : failed + (failing ?? 0));
 
 function take(news) {

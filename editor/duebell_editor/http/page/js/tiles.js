@@ -1,5 +1,5 @@
-// What failed, is late, runs, and is due tonight: always there, red when something is wrong, each a link to
-// its list.
+// Tiles with the counts of failed, overdue, running tasks and those due tonight: red when something is wrong,
+// each a link to its list.
 
 import { h } from "./dom.js";
 import { showOnly } from "./state.js";

@@ -12,7 +12,7 @@ export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 export const full = (date) => dateAndTime.format(date);
 export const clock = (date) => shortTime.format(date);
 
-// By the clocks of another time zone; null where the browser does not know it.
+// A time by the clocks of another time zone; null if the browser does not know it.
 export function inZone(date, timeZone) {
   try {
     return new Intl.DateTimeFormat(undefined, {

@@ -1,29 +1,29 @@
 // Stretches of time that the list can be narrowed to, from where the viewer is in time.
 
+import { constants } from "./limits.js";
+
 const HOUR = 3600000;
-const MORNING = 6;
 
 const day = (now, days) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days);
 const later = (now, hours) => new Date(now.getTime() + hours * HOUR);
 
-// What should have started is overdue: after this time, or at once when the ring for it brought no run.
-const LATE = 3.5 * 60000;
+// Tasks that should have started are overdue: some minutes later, or at once if the ring for them brought no run.
 let isRingMissed = false;
 export function setRingMissed(is) {
   isRingMissed = is;
 }
-const late = (now) => (isRingMissed ? now : new Date(now - LATE));
+const late = (now) => (isRingMissed ? now : new Date(now - constants.overdue_ms));
 
 // The end of the night, as the server counts it for the viewer's zone.
 function morning(now) {
-  const today = new Date(now.getFullYear(), now.getMonth(), now.getDate(), MORNING);
-  return today > now ? today : new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1, MORNING);
+  const today = new Date(now.getFullYear(), now.getMonth(), now.getDate(), constants.morning);
+  return today > now ? today : new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1, constants.morning);
 }
 
 // [name, first moment, moment behind the last]; null for no bound.
 const COMING = {
   overdue: ["Overdue", () => null, late],
-  tonight: ["Tonight, until 06:00", late, morning],
+  tonight: [`Tonight, until 0${constants.morning}:00`, late, morning],
   hour: ["Next hour", (now) => now, (now) => later(now, 1)],
   today: ["Today", (now) => day(now, 0), (now) => day(now, 1)],
   tomorrow: ["Tomorrow", (now) => day(now, 1), (now) => day(now, 2)],

@@ -1,4 +1,4 @@
-// What has been and what comes, as bars, with now in the middle. Only the stretch in view is ever asked for.
+// The timeline: past and future as bars, with now in the middle. Only the stretch in view is asked for.
 
 import { get } from "./api.js";
 import { ended, grouped, joined, total } from "./buckets.js";

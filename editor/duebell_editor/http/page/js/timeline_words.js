@@ -1,12 +1,12 @@
 // The timeline in words: one bar, and all that is in view.
 
 import { ended, sum, total } from "./buckets.js";
+import { number } from "./counts.js";
 import { clock, lateness, near, nearby } from "./time.js";
 
 const NAMES = { done: "done", failed: "failed", skipped: "skipped", late: "late", waiting: "to run" };
 const MINUTE = 60000;
 
-const number = (count) => count.toLocaleString("en");
 const day = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
 const month = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" });
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duebell_editor.json_schema import find_fault
+from duebell_shared.json_schema import find_fault
 from duebell_worker.payload_type import InvalidPayload, decoder, schema_of
 
 
@@ -78,7 +78,7 @@ SALE = {"item": 1, "amount": "1.5", "at": "2026-12-31T00:00:00Z"}
         (Trial, {"until": "01.12.2026"}, (".until", "must be a date as in 2026-12-31")),
         (Sale, SALE | {"item": "1"}, (".item", "must be a whole number")),
         (Sale, SALE | {"item": True}, (".item", "must be a whole number")),
-        (Sale, SALE | {"itme": 1}, (".itme", "is not a field of it: the fields are item, amount, at, ")),
+        (Sale, SALE | {"itme": 1}, (".itme", "is not a field: the fields are item, amount, at, ")),
         (Sale, SALE | {"colour": "blue"}, (".colour", 'must be one of "green", "red"')),
         (Sale, SALE | {"kind": True}, (".kind", 'must be one of 1, "x"')),
         (Sale, SALE | {"inner": {"price": 1, "tags": [1]}}, (".inner.tags[0]", "must be text")),

@@ -1,0 +1,68 @@
+"""`add` of one task: what it says, where the payload comes from, and an id that is taken."""
+
+import uuid
+from pathlib import Path
+from unittest import mock
+
+from duebell_editor import Editor
+from duebell_shared import errors
+from duebell_shared.instants import render
+from tests.cli.program import Duebell, lines
+
+
+def test_add_says_what_was_added(duebell: Duebell, editor: Editor) -> None:
+    outcome = duebell("add", "put_on_sale", "--in", "3h", "--payload", '{"item": 42}', "--id", "sale-42")
+    assert outcome == (0, "sale-42: scheduled, put_on_sale due 2026-11-21 15:00:00 UTC (in 3 h)\n", "")
+    task = editor.get("sale-42")
+    assert task.payload == {"item": 42}
+    assert editor.status().rings_at == task.due
+
+
+def test_add_gives_the_task_as_json_its_generated_id_among_it(duebell: Duebell, editor: Editor) -> None:
+    outcome = duebell("add", "x", "--due", "2026-12-31T09:00", "--timezone", "Europe/Berlin", "--json")
+    [task] = lines(outcome.out)
+    assert str(uuid.UUID(task["id"])) == task["id"]
+    assert task["due"] == "2026-12-31T08:00:00.000Z"
+    assert render(editor.get(task["id"]).due) == task["due"]
+
+
+def test_a_payload_comes_from_a_file_or_stdin(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
+    file = tmp_path / "payload.json"
+    file.write_text('["ü", 12345678901234567890123]', encoding="utf-8")
+    for id, option, name, stdin in (
+        ("a", "--payload-file", str(file), ""),
+        ("b", "--payload-file", "-", file.read_text(encoding="utf-8")),
+        ("c", "--payload", "-", file.read_text(encoding="utf-8")),
+    ):
+        assert duebell("add", "x", "--in", "1h", "--id", id, option, name, stdin=stdin).status == 0
+        assert editor.get(id).payload == ["ü", 12345678901234567890123]
+
+
+def test_if_exists(duebell: Duebell, editor: Editor) -> None:
+    add = ("add", "x", "--in", "1h", "--id", "a", "--payload")
+    assert duebell(*add, "1").status == 0
+    assert duebell(*add, "2", "--if-exists", "keep").status == 0
+    assert editor.get("a").payload == 1
+    assert duebell(*add, "3", "--if-exists", "replace").status == 0
+    assert editor.get("a").payload == 3
+    outcome = duebell(*add, "4")
+    assert (outcome.status, outcome.out) == (4, "")
+    assert outcome.err.startswith("error: a task 'a' exists already")
+
+
+def test_a_task_that_could_not_be_armed_is_named(duebell: Duebell, editor: Editor) -> None:
+    refusal = errors.AwsRefused("not allowed\nto PutRule")
+    with mock.patch.object(editor._backend.rule, "ring_at", side_effect=refusal):
+        status, out, err = duebell("add", "x", "--in", "1h", "--id", "a")
+    assert (status, out) == (5, "")
+    assert "'a' is stored, but" in err
+    assert "`duebell doctor --fix` sets it right" in err
+    assert err.count("\n") == 1
+
+
+def test_an_id_that_is_taken_is_told_with_the_options_there_are(duebell: Duebell) -> None:
+    duebell("add", "x", "--in", "1h", "--id", "a")
+    status, _, err = duebell("add", "x", "--in", "1h", "--id", "a")
+    assert status == 4
+    assert "--if-exists keep" in err
+    assert duebell("add", "x", "--in", "2h", "--id", "a", "--if-exists", "keep").status == 0

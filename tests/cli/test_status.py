@@ -1,0 +1,54 @@
+"""`status`: what it says, and its exit status."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from duebell_editor import LateRing, SchedulerStatus
+from duebell_editor.cli.show import status_facts
+from tests.cli.program import Duebell, lines
+from tests.support import NOON
+
+
+def test_status_exits_with_0_when_all_is_well(duebell: Duebell) -> None:
+    duebell("add", "x", "--in", "1h")
+    status, out, err = duebell("status")
+    assert (status, err) == (0, "")
+    assert "healthy" in out
+    assert "cron(0,4,12,27 13-23" in out
+
+
+def test_status_says_that_the_rule_is_parked_while_nothing_is_due(duebell: Duebell) -> None:
+    def rings() -> str:
+        rows = [line.split(maxsplit=1) for line in duebell("status").out.splitlines()]
+        return next(row[1].strip() for row in rows if row[0] == "rings")
+
+    assert rings() == "parked"
+    duebell("add", "x", "--in", "1h")
+    assert rings() == "2026-11-21 13:00:00 UTC (in 1 h)"
+
+
+def test_status_exits_with_6_when_something_is_wrong(duebell: Duebell, events: Any) -> None:
+    duebell("add", "x", "--in", "1h")
+    events.disable_rule(Name="duebell")
+    status, out, _ = duebell("status")
+    assert status == 6
+    assert "needs attention" in out
+    assert "problem 1" in out
+    assert "disabled" in out
+    outcome = duebell("status", "--json")
+    assert outcome.status == 6
+    assert lines(outcome.out)[0]["healthy"] is False
+
+
+@pytest.mark.parametrize(("days", "is_told"), [(6, True), (8, False)])
+def test_status_tells_of_a_ring_that_was_lost_for_a_week(days: int, is_told: bool) -> None:
+    came_at = NOON - timedelta(days=days)
+    ring = LateRing(minute=came_at - timedelta(minutes=4), came_at=came_at)
+    console = Console(width=200)
+    with console.capture() as said:
+        console.print(status_facts(SchedulerStatus(table="t", rule="r", late_ring=ring), NOON))
+    assert ("late ring" in said.get()) is is_told
+    assert ("a run came at" in said.get()) is is_told

@@ -1,0 +1,161 @@
+"""Tasks that are added while the queue is given more lanes are there once, and are done once."""
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duebell_editor import NewTask, Task, TaskExists
+from duebell_editor.relane import relane
+from duebell_infra.testing import InlinePool
+from duebell_shared.keeping import History
+from duebell_shared.lanes import lane_of
+from duebell_shared.settings import Settings
+from duebell_worker import Worker
+from tests.editor.memory import Scheduler
+from tests.editor.relane.scene import (
+    FROM,
+    HOUR,
+    MINUTE,
+    STEPS,
+    TO,
+    StepByStep,
+    filled,
+    misplaced,
+    newcomer,
+    seen_by,
+    stale,
+    waiting,
+)
+from tests.support import NOON
+
+
+@pytest.mark.parametrize("if_exists", ["fail", "keep", "replace"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_task_that_is_added_at_any_moment_is_there_once(step: int, if_exists: Any) -> None:
+    scheduler = filled()
+    there = waiting(scheduler)
+    old, new_ids = stale(scheduler), misplaced("new")[:3]
+    added: list[Task] = []
+    store = StepByStep(
+        scheduler.store,
+        step,
+        lambda: added.extend(old.add("act", due=NOON + HOUR, id=id, if_exists=if_exists) for id in new_ids),
+    )
+    relane(seen_by(scheduler, store), TO)
+    assert [task.id for task in added] == new_ids
+    assert waiting(scheduler) == there + Counter(new_ids)
+    for editor in (old, newcomer(scheduler)):
+        for id in new_ids:
+            assert editor.get(id).queued == NOON + HOUR
+            with pytest.raises(TaskExists):
+                editor.add("act", due=NOON + HOUR, id=id)
+            assert editor.add("act", due=NOON + HOUR, id=id, if_exists="keep").queued == NOON + HOUR
+    assert waiting(scheduler) == there + Counter(new_ids)
+    assert all(newcomer(scheduler).get(id).lane in {lane_of(id, FROM), lane_of(id, TO)} for id in new_ids)
+
+
+@pytest.mark.parametrize("moment", ["after the insert", "before the insert"])
+@pytest.mark.parametrize("id", [None, *misplaced("new")[:4]])
+def test_an_add_in_whose_midst_all_of_it_happens_is_made_once(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, moment: str, id: str | None
+) -> None:
+    old, insert = stale(scheduler), scheduler.store.insert
+
+    def insert_and_relane(task: Task) -> bool:
+        monkeypatch.undo()
+        if moment == "before the insert":
+            relane(scheduler.backend, TO)
+            return insert(task)
+        made = insert(task)
+        relane(scheduler.backend, TO)
+        return made
+
+    monkeypatch.setattr(scheduler.store, "insert", insert_and_relane)
+    task = old.add("act", due=HOUR, id=id)
+    assert waiting(scheduler) == Counter([task.id])
+    assert newcomer(scheduler).get(task.id) == task
+    assert moment == "before the insert" or task.lane == lane_of(task.id, TO)
+
+
+@pytest.mark.parametrize("what", ["add_many", "import"])
+@pytest.mark.parametrize("moment", ["after the insert", "before the insert"])
+def test_many_that_are_added_meanwhile_are_there_once(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, moment: str, what: str
+) -> None:
+    ids = misplaced("new")
+    source = Scheduler.start()
+    for id in ids:
+        source.editor.add("act", due=HOUR, id=id)
+    lines = list(source.editor.export_tasks())
+    old, insert = stale(scheduler), scheduler.store.insert_many
+
+    def insert_and_relane(tasks: Any) -> Any:
+        monkeypatch.undo()
+        made = insert(tasks) if moment == "after the insert" else None
+        relane(scheduler.backend, TO)
+        return made or insert(tasks)
+
+    monkeypatch.setattr(scheduler.store, "insert_many", insert_and_relane)
+    if what == "import":
+        assert old.import_tasks(lines).written == len(ids)
+        assert old.import_tasks(lines).there == len(ids)
+    else:
+        tasks = [NewTask(action="act", due=HOUR, id=id) for id in ids]
+        report = old.add_many(tasks)
+        assert (report.added, report.failures) == (tuple(ids), ())
+        assert len(old.add_many(tasks, if_exists="keep").there_already) == len(ids)
+        assert len(old.add_many(tasks).failures) == len(ids)
+    assert waiting(scheduler) == Counter(ids)
+    for id in ids if moment == "after the insert" else ():
+        assert newcomer(scheduler).get(id).lane == lane_of(id, TO)
+
+
+def test_many_of_which_another_editor_has_added_one_say_which(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = misplaced("new")
+    old, insert = stale(scheduler), scheduler.store.insert_many
+
+    def insert_and_relane(tasks: Any) -> Any:
+        monkeypatch.undo()
+        relane(scheduler.backend, TO)
+        scheduler.clock.advance(MINUTE)
+        newcomer(scheduler).add("other", due=HOUR, id=ids[2])
+        return insert(tasks)
+
+    monkeypatch.setattr(scheduler.store, "insert_many", insert_and_relane)
+    report = old.add_many([NewTask(action="act", due=HOUR, id=id) for id in ids])
+    assert [(failure.index, failure.id) for failure in report.failures] == [(2, ids[2])]
+    assert report.added == (*ids[:2], *ids[3:])
+    assert waiting(scheduler) == Counter(ids)
+    assert newcomer(scheduler).get(ids[2]).action == "other"
+
+
+@pytest.mark.parametrize("history", History)
+def test_what_is_done_while_many_are_added_and_lanes_too_is_done_once(
+    monkeypatch: pytest.MonkeyPatch, history: History
+) -> None:
+    # Given tasks that are due at once, added by an editor that knows fewer lanes
+    scheduler = Scheduler.start(Settings(history=history))
+    scheduler.editor.ensure_armed()
+    old, runs, lower = stale(scheduler), Counter[str](), scheduler.backend.armer.lower
+    worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda _, task: runs.update([task.id]))
+
+    def relaned_and_run(dues: Any, *, lanes: int | None = None) -> Any:
+        monkeypatch.undo()
+        relane(scheduler.backend, TO)
+        scheduler.clock.advance(timedelta(minutes=3))
+        assert worker.run().done
+        return lower(dues, lanes=lanes)
+
+    # When the queue is given more and a run has had the tasks before they are armed for
+    monkeypatch.setattr(scheduler.backend.armer, "lower", relaned_and_run)
+    ids = misplaced()[:3]
+    old.add_many(NewTask(action="act", due=timedelta(0), id=id) for id in ids)
+    scheduler.clock.advance(timedelta(minutes=5))
+    worker.run()
+    # Then each was done once
+    assert runs == Counter(ids)

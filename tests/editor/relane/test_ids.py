@@ -1,0 +1,132 @@
+"""An id is one task, whether its lane comes from the earlier number of lanes or from the present one."""
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duebell_editor import NewTask, Status, Task, TaskExists
+from duebell_editor.relane import Relaned, relane
+from duebell_shared.lanes import lane_of
+from duebell_shared.store import Relocated
+from duebell_shared.task import QueueKey
+from tests.editor.memory import Scheduler
+from tests.editor.relane.scene import FROM, HOUR, MINUTE, TO, misplaced, newcomer, record_of, stale, waiting
+from tests.support import NOON
+
+
+def test_a_task_that_is_moved_while_it_is_looked_for_is_found(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a task that waits where the earlier number of lanes has put it
+    id = misplaced()[0]
+    scheduler.editor.add("act", due=HOUR, id=id)
+    scheduler.backend.armer.change(lambda record: record.relaning("me", until=NOON).widened(TO))
+    editor, store = newcomer(scheduler), scheduler.store
+    for name in ("get", "get_many"):
+        # When it is moved just after it was not found where it belongs
+        look = getattr(store, name)
+
+        def look_and_move(*given: Any, look: Any = look) -> Any:
+            found = look(*given)
+            monkeypatch.undo()
+            assert not found
+            assert store.relocate([QueueKey(NOON, id, lane_of(id, FROM))], lanes=TO, now=NOON) == [
+                Relocated()
+            ]
+            return found
+
+        monkeypatch.setattr(store, name, look_and_move)
+        assert (editor.get(id) if name == "get" else editor.queue.get_many([id])[id]).lane == lane_of(id, TO)
+        moved = store.tasks[lane_of(id, TO), id]
+        assert store.save(moved, None)
+        monkeypatch.undo()
+        scheduler.store.insert(moved.__class__(**{**_fields(moved), "lane": lane_of(id, FROM)}))
+
+
+def _fields(task: Task) -> dict[str, Any]:
+    return {name: getattr(task, name) for name in task.__struct_fields__}
+
+
+def test_ended_tasks_are_in_the_way_of_a_new_one_of_their_id_until_they_expire(scheduler: Scheduler) -> None:
+    id = misplaced()[0]
+    done = scheduler.become(scheduler.editor.add("act", due=HOUR, id=id), Status.DONE)
+    relane(scheduler.backend, TO)
+    editor = newcomer(scheduler)
+    with pytest.raises(TaskExists):
+        editor.add("act", due=HOUR, id=id)
+    assert editor.add("act", due=HOUR, id=id, if_exists="keep") == done
+    replaced = editor.add("again", due=HOUR, id=id, if_exists="replace")
+    assert editor.get(id) == replaced
+    assert waiting(scheduler) == Counter([id])
+    scheduler.become(replaced, Status.DONE)
+    scheduler.clock.advance(timedelta(days=31))
+    assert editor.add("anew", due=HOUR, id=id).lane == lane_of(id, TO)
+    assert editor.get(id).action == "anew"
+    assert editor.queue.get_many([id])[id].action == "anew"
+
+
+def test_ended_tasks_are_in_the_way_of_many_new_ones_too(scheduler: Scheduler) -> None:
+    id = misplaced()[0]
+    done = scheduler.become(scheduler.editor.add("act", due=HOUR, id=id), Status.DONE)
+    relane(scheduler.backend, TO)
+    task = NewTask(action="act", due=HOUR, id=id)
+    assert [failure.id for failure in newcomer(scheduler).add_many([task]).failures] == [id]
+    assert newcomer(scheduler).add_many([task], if_exists="keep").there_already == (id,)
+    assert newcomer(scheduler).get(id) == done
+    assert not waiting(scheduler)
+
+
+def test_tasks_that_ended_before_are_changed_where_they_are(scheduler: Scheduler) -> None:
+    id = misplaced()[0]
+    scheduler.become(scheduler.editor.add("act", due=HOUR, id=id), Status.FAILED)
+    relane(scheduler.backend, TO)
+    editor = newcomer(scheduler)
+    assert editor.retry(id).lane == lane_of(id, FROM)
+    assert record_of(scheduler).rings_at == NOON + MINUTE
+    assert editor.cancel(id).status is Status.CANCELLED
+
+
+def test_a_generated_id_is_looked_for_nowhere(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
+    relane(scheduler.backend, TO)
+    editor = stale(scheduler)
+
+    def look(*_: Any) -> Any:
+        pytest.fail("a look that is not needed")
+
+    monkeypatch.setattr(scheduler.store, "get_many", look)
+    editor.add("act", due=HOUR)
+    assert editor.add_many([NewTask(action="act", due=HOUR)] * 3).failures == ()
+
+
+# An add that was written by the earlier number of lanes, and never told of.
+
+
+def twins(scheduler: Scheduler, *, has_run: bool) -> str:
+    """A task that another editor has added meanwhile."""
+    id = misplaced()[0]
+    made = scheduler.editor.add("forgotten", due=HOUR, id=id)
+    if has_run:
+        scheduler.become(made, Status.RUNNING)
+    scheduler.backend.armer.change(lambda record: record.relaning("dead", until=NOON).widened(TO))
+    assert scheduler.store.insert(
+        made.__class__(**{**_fields(made), "action": "added", "lane": lane_of(id, TO)})
+    )
+    scheduler.clock.advance(MINUTE)
+    return id
+
+
+def test_what_was_never_told_of_gives_way_to_what_was(scheduler: Scheduler) -> None:
+    id = twins(scheduler, has_run=False)
+    assert relane(scheduler.backend, TO) == Relaned(lanes=TO)
+    assert waiting(scheduler) == Counter([id])
+    assert newcomer(scheduler).get(id).action == "added"
+
+
+def test_what_a_run_has_had_stays_where_it_is(scheduler: Scheduler) -> None:
+    id = twins(scheduler, has_run=True)
+    assert relane(scheduler.backend, TO) == Relaned(lanes=TO, left=(id,))
+    assert waiting(scheduler)[id] == 2
+    assert newcomer(scheduler).get(id).action == "added"
+    assert record_of(scheduler).relaner is None

@@ -1,0 +1,91 @@
+"""What can be wrong with the rule: each is told with the way out, and repaired if possible."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import boto3
+import pytest
+
+from duebell_editor import Editor, NotArmed, ProblemKind, Settings
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.backend import Backend
+from duebell_shared.rule import RuleState
+from tests.editor.health import DUE, problem
+from tests.support import Clock
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+
+
+def test_a_disabled_rule(editor: Editor, events: "EventBridgeClient") -> None:
+    editor.add("act", due=DUE)
+    events.disable_rule(Name="duebell")
+    found = problem(editor, ProblemKind.DISABLED)
+    assert "nothing runs: enable it in EventBridge, or with `aws events enable-rule" in str(found)
+    assert not found.mendable
+    # It is an operator's choice, and is left so.
+    assert not editor.ensure_armed().enabled
+
+
+def test_a_rule_without_target(editor: Editor, events: "EventBridgeClient") -> None:
+    events.remove_targets(Rule="duebell", Ids=["worker"])
+    found = problem(editor, ProblemKind.NO_TARGET)
+    assert str(found) == "rule 'duebell' has no target, so it wakes nobody: `duebell deploy` gives it one"
+
+
+def test_a_rule_that_is_set_while_it_is_looked_at_is_not_held_against_anybody(
+    editor: Editor, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given that another editor moves the rule after the record was read and before the rule is
+    editor.add("act", due=DUE)
+    read = backend.rule.read
+
+    def read_late() -> RuleState:
+        monkeypatch.setattr(backend.rule, "read", read)
+        editor.add("act", due=DUE - timedelta(days=1))
+        return read()
+
+    monkeypatch.setattr(backend.rule, "read", read_late)
+    # Then the status is of one moment
+    status = editor.status()
+    assert status.healthy
+    assert (status.next_due, status.rings_at) == (DUE - timedelta(days=1), DUE - timedelta(days=1))
+
+
+def test_a_rule_that_someone_changed(editor: Editor, events: "EventBridgeClient") -> None:
+    editor.add("act", due=DUE)
+    events.put_rule(Name="duebell", ScheduleExpression="rate(1 minute)")
+    found = problem(editor, ProblemKind.RULE_ELSEWHERE)
+    assert found.what.startswith("the rule is at rate(1 minute) and should ring at 2026-12-31T00:00:00.000Z")
+    assert found.mendable
+    assert editor.ensure_armed().healthy
+
+
+def test_a_rule_that_is_not_there(session: boto3.Session, clock: Clock) -> None:
+    backend = Backend.connect(Settings(rule="other"), session, clock=clock, sleep=clock.sleep)
+    found = problem(Editor(backend=backend), ProblemKind.RULE)
+    assert found.what == "there is no EventBridge rule 'other' in eu-central-1"
+    assert found.way_out.startswith("run `duebell deploy`, or set DUEBELL_RULE")
+    with pytest.raises(NotArmed, match="no EventBridge rule 'other'"):
+        Editor(backend=backend).ensure_armed()
+
+
+def test_a_problem_that_a_repair_solves_and_another_process_makes_again(
+    editor: Editor, events: "EventBridgeClient", backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a process that sets the rule to its own time again and again
+    editor.add("act", due=DUE)
+    verify = backend.armer.verify
+
+    def verify_for_nothing() -> ArmingRecord:
+        record = verify()
+        events.put_rule(Name="duebell", ScheduleExpression="rate(1 minute)")
+        return record
+
+    events.put_rule(Name="duebell", ScheduleExpression="rate(1 minute)")
+    monkeypatch.setattr(backend.armer, "verify", verify_for_nothing)
+    # Then the repair does not say that another one would help
+    diagnosis = editor.doctor(fix=True)
+    [left] = diagnosis.status.problems
+    assert (diagnosis.mended, left.kind, left.mendable) == ((), ProblemKind.RULE_ELSEWHERE, False)
+    assert left.way_out == "it was set right, and is wrong again: find out who else changes it"

@@ -1,0 +1,55 @@
+"""Recurring tasks and previews of schedules over HTTP."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.http.asking import add
+
+
+def test_a_recurring_task_and_its_changes(client: TestClient) -> None:
+    task = add(
+        client,
+        due=None,
+        id="a/b",
+        schedule="rate(2 hours)",
+        missed="all",
+        spread=1.5,
+        end="2027-01-01T00:00:00Z",
+    )
+    assert (task["due"], task["spread"]) == ("2026-11-21T14:00:00.000Z", 1.5)
+    assert task["recurrence"]["missed"] == "all"
+    assert task["recurrence"]["schedule"]["end"] == "2027-01-01T00:00:00.000Z"
+    changed = client.patch("/api/tasks/a%2Fb", json={"schedule": "0 0 * * *", "timezone": "Asia/Kolkata"})
+    assert changed.json()["due"] == "2026-11-21T18:30:00.000Z"
+    assert client.post("/api/tasks/a%2Fb/pause", json={}).json()["status"] == "paused"
+    assert client.post("/api/tasks/a%2Fb/resume", json={}).json()["status"] == "scheduled"
+    assert client.post("/api/tasks/a%2Fb/run_now", json={}).json()["recurrence"]["turn"] == "extra"
+    assert client.post("/api/tasks/a%2Fb/retry", json={}).status_code == 409
+
+
+@pytest.mark.parametrize(("max_runs", "days"), [(None, [23, 24, 25, 26, 27]), (3, [23, 24]), (1, [])])
+def test_a_recurring_task_tells_its_next_occurrences(
+    client: TestClient, max_runs: int | None, days: list[int]
+) -> None:
+    # Given a task that stands at its occurrence of the 22nd; then those to come after it are told
+    task = add(client, due=None, schedule="0 9 * * *", max_runs=max_runs)
+    assert task["due"] == "2026-11-22T09:00:00.000Z"
+    assert task["recurrence"]["upcoming"] == [f"2026-11-{day}T09:00:00.000Z" for day in days]
+
+
+@pytest.mark.parametrize("wrong", ["3", 3.0, True, 0, 101])
+def test_the_count_of_a_preview_is_a_whole_number_in_its_limits(client: TestClient, wrong: object) -> None:
+    refused = client.post("/api/preview", json={"schedule": "0 9 * * *", "count": wrong})
+    assert (refused.status_code, refused.json()["field"]) == (422, "count")
+    right = client.post("/api/preview", json={"schedule": "0 9 * * *", "count": 3})
+    assert len(right.json()["occurrences"]) == 3
+
+
+def test_a_preview(client: TestClient) -> None:
+    body = {"schedule": "at(2199-12-31T09:00:00)", "timezone": "Asia/Kolkata"}
+    assert client.post("/api/preview", json=body).json() == {
+        "words": "once, on 2199-12-31 at 09:00, Asia/Kolkata",
+        "occurrences": ["2199-12-31T03:30:00.000Z"],
+    }
+    refused = client.post("/api/preview", json={"schedule": "0 0 31 2 *"})
+    assert (refused.status_code, refused.json()["field"]) == (422, "schedule")

@@ -1,0 +1,199 @@
+"""AWS as it is, in the simulated world: slow, failing, at least once, and never quite on the second."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar
+
+from duebell_infra.testing import MemoryStore
+from duebell_shared.cron import parse_aws
+from duebell_shared.expression import SENTINEL
+
+from .faults import SERVICES, Faults, LaneOutage, Outage
+from .world import Process, World
+
+__all__ = ["Aws", "minutes_of"]
+
+_T = TypeVar("_T")
+
+#: Seconds until a call takes effect that was answered with a failure of the server, at most.
+_LATER = 5.0
+
+
+class Aws:
+    """The table, the rule, and what rings; one for all processes of a world."""
+
+    def __init__(
+        self,
+        world: World,
+        faults: Faults,
+        invoke: Callable[[object, str], None],
+        outage: Outage | None = None,
+    ) -> None:
+        """`invoke` is called when the worker is to be invoked, with the event and the request id."""
+        self.world = world
+        self.faults = faults
+        self.store = MemoryStore()
+        self.expression = SENTINEL
+        self.put_rules: list[tuple[datetime, str]] = []
+        self.rings = self.lost_rings = 0
+        self.crashes = 0
+        self.trace: list[str] = []
+        self.quiet_from = world.now + timedelta(seconds=faults.seconds)
+        self.outage = outage or self._draw_outage()
+        self.lane_outage = LaneOutage()
+        self._settings: list[datetime] = []  # when each setting of the rule takes effect
+        self._invoke = invoke
+        self._requests = 0
+
+    def _draw_outage(self) -> Outage:
+        random = self.world.random
+        if random.random() >= self.faults.outage:
+            return Outage()
+        begins = self.world.now + timedelta(seconds=random.uniform(0, 900))
+        out = random.choice([*((service,) for service in SERVICES), SERVICES])
+        return Outage(services=out, begins=begins, ends=begins + timedelta(seconds=random.uniform(60, 3600)))
+
+    def draw_lane_outage(self, lanes: int) -> None:
+        """Have one of so many lanes be out for an hour."""
+        begins = self.world.now + timedelta(seconds=self.world.random.uniform(0, 900))
+        lane = self.world.random.randrange(lanes)
+        self.lane_outage = LaneOutage(lane=lane, begins=begins, ends=begins + timedelta(hours=1))
+
+    def calm_from(self, lane: int | None = None) -> datetime:
+        """When nothing goes wrong any more, with this lane or any but the one that is out."""
+        calm_from = max(self.quiet_from, self.outage.ends if self.outage.services else self.quiet_from)
+        is_out = lane is not None and lane == self.lane_outage.lane
+        return max(calm_from, self.lane_outage.ends) if is_out else calm_from
+
+    def call(
+        self,
+        process: Process,
+        what: str,
+        effect: Callable[[], _T],
+        *,
+        time_out: float,
+        refusal: Exception,
+        service: str = "dynamodb",
+        failure: Exception | None = None,
+        lane: int | None = None,
+    ) -> _T:
+        """One call over the network, for one lane or not, with whatever happens on the way.
+
+        Raises TimeoutError, `refusal` where there was no effect, and `failure` where there may be.
+        """
+        random = self.world.random
+        process.wake()
+        fault = self.draw(process)
+        self.trace.append(f"{self.world.now:%H:%M:%S.%f} {process.name}: {what} {fault}")
+        if self.outage.hits(service, self.world.now) or self.lane_outage.hits(lane, self.world.now):
+            process.sleep(random.choice([0.01, time_out]))
+            raise failure or TimeoutError
+        process.sleep(random.uniform(0.001, 0.01) if fault != "slow" else random.uniform(0.5, 4.0))
+        if fault == "crash" and random.random() < 0.5:
+            process.crash()
+        if fault == "time_out" and random.random() < 0.5:
+            process.sleep(time_out)
+            raise TimeoutError
+        if fault == "refuse":
+            raise refusal
+        if fault == "fail":
+            self._have_effect_or_not(effect)
+            raise failure or TimeoutError
+        result = effect()
+        if fault == "crash":
+            process.crash()
+        if fault == "time_out":
+            process.sleep(time_out)
+            raise TimeoutError
+        if fault == "pause":
+            process.pause(random.uniform(1, 400))
+        process.sleep(random.uniform(0.001, 0.01))
+        return result
+
+    def _have_effect_or_not(self, effect: Callable[[], object]) -> None:
+        match self.world.random.choice(["none", "now", "later"]):
+            case "now":
+                effect()
+            case "later":
+                self.world.after(self.world.random.uniform(0, _LATER), effect)
+            case _:
+                pass
+
+    def refuses(self, lane: int | None = None) -> bool:
+        """Whether one of many statements, for this lane, is refused."""
+        if self.lane_outage.hits(lane, self.world.now):
+            return True
+        return self.world.now < self.quiet_from and self.world.random.random() < self.faults.refuse
+
+    def put_rule(self, expression: str) -> None:
+        """The rule set anew; it takes effect some time later, and a minute over by then never rings."""
+        self.expression = expression
+        self.put_rules.append((self.world.now, expression))
+        lag = self.world.random.uniform(0, 30)
+        if self._happens(self.faults.lose):
+            lag += self.world.random.uniform(0, 150)
+        self._settings.append(self.world.now + timedelta(seconds=lag))
+        if expression != SENTINEL:
+            self._ring_next(len(self._settings) - 1, minutes_of(expression, self.world.now))
+
+    def _ring_next(self, setting: int, minutes: Iterator[datetime]) -> None:
+        """Have the rule ring in the next of these minutes that is not over when the setting takes effect."""
+        for minute in minutes:
+            rings_at = minute + timedelta(seconds=self.world.random.uniform(0, 59))
+            if rings_at >= max(self._settings[setting], self.world.now):
+                self.world.at(rings_at, partial(self._ring, setting, minutes))
+                return
+
+    def _ring(self, setting: int, minutes: Iterator[datetime]) -> None:
+        """Ring, unless a later setting has taken effect."""
+        if any(in_effect <= self.world.now for in_effect in self._settings[setting + 1 :]):
+            return
+        self.rings += 1
+        if self._happens(self.faults.lose) or self.outage.hits("events", self.world.now):
+            self.lost_rings += 1
+            self.trace.append(f"{self.world.now:%H:%M:%S.%f} the ring is lost")
+        else:
+            self.invoke(None)
+        self._ring_next(setting, minutes)
+
+    def _happens(self, likelihood: float) -> bool:
+        return self.world.now < self.quiet_from and self.world.random.random() < likelihood
+
+    def invoke(self, event: object) -> None:
+        """An asynchronous invocation: it comes once, and sometimes twice.
+
+        Where Lambda delivers one invocation twice, both have its request id; where EventBridge rings twice,
+        there are two invocations.
+        """
+        request = self._new_request()
+        self._invoke(event, request)
+        if self.world.random.random() < self.faults.duplicate:
+            again = self.world.random.choice([request, self._new_request()])
+            self.world.after(self.world.random.uniform(0, 30), lambda: self._invoke(event, again))
+
+    def _new_request(self) -> str:
+        self._requests += 1
+        return f"request-{self._requests}"
+
+    def draw(self, process: Process) -> str:
+        """What goes wrong with a call of this process; nothing, most of the time."""
+        if self.world.now >= self.quiet_from:
+            return ""
+        chance = self.world.random.random()
+        for fault in ("crash", "time_out", "refuse", "fail", "slow", "pause"):
+            chance -= getattr(self.faults, fault)
+            if chance < 0 and not (process.is_charmed and fault in {"crash", "pause"}):
+                self.crashes += fault == "crash"
+                return fault
+        return ""
+
+
+def minutes_of(expression: str, after: datetime) -> Iterator[datetime]:
+    """The minutes of this day and the next in which the expression rings, after this moment."""
+    cron = parse_aws(expression.removeprefix("cron(").removesuffix(")"))
+    midnight = after.replace(hour=0, minute=0, second=0, microsecond=0)
+    for day in (midnight, midnight + timedelta(days=1)):
+        if day.day in cron.days_of(day.year, day.month):
+            minutes = (day + timedelta(minutes=minute) for minute in cron.minutes)
+            yield from (minute for minute in minutes if minute + timedelta(minutes=1) > after)

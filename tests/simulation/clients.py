@@ -1,0 +1,78 @@
+"""EventBridge and Lambda as one simulated process calls them: what duebell uses of boto3's clients."""
+
+import json
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from botocore.exceptions import ClientError, ReadTimeoutError
+
+from .aws import Aws
+from .world import Process
+
+__all__ = ["EventsClient", "LambdaClient"]
+
+
+class EventsClient:
+    """What `Rule` uses of boto3's EventBridge client, as one process has it."""
+
+    def __init__(self, aws: Aws, process: Process) -> None:
+        self._aws = aws
+        self._process = process
+        self.meta = SimpleNamespace(region_name="simulated")
+
+    def describe_rule(self, **_: Any) -> dict[str, Any]:
+        return self._call(
+            "DescribeRule", lambda: {"ScheduleExpression": self._aws.expression, "State": "ENABLED"}
+        )
+
+    def put_rule(self, **arguments: Any) -> dict[str, Any]:
+        def put() -> dict[str, Any]:
+            self._aws.put_rule(arguments["ScheduleExpression"])
+            return {}
+
+        return self._call(f"PutRule {arguments['ScheduleExpression']}", put)
+
+    def list_targets_by_rule(self, **_: Any) -> dict[str, Any]:
+        return self._call("ListTargetsByRule", lambda: {"Targets": [{}]})
+
+    def _call(self, what: str, effect: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        busy = ClientError({"Error": {"Code": "ConcurrentModificationException"}}, "PutRule")
+        failed: Any = {"Error": {"Code": "503"}, "ResponseMetadata": {"HTTPStatusCode": 503}}
+        try:
+            return self._aws.call(
+                self._process,
+                what,
+                effect,
+                time_out=4,
+                refusal=busy,
+                service="events",
+                failure=ClientError(failed, "PutRule"),
+            )
+        except TimeoutError:
+            raise ReadTimeoutError(endpoint_url="simulated") from None
+
+
+class LambdaClient:
+    """What `Function` uses of boto3's Lambda client, as one process has it."""
+
+    def __init__(self, aws: Aws, process: Process) -> None:
+        self._aws = aws
+        self._process = process
+
+    def invoke(self, *, Payload: bytes, **_: Any) -> dict[str, Any]:  # noqa: N803 (as boto3 has it)
+        throttled = ClientError({"Error": {"Code": "TooManyRequestsException"}}, "Invoke")
+        event = json.loads(Payload)
+        what = f"Invoke {Payload.decode()}"
+        try:
+            self._aws.call(
+                self._process,
+                what,
+                lambda: self._aws.invoke(event),
+                time_out=3,
+                refusal=throttled,
+                service="lambda",
+            )
+        except TimeoutError:
+            raise ReadTimeoutError(endpoint_url="simulated") from None
+        return {}

@@ -1,0 +1,43 @@
+"""A process of the simulated AWS: the backend that it has, and the context that Lambda gives it."""
+
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any, cast
+
+from duebell_shared.backend import Backend
+from duebell_shared.function import Function
+from duebell_shared.parallel import Parallel
+from duebell_shared.rule import Rule
+from duebell_shared.settings import Settings
+
+from .aws import Aws
+from .clients import EventsClient, LambdaClient
+from .store import StoreOverNetwork
+from .world import Process
+
+__all__ = ["backend_of", "context_of"]
+
+
+def backend_of(process: Process, aws: Aws, settings: Settings) -> Backend:
+    """The backend of this process: every call goes over the simulated network."""
+    name = settings.function
+    return Backend(
+        settings,
+        StoreOverNetwork(aws, process),
+        Rule("duebell", cast("Any", EventsClient(aws, process)), clock=process.clock, sleep=process.sleep),
+        clock=process.clock,
+        sleep=process.sleep,
+        parallel=Parallel(1),
+        function=Function(name, lambda: cast("Any", LambdaClient(aws, process))) if name else None,
+    )
+
+
+def context_of(process: Process, request: str, *, limit: float) -> Any:
+    """Lambda's context of an invocation that begins now, and may take so many seconds."""
+    world = process.world
+    ends_at = world.now + timedelta(seconds=limit)
+
+    def milliseconds_left() -> int:
+        return max(int((ends_at - world.now).total_seconds() * 1000), 0)
+
+    return SimpleNamespace(get_remaining_time_in_millis=milliseconds_left, aws_request_id=request)

@@ -1,0 +1,64 @@
+"""Workers that are deployed for a test, and start in a process as new as Lambda's."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from duebell_shared.backend import Backend
+from duebell_worker import entry, version
+
+__all__ = ["CONTEXT", "WORKING", "deploy", "start"]
+
+CONTEXT = cast("Any", SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000))
+
+WORKING = """
+import dataclasses
+from duebell import Worker
+
+@dataclasses.dataclass
+class Sale:
+    item: int
+
+worker = Worker.from_env()
+
+@worker.recurring("rate(1 day)", id="daily")
+@worker.action
+def report() -> None: ...
+
+@worker.action("put_on_sale", attempts=3)
+def put_on_sale(sale: Sale) -> None: ...
+"""
+
+
+@pytest.fixture
+def deploy(
+    tmp_path: Path, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., None]]:
+    """Deploy a module with this source; the next call of the entry is a cold start."""
+    monkeypatch.setattr(Backend, "connect", lambda *_: backend)
+    monkeypatch.setenv("DUEBELL_WORKER", "starting_for_tests:worker")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def deploy(source: str) -> None:
+        (tmp_path / "starting_for_tests.py").write_text(source, encoding="utf-8")
+        cold()
+
+    def cold() -> None:
+        entry._worker.cache_clear()
+        version._digest_of_sources.cache_clear()
+        sys.modules.pop("starting_for_tests", None)
+        sys.path_importer_cache.clear()
+
+    yield deploy
+    cold()
+
+
+def start() -> None:
+    """One invocation in a new process."""
+    entry._worker.cache_clear()
+    sys.modules.pop("starting_for_tests", None)
+    entry.handler(None, CONTEXT)

@@ -1,0 +1,193 @@
+"""A fault of a payload is told in the same words, whoever adds the task; a misspelt field is told, too."""
+
+import dataclasses
+import warnings
+from datetime import timedelta
+from typing import Any, TypedDict
+
+import boto3
+import msgspec
+import pydantic
+import pytest
+
+from duebell_editor import DoubtfulPayload, Editor, InvalidTask, NewTask
+from duebell_shared.backend import Backend
+from duebell_shared.settings import Settings
+from duebell_worker import PayloadAction, Worker
+from tests.support import Clock
+
+HOUR = timedelta(hours=1)
+
+
+@dataclasses.dataclass
+class Discount:
+    percent: int = 0
+
+
+@dataclasses.dataclass
+class Sale:
+    item: int
+    discount: Discount | None = None
+
+
+class Order(TypedDict, total=False):
+    item: int
+    discount: Discount
+
+
+class Strict(msgspec.Struct, forbid_unknown_fields=True):
+    item: int
+    discount: Discount | None = None
+
+
+class Loose(msgspec.Struct):
+    item: int
+    discount: Discount | None = None
+
+
+class Model(pydantic.BaseModel):
+    item: int
+    discount: Discount | None = None
+
+
+class Computing(pydantic.BaseModel):
+    item: int
+
+    @pydantic.computed_field  # type: ignore[prop-decorator]
+    @property
+    def twice(self) -> int:
+        return 2 * self.item
+
+
+def act_on(worker: Worker, payload_type: Any) -> PayloadAction[Any, Any, None]:
+    def act(payload: Any) -> None: ...
+
+    act.__annotations__["payload"] = payload_type
+    action: PayloadAction[Any, Any, None] = worker.action(act)
+    return action
+
+
+def told(call: Any) -> str:
+    """The text of the one warning or error of this call."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("default")
+        try:
+            call()
+        except InvalidTask as error:
+            return str(error)
+    assert {one.category for one in seen} <= {DoubtfulPayload}
+    assert {one.filename for one in seen} <= {__file__}
+    (text,) = {str(one.message) for one in seen} or {""}
+    return text
+
+
+@pytest.mark.parametrize(
+    ("payload_type", "payload", "text"),
+    [
+        (Sale, {"item": "1"}, "payload.item: must be a whole number"),
+        (Sale, {"itme": 1}, "payload.item: is missing: 'itme' is given, which is not a field"),
+        (
+            Sale,
+            {"item": 1, "discuont": {}},
+            "payload.discuont: is not a field, and is left out: did you mean discount? "
+            "The fields are item, discount",
+        ),
+        (
+            Sale,
+            {"item": 1, "discount": {"pct": 3}},
+            "payload.discount.pct: is not a field, and is left out: did you mean percent? "
+            "The fields are percent",
+        ),
+        (
+            Loose,
+            {"item": 1, "colour": 2},
+            "payload.colour: is not a field, and is left out: the fields are item, discount",
+        ),
+        (
+            Order,
+            {"itme": 1},
+            "payload.itme: is not a field, and is left out: did you mean item? The fields are discount, item",
+        ),
+        (
+            Model,
+            {"item": 1, "discuont": {}},
+            "payload.discuont: is not a field, and is left out: did you mean discount? "
+            "The fields are item, discount",
+        ),
+        (
+            Strict,
+            {"item": 1, "discuont": {}},
+            "payload.discuont: is not a field: did you mean discount? The fields are item, discount",
+        ),
+        (dict[str, int], {"whatever": 1}, ""),
+        (Sale | None, {"item": 1}, ""),
+        (
+            list[Sale] | Sale,
+            [{"item": 1}, {"item": 1, "x": 2}],
+            "payload[1].x: is not a field, and is left out: the fields are item, discount",
+        ),
+    ],
+)
+def test_a_handle_and_an_editor_tell_a_fault_in_the_same_words(
+    backend: Backend, payload_type: Any, payload: Any, text: str
+) -> None:
+    worker = Worker(backend=backend)
+    action = act_on(worker, payload_type)
+    expected = f"{text}, for the action 'act'" if text else ""
+    # By the handle, while nothing is known of the worker
+    assert told(lambda: action.task(payload, due=HOUR)) == expected
+    # By its name, when it is
+    worker.register()
+    editor = Editor(backend=backend)
+    assert told(lambda: editor.add("act", payload=payload, due=HOUR)) == expected
+    # And by both at once, at one place
+    assert told(lambda: action.add(payload, due=HOUR)) == expected
+
+
+def test_strict_actions_store_a_task_whose_field_is_left_out_as_it_will_run(
+    session: boto3.Session, clock: Clock
+) -> None:
+    settings = Settings(strict_actions=True)
+    backend = Backend.connect(settings, session, clock=clock, sleep=clock.sleep)
+    worker = Worker(backend=backend)
+    act_on(worker, Sale)
+    worker.register()
+    with pytest.warns(DoubtfulPayload, match="payload.x"):
+        worker.editor.add("act", payload={"item": 1, "x": 2}, due=timedelta(0))
+    assert worker.run().done == 1
+
+
+def test_a_typed_value_may_write_more_than_is_read(backend: Backend) -> None:
+    worker = Worker(backend=backend)
+    action = act_on(worker, Computing)
+    worker.register()
+    assert told(lambda: action.add(Computing(item=1), due=HOUR)) == ""
+    assert told(lambda: Editor(backend=backend).add("act", payload=Computing(item=1), due=HOUR)) == ""
+
+
+def test_many_tasks_are_told_of_where_they_are_added(backend: Backend) -> None:
+    worker = Worker(backend=backend)
+    act_on(worker, Sale)
+    worker.register()
+    tasks = [NewTask(action="act", payload={"item": 1, "x": 2}, due=HOUR) for _ in range(3)]
+    assert told(lambda: Editor(backend=backend).add_many(tasks)).startswith("payload.x: is not a field")
+
+
+def test_a_missing_argument_is_told_with_the_unknown_one(backend: Backend) -> None:
+    worker = Worker(backend=backend)
+
+    @worker.action
+    def sell(*, item: int, price: float = 1.5) -> None: ...
+
+    with pytest.raises(TypeError) as raised:
+        sell.add(due=HOUR, itme=1)  # type: ignore[call-arg]
+    assert (
+        str(raised.value) == "action 'sell': payload.item: is missing: 'itme' is given, which is not a field"
+    )
+    worker.register()
+    by_name = told(lambda: Editor(backend=backend).add("sell", payload={"itme": 1}, due=HOUR))
+    assert by_name == "payload.item: is missing: 'itme' is given, which is not a field, for the action 'sell'"
+    with pytest.raises(
+        TypeError, match=r"payload.prise: is not a field: did you mean price\? The fields are"
+    ):
+        sell.add(due=HOUR, item=1, prise=1.0)  # type: ignore[call-arg]

@@ -13,6 +13,8 @@ from aws_cdk.cloudformation_include import CfnInclude
 from constructs import Construct
 
 from .bundle import build
+from .deploy import settings_of
+from .editors import environment_of
 from .errors import InvalidDeployment
 from .import_check import Surroundings
 from .naming import check_scheduler_name
@@ -40,8 +42,8 @@ _OURS = {"Architecture", "CodeBucket", "CodeKey", "Environment", "ExistingTable"
 class Scheduler(Construct):
     """A table, a rule, a worker and all that belongs to them.
 
-    `function` is the worker. `environment` is what services need to add tasks, and `grant_editing` lets a
-    role do so.
+    `function` is the worker. `environment` is what services need to add tasks, as far as the parameters are
+    written out, and `grant_editing` lets a role do so.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Scheduler(Construct):
         name: str = "duebell",
         folder: Path | None = None,
         requirements: Path | None = None,
-        python: str = "3.13",
+        python: str | None = None,
         architecture: str = "arm64",
         environment: Mapping[str, str] | None = None,
         parameters: Mapping[str, str | int | Sequence[str]] | None = None,
@@ -64,6 +66,7 @@ class Scheduler(Construct):
         name          names table, rule and worker; 3 to 30 letters, digits and hyphens
         folder        where the actions are looked for first; the current one if not given
         requirements  a requirements file or a pyproject.toml, with what the actions need
+        python        Lambda's Python, such as `3.13`; that which runs this, if Lambda has it
         environment   what the actions find in their environment; tokens may be in it
         parameters    others of the template's parameters, such as `MemorySize`, `AlarmMail`, `SubnetIds`
 
@@ -74,7 +77,7 @@ class Scheduler(Construct):
         given = dict(parameters or {})
         if wrong := sorted(given.keys() - (parameter_names(template_text()) - _OURS)):
             raise InvalidDeployment("parameters", f"the construct takes no parameter {wrong[0]}")
-        target = Target(python=python, architecture=Architecture(architecture))
+        target = Target(python=python or Target.like_here().python, architecture=Architecture(architecture))
         surroundings = Surroundings(environment=environment or {}, has_layers=bool(given.get("Layers")))
         built = build(actions, target, requirements=requirements, folder=folder, surroundings=surroundings)
         with TemporaryDirectory(prefix="duebell-cdk-") as made:
@@ -105,7 +108,9 @@ class Scheduler(Construct):
         self.function: IFunction = Function.from_function_arn(
             self, "Function", f"arn:{Aws.PARTITION}:lambda:{place}:function:{name}"
         )
-        self.environment = {"DUEBELL_TABLE": name, "DUEBELL_RULE": name, "DUEBELL_FUNCTION": name}
+        known = {one: value for one, value in _texts(given).items() if isinstance(value, str)}
+        written = {one: value for one, value in known.items() if not Token.is_unresolved(value)}
+        self.environment = environment_of(settings_of(name, written))
         policy = self._template.get_resource("EditorPolicy").ref
         self._editing = ManagedPolicy.from_managed_policy_arn(self, "Editing", policy)
 

@@ -28,7 +28,7 @@ from .stack import Outcome, Stack
 from .target import Architecture, Place, Target
 from .template import parameter_names, template_text, unknown_types, without_types
 
-__all__ = ["Deployment", "deploy"]
+__all__ = ["Deployment", "deploy", "settings_of"]
 
 #: A module that only makes the Worker knows nothing of those that register actions with it.
 _NO_ACTIONS = (
@@ -118,7 +118,7 @@ def deploy(
     table = QueueTable(session, name)
     parameters = {**given, **python, **code, "Name": name}
     parameters |= _found_table(table, before, deployment.parameters)
-    settings = _settings(name, parameters)
+    settings = settings_of(name, parameters)
     backend = Backend.connect(settings, session)
     editor = Editor(backend=backend)
     if parameters["ExistingTable"] == "yes":
@@ -177,7 +177,7 @@ def _bundle(
 ) -> Bundle:
     """Build the bundle, and import it as the worker will be set up. Raises BundleFailed."""
     surroundings = Surroundings(
-        environment={**environment_of(_settings(name, parameters)), **_variables_of_actions(parameters)},
+        environment={**environment_of(settings_of(name, parameters)), **_variables_of_actions(parameters)},
         has_layers=bool(parameters.get("Layers")),
     )
     bundle = build(
@@ -190,6 +190,8 @@ def _bundle(
     say(f"bundle: {bundle}")
     if bundle.note:
         say(f"bundle: {bundle.note}")
+    if bundle.hint:
+        say(f"bundle: {bundle.hint}")
     return bundle
 
 
@@ -224,10 +226,10 @@ def _apply(
 
 
 def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
-    """The target that is asked for, else that of the last deployment, else the default."""
+    """The target that is asked for, else that of the last deployment, else the Lambda like this machine."""
     if deployment.place is Place.THIS_MACHINE:
         return Target.this_machine()
-    default = Target()
+    default = Target.like_here()
     python = deployment.python or before.get("Runtime", default.runtime).removeprefix("python")
     architecture = deployment.architecture or Architecture(before.get("Architecture", default.architecture))
     return Target(python=python, architecture=architecture)
@@ -241,7 +243,7 @@ def _variables_of_actions(parameters: Mapping[str, str]) -> dict[str, str]:
         raise InvalidDeployment("Environment", f"must be a JSON object of texts: {error}") from None
 
 
-def _settings(name: str, parameters: Mapping[str, str]) -> Settings:
-    """The settings of editors and worker. Raises InvalidSettings."""
+def settings_of(name: str, parameters: Mapping[str, str]) -> Settings:
+    """The settings of editors and worker of a stack with these parameters. Raises InvalidSettings."""
     variables = {_VARIABLES[one]: value for one, value in parameters.items() if one in _VARIABLES}
     return Settings.from_env({**dict.fromkeys(_NAMES, name), **variables})

@@ -23,7 +23,7 @@ if os.environ.get("DUEBELL_CDK") != "required":
 if shutil.which("node") is None:
     pytest.skip("the CDK needs Node.js", allow_module_level=True)
 
-from aws_cdk import App, Stack
+from aws_cdk import App, Fn, Stack
 from aws_cdk.aws_ec2 import SecurityGroup, Vpc
 from aws_cdk.aws_iam import Role, ServicePrincipal
 from aws_cdk.aws_sns import Topic
@@ -126,6 +126,14 @@ def test_a_service_is_let_add_tasks(stack: Stack) -> None:
         one for key, one in made["Resources"].items() if key.startswith("Service") and "Role" in one["Type"]
     ]
     assert service["Properties"]["ManagedPolicyArns"] == [{"Ref": policy}]
+
+
+def test_a_service_is_told_the_settings_that_it_shares_with_the_worker(stack: Stack) -> None:
+    made = Fn.import_value("days")  # known to CloudFormation alone
+    parameters = {"History": "failed", "Label": "production", "MemorySize": 512, "RetentionDays": made}
+    scheduler = Scheduler(stack, "Tasks", name="shop", actions="jobs:worker", parameters=parameters)
+    names = dict.fromkeys(("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION"), "shop")
+    assert scheduler.environment == {**names, "DUEBELL_HISTORY": "failed", "DUEBELL_LABEL": "production"}
 
 
 @pytest.mark.e2e

@@ -1,4 +1,4 @@
-"""The steps that changing the record and setting the rule save: a read, and a write of their own for the hold."""
+"""A change of the record that begins without a read, and that takes hold of the rule by the same write."""
 
 from datetime import timedelta
 from functools import partial
@@ -131,6 +131,7 @@ def test_no_hold_is_taken_of_a_rule_that_another_process_is_setting(
     store: SharedStore,
     eventbridge: FakeEvents,
     clock: Clock,
+    *,
     behind: timedelta,
 ) -> None:
     # Given another process that has just taken hold of the rule, perhaps by a clock that is behind
@@ -292,5 +293,3 @@ def test_a_write_whose_answer_was_lost_is_not_taken_for_another_processs(
     assert settled.armed == DUE
     assert clock.now < NOON + SECOND
     assert len(eventbridge.put) == 1
-
-

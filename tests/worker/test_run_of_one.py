@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from duebell_editor import Editor
+from duebell_shared.backend import Backend
 from duebell_worker import Retry, Worker
 from tests.support import Clock
 from tests.worker.runs_of_one import (
@@ -23,6 +24,7 @@ from tests.worker.runs_of_one import (
     store,
     worker,
 )
+from tests.worker.stage import Stage
 
 __all__ = ["backend", "bell", "costs", "done", "editor", "store", "worker"]
 
@@ -159,3 +161,62 @@ def test_an_occurrence_that_is_due_already_runs_in_the_same_run(
     assert report.done == len(done) == 3
     assert report.rings_at
     assert clock.now < task.queued <= report.rings_at <= clock.now + 2 * MINUTE
+
+
+def test_the_head_of_a_lane_with_something_due_is_rung_for_without_a_read_of_heads(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs
+) -> None:
+    # Given a lane in which one task is due and others wait, and nothing in the others
+    first, *others = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") == 2][:3]
+    editor.add("act", due=DUE, id=first)
+    for number, id in enumerate(others):
+        editor.add("act", due=NEXT + number * HOUR, id=id)
+    clock.now = DUE
+    costs.clear()
+    assert worker.run().rings_at == NEXT
+    assert costs.of("heads") == {"heads": 0}
+
+
+def test_the_last_occurrence_that_is_due_already_is_put_back_no_more(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs
+) -> None:
+    # Given an action that takes until its next occurrence is due, which is the last
+    worker.action("slow")(lambda: clock.advance(70 * SECOND))
+    editor.add("slow", schedule="rate(1 minute)", max_runs=2, id="a")
+    clock.advance(MINUTE)
+    costs.clear()
+    report = worker.run()
+    assert (report.done, report.rings_at) == (2, None)
+    assert costs.of("heads") == {"heads": 0}
+
+
+def test_a_lease_that_is_renewed_is_one_write_and_the_echo_stays_its_watchdog(
+    editor: Editor, backend: Backend, stage: Stage, clock: Clock, costs: Costs
+) -> None:
+    # Given an action that takes longer than half of a lease
+    worker = Worker(backend=backend, pool=stage)
+    worker.action("long")(lambda: stage.sleep(70))
+    editor.add("long", due=DUE, id="a")
+    clock.now = DUE
+    costs.clear()
+    # When it is run, then the renewal is one write, without a read, and leaves the rule alone
+    assert worker.run().done == 1
+    assert costs.of("reads", "swaps", "puts") == {"reads": 1, "swaps": 4, "puts": 1}
+
+
+def test_with_an_echo_as_the_watchdog_all_is_well_and_nobody_sets_the_rule(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs
+) -> None:
+    # Given somebody who looks at everything while a run relies on the rule's echo
+    found: list[object] = []
+
+    @worker.action("look")
+    def look() -> None:
+        editor.ensure_armed()
+        found.append((editor.status().healthy, costs.of("puts")))
+
+    editor.add("look", due=DUE, id="a")
+    clock.now = DUE
+    costs.clear()
+    worker.run()
+    assert found == [(True, {"puts": 0})]

@@ -4,13 +4,16 @@ from collections import Counter
 from datetime import datetime
 
 import pytest
+from botocore.exceptions import ClientError
 
-from duebell_editor import Editor
+from duebell_editor import Editor, NotArmed
 from duebell_infra.testing import InlinePool
+from duebell_shared.armer import HOLD
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.expression import next_ring
 from duebell_worker import Retry, Worker
+from duebell_worker.lease import Lease
 from tests.support import Clock
 from tests.worker.log_lines import Log
 from tests.worker.runs_of_one import (
@@ -245,3 +248,26 @@ def test_a_lane_that_was_put_back_in_is_not_written_by_a_run_that_has_lost_it(
     assert Life(backend).worker().run().lost_lease
     # Then the lane is the other's, which reads it
     assert backend.armer.read().lanes_of("other") == (lane,)
+
+
+def test_a_watchdog_that_was_refused_is_set_again_by_a_hold_of_its_own(
+    editor: Editor, backend: Backend, bell: HookedBell, clock: Clock, *, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a run whose watchdog is refused, and another process that sets the rule in the pause after that
+    editor.add("act", due=DUE + 56 * MINUTE, id="due")
+    ring(clock, bell)
+    lease = Lease.claim(backend.armer, "run", backend.clock)
+    with monkeypatch.context() as patch:
+        patch.setattr(bell, "before", refuse)
+        with pytest.raises(NotArmed):
+            lease.arm()
+    until = clock.now + HOLD
+    backend.armer.change(lambda record: record.applying("other", until=until))
+    # When the run tries again, then it sets the rule only after the other's hold
+    lease.arm()
+    assert clock.now >= until
+    assert backend.armer.read().is_settled(clock.now)
+
+
+def refuse() -> None:
+    raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "PutRule")

@@ -7,7 +7,7 @@ import pytest
 from duebell_editor import Editor
 from duebell_shared.armer import HOLD
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsUnavailable
+from duebell_shared.errors import AwsUnavailable, UnreadableTask
 from duebell_worker import Retry, Status, Worker
 from tests.support import Clock
 from tests.worker.runs_of_one import (
@@ -171,3 +171,19 @@ def test_a_task_that_was_put_back_and_cancelled_before_the_last_look_is_rung_for
     # When the run ends, then it rings for what is there
     report = worker.run()
     assert (report.retried, report.done, report.rings_at) == (1, 2, NEXT)
+
+
+def test_a_task_that_cannot_be_read_is_looked_at_again(
+    editor: Editor, worker: Worker, store: CountingStore, clock: Clock, *, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a task that this version cannot read
+    editor.add("act", due=DUE, id="a")
+    editor.add("act", due=NEXT, id="b")
+    clock.now = DUE
+
+    def claim(*_: object, **__: object) -> None:
+        raise UnreadableTask("a", "of a later version")
+
+    monkeypatch.setattr(store, "claim", claim)
+    # When a run comes, then the rule rings for the next look at it, and not only for what waits
+    assert worker.run().rings_at == DUE + 5 * MINUTE

@@ -97,11 +97,17 @@ class Armer:
         A transition that changes nothing writes nothing. Raises NotArmed when others keep getting in first.
 
         seen     the record as it was seen last: the first try saves a read, and fails if it has changed since
-        applier  takes hold of the rule by the same write if the rule must then be set; `ensure` sets it
+        applier  takes hold of the rule by the same write if the rule must then be set; `ensure` sets it; each
+                 call needs a name of its own
+
+        Problem: the answer to a write is lost, and the SDK's next try of it is refused: it looks as if others
+        had got in first, and the rule would be held by nobody. Solution: the name tells whose write it was.
         """
         give_up = self._clock() + PATIENCE
         for pause in (0.0, *_pauses()) if seen else _pauses():
             record, seen = seen or self.read(), None
+            if applier and record.applier == applier:
+                return record
             changed = transition(record)
             if changed == record:
                 return record

@@ -69,3 +69,30 @@ def test_a_rule_that_is_set_has_no_echo_in_the_record() -> None:
     )
     assert (confirmed.armed, confirmed.rings_at, confirmed.echo_of) == (SOON, SOON, None)
     assert confirmed.set_to == SOON
+
+
+def test_a_ring_that_is_still_to_come_has_no_echo_yet_however_long_the_lease() -> None:
+    claimed = rung(NOON, claimed_at=NOON - SECOND, lease=150 * SECOND)
+    assert (claimed.armed, claimed.rings_at) == (None, None)
+
+
+@pytest.mark.parametrize("head_start", [timedelta(0), 130 * SECOND])
+@pytest.mark.parametrize(
+    ("due", "is_settled"),
+    [(2 * MINUTE, False), (3 * MINUTE, False), (4 * MINUTE, True), (timedelta(days=1), True)],
+)
+def test_an_echo_does_for_what_is_due_in_a_free_lane_only_if_it_rings_as_soon(
+    due: timedelta, head_start: timedelta, *, is_settled: bool
+) -> None:
+    # Given a run that holds one of two lanes, with the rule's echo as its watchdog
+    record = rung(NOON, claimed_at=NOON).ringing_ahead(head_start).released("run", {1: NEVER})
+    assert record.is_settled(NOON)
+    # When something is to start in the other one
+    lowered = record.lowered({1: NOON + head_start + due})
+    # Then the rule is to be set if the echo rings later than a rule that is set anew
+    assert lowered.is_settled(NOON) == is_settled
+
+
+def test_an_echo_is_no_ring_once_the_lanes_are_given_back() -> None:
+    released = rung(NOON, claimed_at=NOON).released("run", {0: NEVER, 1: NEVER})
+    assert not released.is_settled(NOON)

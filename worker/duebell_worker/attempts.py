@@ -24,7 +24,8 @@ class Attempts:
     tally         counts the results
     not_deployed  the error after which nothing more can be done in this run
     not_claimed   tasks whose claim was refused; the run removes each that it handles
-    put_back      the tasks that are in the queue again after an attempt, with the time of the next one
+    put_back      the tasks that are in the queue again after an attempt, with the time of the next one; the
+                  run removes them when it looks into the queue, so that they are few
     """
 
     def __init__(self, context: RunContext, lease: Lease, trouble: Trouble) -> None:

@@ -155,6 +155,7 @@ class _Run:
         known = known.union(*(self._trouble.passed_over(lane) for lane in lanes))
         next_due = NEVER
         self._lease.heads = None
+        self._attempts.put_back.clear()  # this look sees them
         self._lease.quiet, keys = self._reader.queued(lanes, now=now)
         for key in keys:
             if key.queued > now:

@@ -140,9 +140,13 @@ class Trouble:
             return trouble.until if trouble and trouble.until > self._clock() else None
 
     def is_any(self) -> bool:
-        """Tell whether any lane is in trouble, or any task was skipped in this run."""
+        """Tell whether any lane is in trouble, any call failed, or any task was skipped in this run.
+
+        Failed calls count even when the trouble is over: what ended it may have been a count, and the run has
+        not looked into the lane since.
+        """
         with self._lock:
-            return bool(self._lanes or self._passed_over)
+            return bool(self._lanes or self._errors or self._passed_over)
 
     def resting(self, lanes: Iterable[int]) -> tuple[RestingLane, ...]:
         """Return which of these lanes rest, and since when they are in trouble."""

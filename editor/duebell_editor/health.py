@@ -166,7 +166,7 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
             mendable=True,
         )
     expired = [lane.until for lane, _ in lanes if lane.owner and lane.until < now - GRACE]
-    if expired:
+    if expired and not (record.echo_of and record.is_settled(now)):  # an echo is a watchdog that takes longer
         yield Problem(
             kind=ProblemKind.LEASE_EXPIRED,
             what=f"a run died: its lease ended at {render(min(expired))}, and no other run has taken over",

@@ -169,4 +169,5 @@ BROKEN = {
     "an echo that there is": Ingredients(record=_EchoOfAnEcho),
     "an echo is for leases": Ingredients(record=_EchoForAll),
     "what is put back counts": Ingredients(put_back=False),
+    "what was changed while it ran is looked for": Ingredients(superseded=False),
 }

@@ -46,6 +46,7 @@ CASES = (
     Case("two lanes, an add in each, a ring lost or a run gone", (0, 1), _ADDS, 1, _LOST),
     Case("two lanes, an add in each, an action that fails, a crash", (0, 1), _ADDS, 2, _RETRY),
     Case("one lane, two adds, an action that fails, a crash", (0, 0), _ADDS, 2, _RETRY),
+    Case("one task there, moved later while it runs, two crashes", (0,), (Edit(0, due=3),), 2, there={0: 1}),
     Case("one task there, an echo as the watchdog, two crashes", (0,), (), 2, there={0: 1}, end=7),
     Case(
         "one task there, an add, an echo as the watchdog", (0, 1), (Edit(1, due=4),), 1, there={0: 1}, end=6

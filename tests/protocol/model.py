@@ -319,8 +319,13 @@ class Model:
         fast = p._replace(step="give_back", known=tuple(known), found=())
         slow = p._replace(step="head", known=(), found=())
         again = p._replace(step="drain", quiet=(), known=(), found=())
-        after = again if len(due) < len(p.found) else fast if self._ingredients.clear_first else slow
-        self._on(p.name, "runs them" if outcome[0] == DONE else "puts them back", s, after, tasks=tasks)
+        after = fast if self._ingredients.clear_first else slow
+        what = "runs them" if outcome[0] == DONE else "puts them back"
+        if len(due) < len(p.found) and self._ingredients.clear_first:
+            self._on(p.name, f"{what}, and could not claim one", s, again, tasks=tasks)
+            if self._ingredients.superseded:
+                after = fast._replace(step="clear", known=())
+        self._on(p.name, what, s, after, tasks=tasks)
 
     def _perform(self, s: State, p: Proc) -> None:
         self._run_found(s, p, (DONE, NEVER_AT))

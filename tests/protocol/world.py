@@ -178,6 +178,7 @@ class Ingredients:
     clear_first  a run forgets its lanes' dues before it reads their heads
     write_first  an editor writes its task before it lowers the lane's due
     echoes       the rule rings again after its minute
+    superseded   a run looks again before it gives lanes back if a task was changed while it ran
     put_back     a run that gives its lanes back by what it has seen heeds what it has put back since
     """
 
@@ -186,6 +187,7 @@ class Ingredients:
     write_first: bool = True
     echoes: bool = True
     put_back: bool = True
+    superseded: bool = True
 
 
 class _Unechoed(ArmingRecord, frozen=True, kw_only=True):

@@ -197,7 +197,8 @@ class Lease:
         def release(record: ArmingRecord) -> ArmingRecord:
             nonlocal soonest, now, is_kept
             now = self.clock()
-            is_kept = unless_added and record.untouched(self.owner) != set(self.lanes)
+            is_released = run is not None and record.last_run == run  # by a try whose answer was lost
+            is_kept = unless_added and not is_released and record.untouched(self.owner) != set(self.lanes)
             if is_kept:
                 soonest = now
                 return record

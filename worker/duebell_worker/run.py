@@ -92,6 +92,7 @@ class _Run:
         self._shares = Shares(context, lease, self._reader, self._attempts)
         self._waits = Waits(context, lease, self._attempts, self._go_on_with)
         self._is_full = False
+        self._has_skipped = False  # a task that was due, in the last look
         measures = context.metrics and lease.seen.counting(context.now()) != lease.seen
         self._sizes: dict[int, int] | None = {} if measures else None
         self._take_sizes()
@@ -155,7 +156,8 @@ class _Run:
         known = known.union(*(self._trouble.passed_over(lane) for lane in lanes))
         next_due = NEVER
         self._lease.heads = None
-        self._attempts.put_back.clear()  # this look sees them
+        self._attempts.begin_look()
+        self._has_skipped = False
         self._lease.quiet, keys = self._reader.queued(lanes, now=now)
         for key in keys:
             if key.queued > now:
@@ -174,6 +176,8 @@ class _Run:
                 return self._context.now()
             if self._may_start(key, Status.SCHEDULED):
                 self._attempts.start(key, Status.SCHEDULED)
+            else:
+                self._has_skipped = True
         self._is_full = was_full
         self._lease.heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
@@ -195,6 +199,7 @@ class _Run:
             key = min(not_claimed, key=lambda key: (attempts.get(key, 0), key))
             not_claimed.remove(key)
             if not self._may_start(key, Status.RUNNING):
+                self._has_skipped = True
                 continue
             if self._is_time_to_stop:
                 self._attempts.tally.stopped_early = True
@@ -260,10 +265,12 @@ class _Run:
         """Return the lanes' heads after this run as its last look tells, or None if they must be read.
 
         The look saw the earliest task that was not due, and all before it have been started and have ended.
-        No lane with due tasks has an earlier one, but for those that the run has put back.
+        No lane with due tasks has an earlier one, but for those that the run has put back. Nor is one that
+        somebody changed while it ran: who did so may have died before the lane's due was lowered.
         """
         heads, attempts = self._lease.heads, self._attempts
-        if heads is None or self._trouble.is_any() or attempts.tally.stopped_early:
+        is_unsure = self._has_skipped or attempts.superseded or attempts.tally.stopped_early
+        if heads is None or is_unsure or self._trouble.is_any():
             return None
         if heads.keys() != set(self._lease.lanes):
             return None

@@ -96,3 +96,11 @@ def test_an_echo_does_for_what_is_due_in_a_free_lane_only_if_it_rings_as_soon(
 def test_an_echo_is_no_ring_once_the_lanes_are_given_back() -> None:
     released = rung(NOON, claimed_at=NOON).released("run", {0: NEVER, 1: NEVER})
     assert not released.is_settled(NOON)
+
+
+def test_a_lease_that_is_renewed_while_the_rule_is_being_set_has_no_echo() -> None:
+    # Given a rule whose echo is a watchdog, and which a process is setting to another time
+    held = rung(NOON, claimed_at=NOON).applying("me", until=HOLD_END)
+    # When the lease is renewed meanwhile, then where the rule stands is unknown still
+    renewed = held.renewed("run", until=NOON + 3 * MINUTE)
+    assert (renewed.armed, renewed.rings_at) == (None, None)

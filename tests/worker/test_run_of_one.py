@@ -114,6 +114,21 @@ def test_a_task_that_is_tried_again_is_rung_for_without_a_read_of_heads(
     assert costs.of("reads", "swaps", "puts", "heads") == {"reads": 1, "swaps": 3, "puts": 1, "heads": 0}
 
 
+def test_what_waits_in_the_lane_of_a_task_that_is_tried_again_is_rung_for_if_it_is_earlier(
+    editor: Editor, worker: Worker, clock: Clock
+) -> None:
+    # Given a lane in which one task is put back to after another that waits
+    @worker.action("fail")
+    def fail() -> None:
+        raise Retry(after=20 * MINUTE)
+
+    first, second = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") == 2][:2]
+    editor.add("fail", due=DUE, id=first)
+    editor.add("act", due=DUE + 5 * MINUTE, id=second)
+    clock.now = DUE
+    assert worker.run().rings_at == DUE + 5 * MINUTE
+
+
 def test_the_next_occurrence_is_rung_for_without_a_read_of_heads(
     editor: Editor, worker: Worker, clock: Clock, costs: Costs, bell: HookedBell
 ) -> None:
@@ -180,10 +195,10 @@ def test_the_head_of_a_lane_with_something_due_is_rung_for_without_a_read_of_hea
 def test_the_last_occurrence_that_is_due_already_is_put_back_no_more(
     editor: Editor, worker: Worker, clock: Clock, costs: Costs
 ) -> None:
-    # Given an action that takes until its next occurrence is due, which is the last
-    worker.action("slow")(lambda: clock.advance(70 * SECOND))
+    # Given an action that takes until its next occurrence is due, which is the last, in a run that comes late
+    worker.action("slow")(lambda: clock.advance(3 * SECOND))
     editor.add("slow", schedule="rate(1 minute)", max_runs=2, id="a")
-    clock.advance(MINUTE)
+    clock.advance(MINUTE + 58 * SECOND)
     costs.clear()
     report = worker.run()
     assert (report.done, report.rings_at) == (2, None)

@@ -24,6 +24,7 @@ from tests.worker.runs_of_one import (
     store,
     worker,
 )
+from tests.worker.stage import Stage
 
 __all__ = ["backend", "bell", "costs", "done", "editor", "store", "worker"]
 
@@ -134,3 +135,24 @@ def test_a_task_that_is_paused_and_resumed_meanwhile_is_rung_for(
     editor.pause("c")
     clock.now = DUE
     assert worker.run().rings_at == DUE + 30 * MINUTE
+
+
+def test_a_task_that_was_added_before_the_lease_was_renewed_is_read_for(
+    editor: Editor, backend: Backend, stage: Stage, clock: Clock, costs: Costs
+) -> None:
+    # Given an action that adds a task, and goes on until the run has seen that in the record
+    worker = Worker(backend=backend, pool=stage)
+
+    @worker.action("add")
+    def add() -> None:
+        editor.add("act", due=NEXT, id="b")
+        stage.sleep(70)
+
+    editor.add("add", due=DUE, id="a")
+    clock.now = DUE
+    costs.clear()
+    # When the run ends, then it has given its lanes back, and rings for the task
+    report = worker.run()
+    assert (report.done, report.rings_at) == (1, NEXT)
+    assert backend.armer.read().lanes_of(report.run) == ()
+    assert costs.of("heads")["heads"] >= 1

@@ -263,11 +263,35 @@ def test_a_watchdog_that_was_refused_is_set_again_by_a_hold_of_its_own(
             lease.arm()
     until = clock.now + HOLD
     backend.armer.change(lambda record: record.applying("other", until=until))
-    # When the run tries again, then it sets the rule only after the other's hold
+    # When the run tries again, then it sets the rule, and only after the other's hold
+    set_at: list[datetime] = []
+    bell.before = lambda: set_at.append(clock.now)
     lease.arm()
-    assert clock.now >= until
+    assert [at >= until for at in set_at] == [True]
     assert backend.armer.read().is_settled(clock.now)
 
 
 def refuse() -> None:
     raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "PutRule")
+
+
+def test_a_run_whose_lease_ran_out_sees_to_the_watchdog_of_the_one_that_has_its_lanes(
+    editor: Editor, backend: Backend, clock: Clock
+) -> None:
+    # Given an action that takes longer than the lease, and a run that dies before it sets its watchdog
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+
+    @worker.action("long")
+    def long() -> None:
+        clock.advance(3 * MINUTE)
+        Lease.claim(backend.armer, "other", backend.clock)
+
+    editor.add("long", due=DUE, id="due")
+    clock.now = DUE
+    # When the first one ends
+    report = worker.run()
+    # Then the rule rings for the other's lease
+    assert report.lost_lease
+    record = backend.armer.read()
+    assert record.lanes_of("other") == (0, 1, 2, 3)
+    assert record.is_settled(clock.now)

@@ -224,8 +224,8 @@ def test_two_tasks_of_one_id_in_two_lanes_that_are_both_put_back(
 def test_a_release_whose_answer_was_lost_is_no_lost_lease(
     editor: Editor, backend: Backend, store: CountingStore, *, bell: HookedBell, clock: Clock
 ) -> None:
-    # Given a run in the last minutes of an hour, whose watchdog rings soon enough for the next task as well, so
-    # that the swap that gives the lanes back does not take hold of the rule, and has no name
+    # Given a run in the last minutes of an hour, whose watchdog rings soon enough for the next task as well:
+    # so the swap that gives the lanes back does not take hold of the rule, and has no name
     worker = Worker(backend=backend)
     worker.action("act")(lambda: None)
     editor.add("act", due=NOON + 57 * MINUTE, id=in_lane(editor, 0))

@@ -73,8 +73,9 @@ What a task takes over its life, in write units, by what is kept of it ([tests](
 | `none`: the item is deleted | 2 | 1 | 2 | 5 |
 | an occurrence of a recurring task, whose add takes 3 | | 1 | 3 | 4 |
 
-A run's own part is what it costs to be woken, to hold the lanes, and to set the rule twice: to its watchdog, and to what
-comes next. It is the same for one task and for ten thousand, but for a query more for every 200 tasks of a lane.
+A run's own part is what it costs to be woken, to hold the lanes, and to set the rule to what comes
+next. It is the same for one task and for ten thousand, but for a query more for every 200 tasks of a lane, and a write and a
+PutRule for its watchdog in the last four minutes of an hour, or where it works for longer than three minutes.
 """
 
 COSTS = """## Dollars
@@ -156,7 +157,7 @@ CONFIG = """### AWS Config
 
 Where AWS Config records all types of resources continuously, as its default is, each change of the rule is a configuration
 item that is paid for, and each of Config's rules that looks at EventBridge rules is evaluated for it ($0.001). A run changes the
-rule twice; one that works or waits for long, once a minute, to keep its watchdog. That can be the dearest part of all. The ways
+rule once; one that works or waits for long, once a minute, to keep its watchdog. That can be the dearest part of all. The ways
 out: [exclude](https://docs.aws.amazon.com/config/latest/developerguide/select-resources-excluding.html) `AWS::Events::Rule` from the
 recorder, or have that type recorded daily, for ${daily} a month at most: [how](operations.md#aws-config).
 """

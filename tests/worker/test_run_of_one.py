@@ -196,9 +196,9 @@ def test_the_last_occurrence_that_is_due_already_is_put_back_no_more(
     editor: Editor, worker: Worker, clock: Clock, costs: Costs
 ) -> None:
     # Given an action that takes until its next occurrence is due, which is the last, in a run that comes late
-    worker.action("slow")(lambda: clock.advance(3 * SECOND))
+    worker.action("slow")(lambda: clock.advance(2 * SECOND))
     editor.add("slow", schedule="rate(1 minute)", max_runs=2, id="a")
-    clock.advance(MINUTE + 58 * SECOND)
+    clock.advance(MINUTE + 58.5 * SECOND)
     costs.clear()
     report = worker.run()
     assert (report.done, report.rings_at) == (2, None)

@@ -208,7 +208,7 @@ def test_an_unknown_action_fails_at_once(editor: Editor, worker: Worker) -> None
     assert worker.run().failed == 1
     failure = failure_of(editor, "a")
     assert failure.type == "UnknownAction"
-    assert failure.message.startswith("this worker has no action 'male'; it has mail.")
+    assert failure.message.startswith("this worker has no action 'male': did you mean mail? It has mail.")
 
 
 def test_a_failed_task_can_be_retried_and_has_all_attempts_to_come(editor: Editor, worker: Worker) -> None:

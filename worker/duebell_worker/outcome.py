@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from duebell_shared.failure import Failure
 from duebell_shared.instants import LATEST
 from duebell_shared.keeping import Keeping
+from duebell_shared.nearest import did_you_mean
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import is_reserved
 from duebell_shared.task import Task
@@ -70,9 +71,11 @@ def without_attempt(
     """
     action = actions.get(task.action)
     if action is None:
-        known = ", ".join(sorted(name for name in actions if not is_reserved(name))) or "none at all"
-        said = f"this worker has no action {quoted(task.action)}; it has {known}. "
-        failure = Failure(type="UnknownAction", message=f"{said}Deploy one that has it, then retry")
+        names = sorted(name for name in actions if not is_reserved(name))
+        near = did_you_mean(task.action, names)
+        has = f"{f'{near} It' if near else '; it'} has {', '.join(names) or 'none at all'}. "
+        said = f"this worker has no action {quoted(task.action)}{has}Deploy one that has it, then retry"
+        failure = Failure(type="UnknownAction", message=said)
         return Ended(task, task.failed(failure, now=now, keep=keep), Outcome.FAILED)
     if action.is_used_up(task):
         said = f"the process ended while it ran this task, and all {action.attempts} attempts are used up"

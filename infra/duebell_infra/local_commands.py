@@ -65,7 +65,10 @@ def local(
                 "--log-format": log_format.value,
             }
             options = [f"{name}={value}" for name, value in given.items() if value is not None]
-            _say_ready(state, start(state, options))
+            started = start(state, options)
+            for line in started.synced:
+                typer.echo(line)
+            _say_ready(state, started)
             return
         serve(
             state,

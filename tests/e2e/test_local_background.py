@@ -98,6 +98,14 @@ def test_the_log_comes_at_once_and_a_change_is_loaded(
         gate.touch()
         wait_for(lambda: "speak: done" in command.printed, patience=60)
 
+        # A traceback names the file as it is in this folder
+        editor.add("speak", due=NOW, id="wrong", payload={})
+        wait_for(lambda: "wrong  speak: retried" in command.printed, patience=60)
+        failure = editor.get("wrong").failure
+        assert failure
+        assert 'File "jobs.py", line ' in failure.traceback
+        editor.cancel("wrong")
+
         # A module that cannot be loaded is said, and the one before goes on
         (project / "words.py").write_text("import no_such_module_anywhere")
         wait_for(lambda: "is not reloaded" in command.printed, patience=60)

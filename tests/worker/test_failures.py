@@ -1,6 +1,7 @@
 """Actions that fail, as a run sees them: each fails alone, and the task keeps what went wrong."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -147,6 +148,20 @@ def test_the_traceback_begins_in_the_action(editor: Editor, worker: Worker) -> N
     assert "in fail" in trace
     assert "in helper" in trace
     assert "duebell_worker" not in trace
+
+
+def test_the_traceback_names_files_as_they_are_in_the_users_folder(
+    editor: Editor, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAMBDA_TASK_ROOT", str(Path(__file__).parent))
+
+    @worker.action("fail")
+    def fail() -> None:
+        raise ValueError("no")
+
+    editor.add("fail", due=NOON, id="a")
+    worker.run()
+    assert f'  File "{Path(__file__).name}", line ' in failure_of(editor, "a").traceback
 
 
 def test_an_async_traceback_ends_in_the_action(editor: Editor, worker: Worker) -> None:

@@ -1,6 +1,7 @@
 """Decides the outcome of an attempt, and whether one is made. Pure; time and chance are arguments."""
 
 import importlib
+import os
 import traceback
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -114,7 +115,7 @@ def describe_error(error: BaseException) -> Failure:
     return Failure(
         type=type(error).__qualname__,
         message=_message_of(error)[:_MESSAGE],
-        traceback=lines[-_TRACEBACK:],
+        traceback=_with_users_files(lines)[-_TRACEBACK:],
     )
 
 
@@ -123,6 +124,12 @@ def _message_of(error: BaseException) -> str:
         return str(error)
     except Exception as strange:  # noqa: BLE001 (the user's own type of error; it must be recorded)
         return f"(its message could not be made: {type(strange).__qualname__})"
+
+
+def _with_users_files(traceback: str) -> str:
+    """The traceback with the names of files as they are in the user's folder, not in that of the bundle."""
+    bundle = os.environ.get("LAMBDA_TASK_ROOT")
+    return traceback.replace(f'File "{bundle}/', 'File "') if bundle else traceback
 
 
 def _from_users_frame(trace: TracebackType | None) -> TracebackType | None:

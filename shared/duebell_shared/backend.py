@@ -58,6 +58,11 @@ _LAMBDA = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard",
 #: Only a person who asks the doctor waits for this.
 _WATCHING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
 
+_NO_REGION = (
+    "is not set: name the region that duebell is deployed in; for the stack of `duebell local`, set what "
+    "`duebell local wait` prints behind `export`"
+)
+
 #: An AWS on this machine has nobody to tell.
 _HERE = {"127.0.0.1", "localhost"}
 
@@ -131,12 +136,10 @@ class Backend:
         try:
             dynamodb = client("dynamodb", config=_DYNAMODB)
             events = client("events", config=_EVENTS)
-        except NoRegionError as error:
-            raise InvalidSettings(
-                "AWS_REGION", "is not set: name the region that duebell is deployed in"
-            ) from error
+        except NoRegionError:
+            raise InvalidSettings("AWS_REGION", _NO_REGION) from None
         except (BotoCoreError, ValueError) as error:
-            raise InvalidSettings("AWS settings", str(error)) from error
+            raise InvalidSettings("AWS settings", str(error)) from None
         name = settings.function
         function = Function(name, lambda: client("lambda", config=_LAMBDA)) if name else None
         is_here = urlsplit(dynamodb.meta.endpoint_url).hostname in _HERE

@@ -92,7 +92,6 @@ class _Run:
         self._shares = Shares(context, lease, self._reader, self._attempts)
         self._waits = Waits(context, lease, self._attempts, self._go_on_with)
         self._is_full = False
-        self._has_skipped = False  # a task that was due, in the last look
         measures = context.metrics and lease.seen.counting(context.now()) != lease.seen
         self._sizes: dict[int, int] | None = {} if measures else None
         self._take_sizes()
@@ -157,7 +156,6 @@ class _Run:
         next_due = NEVER
         self._lease.heads = None
         self._attempts.begin_look()
-        self._has_skipped = False
         self._lease.quiet, keys = self._reader.queued(lanes, now=now)
         for key in keys:
             if key.queued > now:
@@ -176,8 +174,6 @@ class _Run:
                 return self._context.now()
             if self._may_start(key, Status.SCHEDULED):
                 self._attempts.start(key, Status.SCHEDULED)
-            else:
-                self._has_skipped = True
         self._is_full = was_full
         self._lease.heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
@@ -199,7 +195,6 @@ class _Run:
             key = min(not_claimed, key=lambda key: (attempts.get(key, 0), key))
             not_claimed.remove(key)
             if not self._may_start(key, Status.RUNNING):
-                self._has_skipped = True
                 continue
             if self._is_time_to_stop:
                 self._attempts.tally.stopped_early = True
@@ -269,7 +264,7 @@ class _Run:
         somebody changed while it ran: who did so may have died before the lane's due was lowered.
         """
         heads, attempts = self._lease.heads, self._attempts
-        is_unsure = self._has_skipped or attempts.superseded or attempts.tally.stopped_early
+        is_unsure = attempts.superseded or attempts.tally.stopped_early
         if heads is None or is_unsure or self._trouble.is_any():
             return None
         if heads.keys() != set(self._lease.lanes):

@@ -192,6 +192,8 @@ def _bundle(
     say(f"bundle: {bundle}")
     if bundle.note:
         say(f"bundle: {bundle.note}")
+    if bundle.hint:
+        say(f"bundle: {bundle.hint}")
     return bundle
 
 
@@ -226,10 +228,10 @@ def _apply(
 
 
 def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
-    """The target that is asked for, else that of the last deployment, else the default."""
+    """The target that is asked for, else that of the last deployment, else the Lambda like this machine."""
     if deployment.place is Place.THIS_MACHINE:
         return Target.this_machine()
-    default = Target()
+    default = Target.like_here()
     python = deployment.python or before.get("Runtime", default.runtime).removeprefix("python")
     architecture = deployment.architecture or Architecture(before.get("Architecture", default.architecture))
     return Target(python=python, architecture=architecture)

@@ -1,21 +1,21 @@
 """The common ground of editor and worker: the queue, the rule, the arming between them, and the clock."""
 
 import logging
-import os
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
-import boto3
+import botocore
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, NoRegionError
 
 from .alarms import Alarms
 from .armer import Armer
 from .arming import ArmingRecord
+from .aws_session import client_maker
 from .errors import AwsError, InvalidSettings, NotArmed, NotDeployed
 from .function import Function
 from .instants import utc_now
@@ -25,7 +25,10 @@ from .settings import Settings
 from .store import Store
 from .table import DynamoTable
 
-__all__ = ["Backend", "default_session"]
+if TYPE_CHECKING:
+    import boto3
+
+__all__ = ["Backend"]
 
 _LOG = logging.getLogger("duebell.backend")
 
@@ -38,7 +41,7 @@ _DYNAMODB = Config(
     read_timeout=5,
     max_pool_connections=_CONNECTIONS,
     parameter_validation=False,  # checking costs a fifth of each call
-    user_agent=f"duebell Boto3/{boto3.__version__}",  # the SDK would make up a longer one, twice a call
+    user_agent=f"duebell Botocore/{botocore.__version__}",  # the SDK would make up a longer one, twice a call
     retries={"mode": "standard", "total_max_attempts": 4},
 )
 
@@ -62,17 +65,6 @@ _NO_REGION = (
 
 #: An AWS on this machine has nobody to tell.
 _HERE = {"127.0.0.1", "localhost"}
-
-
-def default_session(**chosen: Any) -> boto3.Session:
-    """A boto3 session with these arguments; the environment gives the others.
-
-    boto3 reads AWS_DEFAULT_REGION only; AWS_REGION counts too.
-    """
-    session = boto3.Session(**chosen)
-    if not session.region_name and (region := os.environ.get("AWS_REGION")):
-        return boto3.Session(**{**chosen, "region_name": region})
-    return session
 
 
 @dataclass(frozen=True)
@@ -130,7 +122,7 @@ class Backend:
     def connect(
         cls,
         settings: Settings,
-        session: boto3.Session | None = None,
+        session: "boto3.Session | None" = None,
         *,
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
@@ -140,18 +132,18 @@ class Backend:
 
         Raises InvalidSettings when these are incomplete.
         """
-        session = session or default_session()
+        client = client_maker(session)
         try:
-            dynamodb = session.client("dynamodb", config=_DYNAMODB)
-            events = session.client("events", config=_EVENTS)
+            dynamodb = client("dynamodb", config=_DYNAMODB)
+            events = client("events", config=_EVENTS)
         except NoRegionError:
             raise InvalidSettings("AWS_REGION", _NO_REGION) from None
         except (BotoCoreError, ValueError) as error:
             raise InvalidSettings("AWS settings", str(error)) from None
         name = settings.function
-        function = Function(name, lambda: session.client("lambda", config=_LAMBDA)) if name else None
+        function = Function(name, lambda: client("lambda", config=_LAMBDA)) if name else None
         is_here = urlsplit(dynamodb.meta.endpoint_url).hostname in _HERE
-        alarms = Alarms(settings.rule, lambda one: session.client(one, config=_WATCHING))  # type: ignore[call-overload]
+        alarms = Alarms(settings.rule, lambda one: client(one, config=_WATCHING))
         return cls(
             settings,
             DynamoTable(settings.table, dynamodb, sleep=sleep),

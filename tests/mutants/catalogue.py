@@ -2,6 +2,7 @@
 
 from .mutant import Mutant
 from .of_a_run import OF_A_RUN
+from .of_a_run_of_one import OF_A_RUN_OF_ONE
 from .of_arming import OF_ARMING
 from .of_batches import OF_BATCHES
 from .of_deploying import OF_DEPLOYING
@@ -27,6 +28,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_THE_RECORD,
     *OF_ARMING,
     *OF_A_RUN,
+    *OF_A_RUN_OF_ONE,
     *OF_PRECISION,
     *OF_DIRECT_CALLS,
     *OF_SHARING,

@@ -44,11 +44,11 @@ def test_what_is_added_while_the_heads_are_read_is_not_lost(
     elsewhere: Editor, backend: Backend, aws: Hooks, *, moment: str, nth: int, later: timedelta, busy: int
 ) -> None:
     # Given an editor that adds a task to each lane just before, or after, the run reads the n-th lane's head:
-    # at its end in a lane with something due, and in its one look into the others
+    # at its end in a lane with something due, as something was added, and in its one look into the others
     elsewhere.ensure_armed()
     for lane in range(busy):
         ids = (f"due-{number}" for number in range(99))
-        elsewhere.add("act", due=NOON, id=next(id for id in ids if elsewhere.queue.lane_of(id) == lane))
+        elsewhere.add("touch", due=NOON, id=next(id for id in ids if elsewhere.queue.lane_of(id) == lane))
     heads: list[int] = []
 
     def add(context: dict[str, Any], params: dict[str, Any] | None = None, **_: Any) -> None:
@@ -64,6 +64,10 @@ def test_what_is_added_while_the_heads_are_read_is_not_lost(
     aws.after("dynamodb.Query", add)
     worker = Worker(backend=backend, pool=lambda _: InlinePool())
     worker.action("act")(lambda: None)
+
+    @worker.action("touch")
+    def touch() -> None:
+        elsewhere.cancel(elsewhere.add("act", due=NOON + 2 * HOUR).id)
 
     # When the run ends
     report = worker.run()

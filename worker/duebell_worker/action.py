@@ -1,6 +1,5 @@
 """An action: the named function that handles a task, and the typed handle by which tasks for it are added."""
 
-import asyncio
 import inspect
 import logging
 import re
@@ -124,6 +123,8 @@ class Action(Generic[_P, _R]):
         """Call the function for this task. Raises InvalidPayload, and whatever the function raises."""
         result = self._parameters.call(self.function, task)
         if inspect.iscoroutine(result):
+            import asyncio  # noqa: PLC0415 (a tenth of a cold start, and few actions need it)
+
             asyncio.run(result)
 
     def schema(self) -> dict[str, Any] | None:

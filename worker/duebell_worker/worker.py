@@ -8,7 +8,6 @@ from functools import cached_property
 from random import Random, random
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, Self, TypeVar, overload
 
-import boto3
 import msgspec
 
 from duebell_shared.backend import Backend
@@ -34,6 +33,8 @@ from .report import RunReport
 from .run import execute
 
 if TYPE_CHECKING:
+    import boto3
+
     from duebell_editor import Editor
 
 __all__ = ["FailedOnPurpose", "LambdaContext", "Worker"]
@@ -68,7 +69,7 @@ class Worker:
         self,
         settings: Settings | None = None,
         *,
-        session: boto3.Session | None = None,
+        session: "boto3.Session | None" = None,
         backend: Backend | None = None,
         concurrency: int = 16,
         pool: Callable[[int], Pool] = ThreadPool,

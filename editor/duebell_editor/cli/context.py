@@ -15,7 +15,8 @@ import botocore.session
 import typer
 
 from duebell_editor import Editor, Settings
-from duebell_shared.backend import Backend, default_session
+from duebell_shared.aws_session import default_session
+from duebell_shared.backend import Backend
 from duebell_shared.errors import NotDeployed
 from duebell_shared.instants import utc_now
 from duebell_shared.nearest import did_you_mean

@@ -59,8 +59,8 @@ _LAMBDA = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard",
 _WATCHING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
 
 _NO_REGION = (
-    "is not set: name the region that duebell is deployed in; for the stack of `duebell local`, set what "
-    "`duebell local wait` prints behind `export`"
+    "is not set: name the region that duebell is deployed in; for the stack of `duebell local`, run the "
+    "`export` line that `duebell local wait` prints"
 )
 
 #: An AWS on this machine has nobody to tell.

@@ -112,7 +112,7 @@ def test_the_log_comes_at_once_and_a_change_is_loaded(
         assert "no_such_module_anywhere" in command.printed
         speak("two").touch()
         wait_for(lambda: editor.get("two").status is Status.DONE, patience=60)
-        wait_for(lambda: command.printed.count("logged first") == 2, patience=60)
+        wait_for(lambda: command.printed.count("logged first") == 3, patience=60)
 
         # When the mistake is put back, nothing is loaded, and that is said
         (project / "words.py").write_text("WORD = 'first'")

@@ -162,7 +162,9 @@ def test_without_a_region_it_says_which_variable_to_set(monkeypatch: pytest.Monk
     ) as raised:
         Editor.from_env()
     # And how to reach the local stack, with none of the SDK's own lines above it
-    assert "for the stack of `duebell local`, set what `duebell local wait` prints" in str(raised.value)
+    assert "for the stack of `duebell local`, run the `export` line that `duebell local wait` prints" in str(
+        raised.value
+    )
     assert raised.value.__suppress_context__
 
 

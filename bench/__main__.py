@@ -25,6 +25,7 @@ from bench import (
     telemetry,
     waiting,
 )
+from bench.costs import save_units
 from bench.document import PAGE, render
 from bench.figures import load, save, where
 from bench.limits import beyond
@@ -69,6 +70,7 @@ def main() -> int:
         save(figures)  # part by part: what comes next may be broken off
         print(f"{time.monotonic() - begin:.0f} s")
     figures = load()
+    save_units(figures)
     draw(figures)
     PAGE.write_text(render(figures), encoding="utf-8")
     print(f"written: {PAGE.relative_to(PAGE.parents[1])} and what it shows")

@@ -1,5 +1,5 @@
-"""How large the Lambda bundle is, without anyone's actions: the one that `duebell deploy` would send to
-AWS."""
+"""How large the Lambda bundle is, without anyone's actions: the one that `duebell deploy` would send to AWS
+for a new stack."""
 
 import msgspec
 
@@ -20,7 +20,7 @@ class BundleSize(msgspec.Struct, frozen=True, kw_only=True):
 
 def measure() -> BundleSize:
     """Build it."""
-    bundle = build(None, Target())
+    bundle = build(None, Target.like_here())
     return BundleSize(
         packed=len(bundle.data), unpacked=bundle.unpacked, files=bundle.files, target=str(bundle.target)
     )

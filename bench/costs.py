@@ -1,154 +1,111 @@
-"""What a million tasks cost in dollars, computed from the units that each path consumes and from price lists.
+"""What a million tasks cost in dollars, by the very code of `duebell cost`, and what it is computed from."""
 
-Prices are those of us-east-1, without free tiers, taxes and discounts; each with the page that it was found
-on and that page's date. They change: AWS's own lists have the last word."""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
+from datetime import timedelta
 
 import msgspec
 
 from bench.capacity import Path
-from bench.telemetry import Telemetry
+from bench.figures import Figures
+from duebell_infra import cost
+from duebell_infra.cost import UNITS_FILE, Measured, Units, Usage, scheduler_cost
+from duebell_infra.prices import PRICES
+from duebell_shared.settings import Precision
 
-__all__ = ["PRICES", "Cost", "Price", "compute", "lambda_dollars"]
+__all__ = ["MEMORY_MB", "Row", "measured_in", "memories", "rows", "save_units", "state_machine"]
 
+#: The worker's memory as the templates have it.
+MEMORY_MB = 512
 
-class Price(msgspec.Struct, frozen=True, kw_only=True):
-    """Dollars for something, and who says so."""
+_MEMORIES = (256, 512, 1_024, 1_769)
 
-    dollars: float
-    of: str
-    source: str
-    dated: str
+_MILLION = 1_000_000
+_HOUR, _MINUTE = timedelta(hours=1), timedelta(minutes=1)
 
-
-_LAMBDA = {"source": "https://cloudchipr.com/blog/aws-lambda-pricing", "dated": "2024"}
-_CLOUDWATCH = {
-    "source": "https://www.factualminds.com/blog/amazon-cloudwatch-pricing-metrics-logs-alarms-dashboards/",
-    "dated": "13 June 2026",
-}
-_CONFIG = {
-    "source": "https://cloudgauge.app/blog/governance-cost-trap.html",
-    "dated": "a stored copy without a date",
-}
-_DYNAMODB = {
-    "source": "https://airbyte.com/data-engineering-resources/dynamodb-pricing",
-    "dated": "21 July 2025",
-}
-
-PRICES = {
-    "write": Price(dollars=0.625, of="a million write request units, DynamoDB on demand", **_DYNAMODB),
-    "read": Price(dollars=0.125, of="a million read request units, DynamoDB on demand", **_DYNAMODB),
-    "invocation": Price(dollars=0.20, of="a million Lambda requests", **_LAMBDA),
-    "gb_second": Price(dollars=13.3334, of="a million Lambda GB-seconds, arm64", **_LAMBDA),
-    "schedule": Price(
-        dollars=1.00,
-        of="a million EventBridge Scheduler invocations; 14 million a month are free",
-        source="https://cloudburn.io/blog/amazon-eventbridge-pricing",
-        dated="13 March 2026",
-    ),
-    "transition": Price(
-        dollars=25.0,
-        of="a million Step Functions state transitions, standard workflows",
-        source="https://aws.amazon.com/step-functions/pricing/",
-        dated="a stored copy without a date",
-    ),
-    "log": Price(dollars=0.50, of="a GB of log taken in by CloudWatch", **_CLOUDWATCH),
-    "dashboard": Price(dollars=3.00, of="a CloudWatch dashboard, a month", **_CLOUDWATCH),
-    "metric": Price(
-        dollars=0.30,
-        of="a custom metric of CloudWatch, a month",
-        source="https://signoz.io/guides/cloudwatch-pricing",
-        dated="15 February 2026",
-    ),
-    "alarm": Price(
-        dollars=0.10,
-        of="a CloudWatch alarm, a month",
-        source="https://c3x.dev/resources/aws/aws_cloudwatch_metric_alarm",
-        dated="a stored copy without a date",
-    ),
-    "change": Price(dollars=0.003, of="a change that AWS Config records continuously", **_CONFIG),
-    "day": Price(dollars=0.012, of="a day that AWS Config records once", **_CONFIG),
-}
-
-#: The worker's memory as the template has it, in GB.
-_MEMORY_GB = 0.5
-
-#: Assumed, not measured: seconds that are billed for a run besides its tasks, and for each of them beyond
-#: what its action takes. An invocation of its own, as each task has with EventBridge Scheduler, is taken to
-#: be 5 ms.
-_RUN_SECONDS, _TASK_SECONDS, _INVOCATION_SECONDS = 1.0, 0.01, 0.005
-
-#: Assumed, not measured: bytes of the lines that Lambda itself writes to the log of each invocation.
-_INVOCATION_BYTES = 300
-
-#: How many tasks a run finds due.
-_PER_RUN = (1_000, 10, 1)
+#: What is due: so many at a time, so often; and whether they recur.
+_CASES = (
+    ("once, 1 due at a time, an hour apart", 1, _HOUR, False),
+    ("once, 10 due at a time, an hour apart", 10, _HOUR, False),
+    ("once, 1,000 due at a time, an hour apart", 1_000, _HOUR, False),
+    ("an hourly task's occurrences", 1, _HOUR, True),
+    ("of 1,000 hourly tasks, all at a time", 1_000, _HOUR, True),
+    ("a minutely task's occurrences", 1, _MINUTE, True),
+)
 
 
-class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """Dollars for a million tasks, or occurrences, whose actions cost nothing."""
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """Dollars for a million: of duebell with either precision, and of EventBridge Scheduler."""
 
     what: str
-    dynamodb: float
-    log: float
-    others: float
-
-    @property
-    def dollars(self) -> float:
-        """In all."""
-        return self.dynamodb + self.log + self.others
+    minute: cost.Cost
+    second: cost.Cost
+    scheduler: cost.Cost
 
 
-def compute(paths: Sequence[Path], telemetry: Telemetry) -> list[Cost]:
-    """What each way costs: ours at several densities, EventBridge Scheduler, a waiting state machine."""
-    by_name = {path.name: path for path in paths}
-    add = by_name["`add`, not the new head"]
-    done = by_name["a task that is done: claim, outcome"]
-    first = by_name["an hourly task's first occurrence"]
-    settled = by_name["an hourly task's occurrence, twenty kept on it"]
-    run = by_name["a run, besides its tasks"]
+class AtMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds that are billed for a cold start with a run of one, and dollars for a million of them."""
 
-    def ours(what: str, each: Sequence[Path], *, per_run: int) -> Cost:
-        seconds = _TASK_SECONDS + _RUN_SECONDS / per_run
-        logged = telemetry.task_bytes + (telemetry.run_bytes + _INVOCATION_BYTES) / per_run
-        return Cost(
-            what=f"duebell, {what}, {per_run:,} due at a time",
-            dynamodb=sum(map(_dollars, each)) + _dollars(run) / per_run,
-            log=_log_dollars(logged),
-            others=lambda_dollars(seconds) + PRICES["invocation"].dollars / per_run,
-        )
+    memory_mb: int
+    seconds: float
+    dollars: float
 
-    costs = [ours("once", [add, done], per_run=count) for count in _PER_RUN]
-    costs.append(ours("hourly, first day", [first], per_run=1_000))
-    costs.append(ours("hourly, from then on", [settled], per_run=1_000))
-    invocation = PRICES["invocation"].dollars + lambda_dollars(_INVOCATION_SECONDS)
-    schedule = PRICES["schedule"].dollars
-    log = _log_dollars(_INVOCATION_BYTES)
-    costs.append(
-        Cost(
-            what="EventBridge Scheduler, once or hourly",
-            dynamodb=0.0,
-            log=log,
-            others=schedule + invocation,
-        )
+
+def measured_in(figures: Figures) -> Measured | None:
+    """What the costs are computed from; None if a part of it was not measured."""
+    capacity, told, waits = figures.capacity, figures.telemetry, figures.waiting
+    start, memory = figures.cold_start, figures.memory
+    if not (capacity and told and waits and start and memory):
+        return None
+    by_name = {path.name: _units(path) for path in capacity}
+    return Measured(
+        add=by_name["`add`, not the new head"],
+        done=by_name["a task that is done: claim, outcome"],
+        occurrence=by_name["an hourly task's occurrence, twenty kept on it"],
+        run=by_name["a run, besides its tasks"],
+        run_bytes=told.run_bytes,
+        task_bytes=told.task_bytes,
+        fixed_metrics=told.fixed_metrics,
+        action_metrics=told.action_metrics,
+        start_ms=round(start.median_us("duebell") / 1000, 1),
+        one_ms=round(start.median_us("one") / 1000, 1),
+        task_ms=memory.task_ms,
+        waiting=cost.Waiting(
+            runs=waits.runs, invocations=waits.invocations, reads=waits.reads, writes=waits.writes
+        ),
     )
-    # A standard workflow that waits and then acts makes at least the steps into these two states.
-    waiting = 2 * PRICES["transition"].dollars + invocation
-    costs.append(Cost(what="Step Functions, wait and act, once", dynamodb=0.0, log=log, others=waiting))
-    return costs
 
 
-def _dollars(path: Path) -> float:
-    units: Mapping[str, float] = {"write": path.write_units, "read": path.read_units}
-    return sum(PRICES[unit].dollars * number for unit, number in units.items())
+def save_units(figures: Figures) -> None:
+    """Write what `duebell cost` computes from."""
+    if of := measured_in(figures):
+        UNITS_FILE.write_bytes(msgspec.json.format(msgspec.json.encode(of), indent=1) + b"\n")
 
 
-def lambda_dollars(seconds: float) -> float:
-    """A million times so many seconds of the worker."""
-    return PRICES["gb_second"].dollars * _MEMORY_GB * seconds
+def rows(of: Measured) -> Iterator[Row]:
+    """What each way costs."""
+    for what, at_a_time, every, recurs in _CASES:
+        usage = Usage(tasks=_MILLION, at_a_time=at_a_time, every=every, recurs=recurs, memory_mb=MEMORY_MB)
+        to_the_second = msgspec.structs.replace(usage, precision=Precision.SECOND)
+        yield Row(
+            what=what,
+            minute=cost.cost(usage, of),
+            second=cost.cost(to_the_second, of),
+            scheduler=scheduler_cost(usage, of),
+        )
 
 
-def _log_dollars(log_bytes: float) -> float:
-    """A million times so many bytes: as many megabytes."""
-    return PRICES["log"].dollars * log_bytes / 1000
+def state_machine() -> cost.Cost:
+    """Step Functions: a standard workflow that waits and then acts steps into two states at least."""
+    return cost.Cost(dynamodb=0.0, function=0.0, log=0.0, others=2 * PRICES["transition"].dollars)
+
+
+def memories(of: Measured) -> Iterator[AtMemory]:
+    """What a cold start with a run of one costs at several sizes of memory."""
+    for memory_mb in _MEMORIES:
+        seconds = cost.billed_seconds(memory_mb, of.one_ms, calls=of.run.calls + of.done.calls)
+        dollars = cost.lambda_dollars(seconds, memory_mb)
+        yield AtMemory(memory_mb=memory_mb, seconds=seconds, dollars=dollars)
+
+
+def _units(path: Path) -> Units:
+    return Units(write=path.write_units, read=path.read_units, calls=sum(path.calls.values()))

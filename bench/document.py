@@ -37,13 +37,17 @@ from bench.words import (
     LATENESS,
     LOOKING,
     MANY,
+    MEMORIES,
     MEMORY,
     SCHEDULES,
     SIMULATED,
+    SNAPSTART,
     STANDING,
     WAITING,
     WATCHING,
 )
+from duebell_infra.cost import MONTH
+from duebell_infra.prices import PRICES
 
 __all__ = ["PAGE", "capacity_table", "render"]
 
@@ -59,7 +63,7 @@ def render(figures: Figures) -> str:
         (figures.delivering, _delivering),
         (figures.looking, _looking),
         (figures.capacity, _capacity),
-        (figures.capacity and figures.telemetry, _costs),
+        (costs.measured_in(figures), _costs),
         (figures.telemetry, _standing),
         (figures.telemetry, _watching),
         (figures.waiting, _waiting),
@@ -132,12 +136,12 @@ def _many(figures: Figures) -> Iterator[str]:
 
 def _delivering(figures: Figures) -> Iterator[str]:
     if measured := figures.delivering:
+        rate, calls = (f"{median(each):,.0f}" for each in (measured.in_batches, measured.calls))
         yield DELIVERING.format(
+            measured=measured,
             tasks=f"{measured.tasks:,}",
-            rate=f"{median(measured.in_batches):,.0f}",
-            calls=f"{median(measured.calls):,.0f}",
-            gain=measured.gain,
-            over_threads=measured.over_threads,
+            rate=rate,
+            calls=calls,
             limit=f"{delivering.LIMIT:.0f}",
         )
 
@@ -180,15 +184,42 @@ def _capacity(figures: Figures) -> Iterator[str]:
 
 
 def _costs(figures: Figures) -> Iterator[str]:
-    if not (figures.capacity and figures.telemetry):
+    if not (of := costs.measured_in(figures)):
         return
-    yield COSTS
-    yield "| a million of | DynamoDB | log | the rest | in all |"
-    yield "|---|---|---|---|---|"
-    for cost in costs.compute(figures.capacity, figures.telemetry):
-        parts = (cost.dynamodb, cost.log, cost.others, cost.dollars)
-        yield f"| {cost.what} | {' | '.join(f'${part:.2f}' for part in parts)} |"
-    yield ""
+    yield COSTS.format(
+        one=f"{of.one_ms:.0f}",
+        task=f"{of.task_ms:.2f}",
+        memory=costs.MEMORY_MB,
+        seconds=next(at.seconds for at in costs.memories(of) if at.memory_mb == costs.MEMORY_MB),
+        steps=costs.state_machine().dollars,
+    )
+    yield (
+        "| a million of | DynamoDB | Lambda | log | in all | to the second, in all | EventBridge Scheduler |"
+    )
+    yield "|---|---|---|---|---|---|---|"
+    for row in costs.rows(of):
+        ours = row.minute
+        parts = (
+            ours.dynamodb,
+            ours.function,
+            ours.log,
+            ours.dollars,
+            row.second.dollars,
+            row.scheduler.dollars,
+        )
+        yield f"| {row.what} | {' | '.join(f'${part:,.2f}' for part in parts)} |"
+    yield MEMORIES
+    yield "| memory, MB | billed, s | a million of them |"
+    yield "|---|---|---|"
+    for at in costs.memories(of):
+        yield f"| {at.memory_mb:,} | {at.seconds:.2f} | ${at.dollars:.2f} |"
+    memory_gb = costs.MEMORY_MB / 1024
+    yield SNAPSTART.format(
+        memory=costs.MEMORY_MB,
+        restore=memory_gb * PRICES["restore"].dollars,
+        snapshot=memory_gb * PRICES["snapshot"].dollars * MONTH.total_seconds() / 1e6,
+        start=next(at.dollars for at in costs.memories(of) if at.memory_mb == costs.MEMORY_MB),
+    )
 
 
 def _standing(_: Figures) -> Iterator[str]:
@@ -233,7 +264,7 @@ def _waiting(figures: Figures) -> Iterator[str]:
 def _config(figures: Figures) -> Iterator[str]:
     if not (figures.capacity and figures.waiting):
         return
-    yield CONFIG.format(daily=f"{30 * costs.PRICES['day'].dollars:.2f}")
+    yield CONFIG.format(daily=f"{30 * PRICES['day'].dollars:.2f}")
     yield "| | changes of the rule, a month | recorded continuously |"
     yield "|---|---|---|"
     for row in monthly.recorded(figures.capacity, figures.waiting):
@@ -245,7 +276,7 @@ def _prices(_: Figures) -> Iterator[str]:
     yield "What these are computed from:\n"
     yield "| price of | dollars | found at | of |"
     yield "|---|---|---|---|"
-    for price in costs.PRICES.values():
+    for price in PRICES.values():
         yield f"| {price.of} | ${price.dollars:g} | {price.source} | {price.dated} |"
     yield ""
 
@@ -275,6 +306,7 @@ def _client_cpu(figures: Figures) -> Iterator[str]:
             bare=f"{rounds.median_us('bare') / 1000:.2f}",
             ratio=rounds.ratio("duebell", "bare"),
             each=client_cpu.REPEATS,
+            limit=client_cpu.LIMIT,
         )
 
 
@@ -286,6 +318,8 @@ def _memory(figures: Figures) -> Iterator[str]:
             empty=f"{figures.memory.empty_mb:.0f}",
             growth=f"{figures.memory.growth_mb:.0f}",
             limit=f"{memory.LIMIT_MB:.0f}",
+            task_ms=f"{figures.memory.task_ms:.2f}",
+            limit_ms=memory.LIMIT_MS,
         )
     if figures.bundle:
         bundle = figures.bundle
@@ -302,7 +336,9 @@ def _cold_start(figures: Figures) -> Iterator[str]:
             bare=f"{rounds.median_us('bare') / 1000:.0f}",
             ours=f"{rounds.median_us('duebell') / 1000:.0f}",
             ratio=rounds.ratio("duebell", "bare"),
-            limit=cold_start.LIMIT,
+            limit=f"{cold_start.LIMIT:.1f}",
+            one=f"{rounds.median_us('one') / 1000:.0f}",
+            over=rounds.ratio("one", "bare"),
         )
 
 

@@ -2,7 +2,18 @@
 
 from collections.abc import Iterator
 
-from bench import adding, cold_start, delivering, draining, lateness, looking, many, memory, schedules
+from bench import (
+    adding,
+    client_cpu,
+    cold_start,
+    delivering,
+    draining,
+    lateness,
+    looking,
+    many,
+    memory,
+    schedules,
+)
 from bench.figures import Figures
 
 __all__ = ["beyond"]
@@ -19,6 +30,7 @@ def beyond(figures: Figures, parts: list[str]) -> list[str]:
         "delivering": _delivering,
         "looking": _looking,
         "memory": _memory,
+        "client_cpu": _client_cpu,
         "lateness": _lateness,
     }
     return [line for part in parts if part in checks for line in checks[part](figures)]
@@ -91,6 +103,15 @@ def _memory(figures: Figures) -> Iterator[str]:
     if figures.memory and figures.memory.growth_mb > memory.LIMIT_MB:
         growth = figures.memory.growth_mb
         yield f"memory: {growth:.0f} MB for the tasks of a run, and {memory.LIMIT_MB:.0f} are the limit"
+    if figures.memory and figures.memory.task_ms > memory.LIMIT_MS:
+        yield f"draining: {figures.memory.task_ms:.2f} ms for a task, and {memory.LIMIT_MS} are the limit"
+
+
+def _client_cpu(figures: Figures) -> Iterator[str]:
+    if figures.client_cpu:
+        ratio = figures.client_cpu.ratio("duebell", "bare")
+        if ratio.median > client_cpu.LIMIT:
+            yield f"add: {ratio} times the bare calls' processor time, and {client_cpu.LIMIT} is the limit"
 
 
 def _lateness(figures: Figures) -> Iterator[str]:

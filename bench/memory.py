@@ -7,6 +7,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -16,21 +17,25 @@ from duebell_editor import Settings
 from duebell_infra.session import embedded_session
 from duebell_worker import Worker
 
-__all__ = ["LIMIT_MB", "Memory", "measure"]
+__all__ = ["LIMIT_MB", "LIMIT_MS", "Memory", "measure"]
 
 #: How much more a run over all these tasks may need than one over none.
 LIMIT_MB = 60.0
+
+#: How long the processor may take for each task of a run, in ms, besides its action.
+LIMIT_MS = 0.8
 
 _TASKS = 100_000
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """The most that the process had in memory, in MB (of 1,000,000 bytes): draining so many tasks, and
-    none."""
+    none. And the processor time of the run for each of them, in ms."""
 
     tasks: int
     draining_mb: float
     empty_mb: float
+    task_ms: float = 0.0
 
     @property
     def growth_mb(self) -> float:
@@ -40,10 +45,14 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 def measure() -> Memory:
     """Both processes, one after the other."""
-    return Memory(tasks=_TASKS, draining_mb=_peak(_TASKS), empty_mb=_peak(0))
+    draining_mb, run_s = _peak(_TASKS)
+    empty_mb, empty_s = _peak(0)
+    task_ms = (run_s - empty_s) / _TASKS * 1000
+    return Memory(tasks=_TASKS, draining_mb=draining_mb, empty_mb=empty_mb, task_ms=task_ms)
 
 
-def _peak(tasks: int) -> float:
+def _peak(tasks: int) -> tuple[float, float]:
+    """The most memory of a run over so many tasks, in MB, and its processor time in seconds."""
     with stub(tasks) as endpoint:
         done = subprocess.run(  # noqa: S603
             [sys.executable, "-m", "bench.memory", endpoint],
@@ -52,10 +61,10 @@ def _peak(tasks: int) -> float:
             text=True,
             env=os.environ,
         )
-    drained, peak = done.stdout.split()
+    drained, peak, run_s = done.stdout.split()
     if int(drained) != tasks:
         raise RuntimeError(f"{drained} of {tasks} are done")
-    return float(peak)
+    return float(peak), float(run_s)
 
 
 def _peak_of_this_process() -> float:
@@ -70,7 +79,9 @@ def _peak_of_this_process() -> float:
 def _drain(endpoint: str) -> None:
     worker = Worker(Settings(), session=embedded_session(endpoint, "stub"))
     worker.action("act")(lambda: None)
-    print(worker.run().done, _peak_of_this_process())
+    begin = time.process_time()
+    done = worker.run().done
+    print(done, _peak_of_this_process(), time.process_time() - begin)
 
 
 if __name__ == "__main__":

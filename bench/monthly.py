@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import msgspec
 
 from bench.capacity import Path
-from bench.costs import PRICES, lambda_dollars
+from bench.costs import MEMORY_MB
 from bench.telemetry import Telemetry
 from bench.waiting import Waiting
+from duebell_infra import cost
+from duebell_infra.prices import PRICES
 from duebell_shared.arming import HEAD_START
 
 __all__ = ["ALARMS", "Recorded", "Standing", "Wait", "Watched", "recorded", "waits", "watched"]
@@ -80,8 +82,10 @@ def waits(waiting: Waiting) -> list[Wait]:
     """
     seconds = HEAD_START.total_seconds() - 2 * 30
     shares = {what: seconds / 60 / minutes for what, minutes in _EVERY.items()} | {_ALWAYS: 1.0}
-    function = waiting.runs * lambda_dollars(3600) + waiting.invocations * PRICES["invocation"].dollars
-    dynamodb = waiting.reads * PRICES["read"].dollars + waiting.writes * PRICES["write"].dollars
+    hourly = cost.Waiting(
+        runs=waiting.runs, invocations=waiting.invocations, reads=waiting.reads, writes=waiting.writes
+    )
+    function, dynamodb = hourly.dollars(MEMORY_MB)
     month = _HOURS / 1_000_000
     return [
         Wait(what=what, share=share, function=share * function * month, dynamodb=share * dynamodb * month)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from bench import costs
 from bench.figures import FOLDER, Figures
+from duebell_infra.cost import Cost
 
 __all__ = ["draw"]
 
@@ -114,31 +115,25 @@ def _lateness(figures: Figures) -> None:
 
 
 def _costs(figures: Figures) -> None:
-    if not (figures.capacity and figures.telemetry):
+    if not (of := costs.measured_in(figures)):
         return
-    rows = costs.compute(figures.capacity, figures.telemetry)
+    rows = list(costs.rows(of))
     places = range(len(rows))
     with _picture("costs") as axes:
-        axes.barh(places, [row.dynamodb for row in rows], color=_OURS, label="DynamoDB")
-        axes.barh(
-            places,
-            [row.others for row in rows],
-            left=[row.dynamodb for row in rows],
-            color=_SCHEDULER,
-            label="Lambda, Scheduler, Step Functions",
-        )
-        axes.barh(
-            places,
-            [row.log for row in rows],
-            left=[row.dynamodb + row.others for row in rows],
-            color="#9aa7ad",
-            label="log",
-        )
-        for row in places:
-            axes.text(rows[row].dollars + 0.5, row, f"${rows[row].dollars:.2f}", va="center", fontsize=9)
+        left = [0.0] * len(rows)
+        for part, color in (("DynamoDB", _OURS), ("Lambda", "#8cc0d6"), ("log", "#9aa7ad")):
+            dollars = [_part(row.minute, part) for row in rows]
+            axes.barh(places, dollars, left=left, color=color, label=part)
+            left = [so_far + each for so_far, each in zip(left, dollars, strict=True)]
+        scheduler = [row.scheduler.dollars for row in rows]
+        axes.plot(scheduler, list(places), "D", color=_SCHEDULER, label="EventBridge Scheduler and a table")
         axes.set_yticks(places, [row.what for row in rows])
         axes.invert_yaxis()
+        axes.set_xlim(left=0)
         axes.set_xlabel("dollars for a million")
-        axes.set_xlim(right=1.12 * max(row.dollars for row in rows))
-        axes.legend(frameon=False, fontsize=9, loc="center right")
+        axes.legend(frameon=False, fontsize=9, loc="lower right")
         axes.grid(visible=False, axis="y")
+
+
+def _part(cost: Cost, name: str) -> float:
+    return {"DynamoDB": cost.dynamodb, "Lambda": cost.function, "log": cost.log}[name]

@@ -1,8 +1,8 @@
 """A DynamoDB and an EventBridge that answer at once, in a process of their own: what is left is the client's
 part.
 
-It keeps the arming record and which of its tasks are done, and checks no condition: it is for one editor, or
-for one worker that drains a queue of so many due tasks."""
+It keeps the records and which of its tasks are done, and checks no condition: it is for one editor, or for
+one worker that drains a queue of so many due tasks."""
 
 import asyncio
 import itertools
@@ -18,7 +18,7 @@ from bench.queues import LANES, item_of
 from duebell_infra.ministack import HOST, free_port
 from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import render
-from duebell_shared.models import ARMING
+from duebell_shared.models import ARMING, WORKER
 
 __all__ = ["stub"]
 
@@ -46,7 +46,7 @@ class _Queue:
     """What the stub knows, and its answers by the name of the call."""
 
     def __init__(self, tasks: int) -> None:
-        self._record: dict[str, Any] = {}
+        self._records: dict[str, dict[str, Any]] = {}
         self._template = item_of("task", _DUE)
         self._lanes: list[dict[str, dict[str, Any]]] = [{} for _ in range(LANES)]
         self._running: set[str] = set()
@@ -58,17 +58,19 @@ class _Queue:
             "DynamoDB_20120810.GetItem": self._get,
             "DynamoDB_20120810.Query": self._query,
             "DynamoDB_20120810.UpdateItem": self._update,
+            "DynamoDB_20120810.BatchExecuteStatement": self._execute,
             "AWSEvents.DescribeRule": lambda _: {"State": "ENABLED", "ScheduleExpression": SENTINEL},
             "AWSEvents.PutRule": lambda _: {},
         }
 
     def _put(self, asked: dict[str, Any]) -> dict[str, Any]:
-        if asked["Item"]["lane"]["S"] == ARMING:
-            self._record = asked["Item"]
+        if (name := asked["Item"]["lane"]["S"]) in {ARMING, WORKER}:
+            self._records[name] = asked["Item"]
         return {}
 
-    def _get(self, _: dict[str, Any]) -> dict[str, Any]:
-        return {"Item": self._record} if self._record else {}
+    def _get(self, asked: dict[str, Any]) -> dict[str, Any]:
+        record = self._records.get(asked["Key"]["lane"]["S"])
+        return {"Item": record} if record else {}
 
     def _query(self, asked: dict[str, Any]) -> dict[str, Any]:
         values = [value["S"] for value in asked["ExpressionAttributeValues"].values()]
@@ -81,15 +83,28 @@ class _Queue:
         return {"Items": page, "Count": len(page), "ScannedCount": len(page), **more}
 
     def _update(self, asked: dict[str, Any]) -> dict[str, Any]:
+        return {"Attributes": self._changed(asked["Key"])}
+
+    def _execute(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Updates in PartiQL, whose keys are the first parameters behind WHERE."""
+        answers = []
+        for each in asked["Statements"]:
+            statement, _, _ = each["Statement"].partition(" WHERE ")
+            lane, id, *_ = each["Parameters"][statement.count("?") :]
+            item = self._changed({"lane": lane, "id": id})
+            answers.append({"Item": item} if "RETURNING" in each["Statement"] else {})
+        return {"Responses": answers}
+
+    def _changed(self, key: dict[str, Any]) -> dict[str, Any]:
         """The claim, which brings the task; then the outcome, which takes it out of the queue."""
-        id = asked["Key"]["id"]["S"]
+        id = key["id"]["S"]
         if id in self._running:
             self._running.remove(id)
-            del self._lanes[int(asked["Key"]["lane"]["S"])][id]
+            del self._lanes[int(key["lane"]["S"])][id]
         else:
             self._running.add(id)
         changed = {"status": {"S": "running"}, "attempt": {"N": "1"}, "rev": {"N": "2"}}
-        return {"Attributes": {**self._template, **asked["Key"], **changed}}
+        return {**self._template, **key, **changed}
 
 
 class _Connection(asyncio.Protocol):

@@ -46,8 +46,8 @@ there.
 DELIVERING = """## Delivering
 
 {tasks} due tasks whose action is a delivery to a queue of SQS, on the embedded AWS: {rate} a second, claims and outcomes
-included, in {calls} calls of `SendMessageBatch`. That is {gain} times the rate of an action that sends each with
-`SendMessage`, one task after the other, and {limit} is the limit; and {over_threads} times that of the same action on 16
+included, in {calls} calls of `SendMessageBatch`. That is {measured.gain} times the rate of an action that sends each with
+`SendMessage`, one task after the other, and {limit} is the limit; and {measured.over_threads} times that of the same action on 16
 threads.
 """
 
@@ -81,26 +81,52 @@ What a task takes over its life, in write units, by what is kept of it ([tests](
 | `none`: the item is deleted | 2 | 1 | 2 | 5 |
 | an occurrence of a recurring task, whose add takes 3 | | 1 | 3 | 4 |
 
-A run's own part is what it costs to be woken, to hold the lanes, and to set the rule twice: to its watchdog, and to what
-comes next. It is the same for one task and for ten thousand, but for a query more for every 200 tasks of a lane.
+A run's own part is what it costs to be woken, to hold the lanes, and to set the rule to what comes
+next. It is the same for one task and for ten thousand, but for a query more for every 200 tasks of a lane, and a write and a
+PutRule for its watchdog in the last four minutes of an hour, or where it works for longer than three minutes.
 """
 
 COSTS = """## Dollars
 
-Computed from the units above and the price lists below, for us-east-1, without free tiers. Not in it: what your actions
-cost, storage ($0.25 for a GB and month beyond 25 GB, by an older copy of AWS's list), backups, and what is paid by the month
-whatever runs, which stands in the next section. Ringing the rule is free; we found no page of AWS that says so in as many
-words. Assumed, not measured: a run is billed for a second besides its tasks and for 10 ms for each, at 512 MB; an invocation
-for a single task, 5 ms; and Lambda's own lines in the log are 300 bytes for each invocation.
+Computed from the units above and the price lists below, for us-east-1, without free tiers; `duebell cost` computes a month of
+yours by the same code. Not in it: what your actions cost, storage ($0.25 for a GB and month beyond 25 GB, by an older copy of AWS's
+list), backups, and what is paid by the month whatever runs, which stands in the next sections. Ringing the rule is free; we found no
+page of AWS that says so in as many words. The log is that of a worker with metrics.
 
-**Where duebell costs more:** per task it is dearer than EventBridge Scheduler, which is free for 14 million a month besides.
-What it gives for that is a queue that can be listed, searched and changed, in one place, and tasks of one moment run
-together. It is cheaper than a state machine that waits. When tasks come due alone, the run is what costs; but there are at
-most 43,200 minutes to ring in a month, half a dollar's worth.
+What Lambda bills is computed, not measured on AWS: the processor time measured here, of a cold start with a run of one task ({one} ms)
+and of each further task ({task} ms), and 15 ms for the certificates of each service; times what is missing to a whole processor, which
+a function [has at 1,769 MB](https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html); and, assumed, 5 ms for each call
+that the run waits for. At {memory} MB a run of one is {seconds:.2f} s. Assumed, too: with more than five minutes between two runs each
+is a cold start, and Lambda's own lines in the log are 300 bytes for each invocation.
 
-A recurring task keeps its last twenty occurrences in 600 bytes at most, so that its item stays below 1 KB.
+Beside it EventBridge Scheduler, with a Lambda that starts as quickly, once for each task, and the table that its users need to list
+and search what is to come: a put and a delete of a task that runs once. Its free 14 million invocations a month are not taken off.
+Step Functions' steps of a task that waits and then acts are ${steps:.0f} a million alone.
+"""
+
+MEMORIES = """
+**Where duebell costs more:** tasks that come due alone, for each takes a run of its own; recurring tasks that come due alone, most
+of all; and to the second, unless many are due together. EventBridge Scheduler gives 14 million invocations a month for nothing
+besides. Tasks of one moment are run together: that is what makes them cheap here. There are 43,200
+minutes to ring in a month at most. A recurring task keeps its last twenty occurrences in 600 bytes at most, so that its item
+stays below 1 KB. To the second, a run waits for its task, 70 s on average when it is alone; for a task a minute one run waits on.
 
 ![Dollars for a million](performance/costs.svg)
+
+### Memory
+
+What a cold start with a run of one task costs by the worker's memory (`--memory`), without the request, computed as above:
+"""
+
+SNAPSTART = """
+512 MB is the default: half as much would save a fifteenth of that and start each run three quarters of a second later, and actions
+would have half the processor.
+
+Lambda's [SnapStart](https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html) would start from a snapshot of the initialised
+process. The templates do not offer it, because it costs more than the start that it saves: at {memory} MB ${restore:.2f} for a million
+restored, beside the ${start:.2f} above for the whole start with its run, and ${snapshot:.2f} a month for each version kept. It takes
+published versions of Python 3.12 or newer and does nothing for `$LATEST`, so the rule, the intake and the direct calls would all need
+an alias. AWS says itself that functions that are invoked seldom may not start quicker by it, and a worker is one.
 """
 
 STANDING = """### Standing still, a month
@@ -139,7 +165,7 @@ CONFIG = """### AWS Config
 
 Where AWS Config records all types of resources continuously, as its default is, each change of the rule is a configuration
 item that is paid for, and each of Config's rules that looks at EventBridge rules is evaluated for it ($0.001). A run changes the
-rule twice; one that works or waits for long, once a minute, to keep its watchdog. That can be the dearest part of all. The ways
+rule once; one that works or waits for long, once a minute, to keep its watchdog. That can be the dearest part of all. The ways
 out: [exclude](https://docs.aws.amazon.com/config/latest/developerguide/select-resources-excluding.html) `AWS::Events::Rule` from the
 recorder, or have that type recorded daily, for ${daily} a month at most: [how](operations.md#aws-config).
 """
@@ -170,20 +196,25 @@ woke (`make bench ARGS=lateness`, a quarter of an hour). Its rule rings within s
 CLIENT = """## The adding process
 
 Against a server that answers at once, an `add` takes {ours} ms of the calling process's own processor time, a bare
-`put_item` and `get_item` {bare} ms: {ratio} times as much (rounds of {each}). The difference is checking, encoding,
-pynamodb's expressions, and the arming record read and understood.
+`put_item` and `get_item` {bare} ms: {ratio} times as much (rounds of {each}); {limit} is the limit. The difference is checking,
+encoding, and the arming record understood.
 """
 
 MEMORY = """## Memory and size
 
 A fresh process that drains {tasks} due tasks has {draining} MB in memory at most, and one that finds none {empty} MB. The
-tasks make it {growth} MB; {limit} are the limit.
+tasks make it {growth} MB; {limit} are the limit. Its processor takes {task_ms} ms for each of them, whose action does nothing
+and whose DynamoDB answers at once; {limit_ms} are the limit.
 """
 
 COLD_START = """## Cold start
 
-Importing the Lambda entry and making its clients takes {ours} ms of processor time, bare boto3 with the same two clients
-{bare} ms; whole processes, in turns. That is {ratio} times as long; {limit} is the limit.
+As deployed: the bundle that `duebell bundle` builds, in a process that finds nothing else but the SDK, compiled as in Lambda's
+runtime. Importing the Lambda entry and making its clients takes {ours} ms of processor time, bare boto3 with the same two
+clients {bare} ms; whole processes, in turns. That is {ratio} times as long; {limit} is the limit. With the first invocation,
+which finds one task due and has a server that answers at once, it is {one} ms: {over} times bare boto3's start. Encryption,
+which the server does not have, comes on top of all three: reading the certificates takes 15 ms of processor time for each of the
+two services, whoever calls them.
 """
 
 SCHEDULES = """## Schedules
@@ -203,5 +234,18 @@ processor times of a pair were measured minutes apart, the rates in their own ru
 | claims and outcomes built here, not by pynamodb: their processor time, in that of two bare updates | 1.45 | 0.87 |
 | claims and outcomes of several tasks in one call: processor time of a run, for each task | 2.9 ms | 1.2 ms |
 | the same: a run's rate, in that of the floor above, at 3,000 tasks | 0.95 | 1.03 to 1.23 |
+| records read, and items and conditions written, without pynamodb's objects; flat payloads and whole milliseconds checked without a walk or arithmetic: an add's processor time, in that of the bare calls | 1.28 | 1.16 |
+| the same: an add's own steps, with the SDK's left out | 102 µs | 45 µs |
 | keys of the queue read without pynamodb, for each: not kept, since it is a fiftieth of what a task takes | 57 µs | 36 µs |
+
+A cold start, in bare boto3's, measured on 22 November 2026, each line with those above it:
+
+| | times bare boto3's |
+|---|---|
+| the bundle as it was: Python compiles all of it at each start | 1.55 |
+| compiled files in the bundle | 1.23 |
+| clients made with botocore, without boto3; the services' descriptions read with msgspec, without a look into all folders; asyncio loaded by the first coroutine | 0.94 |
+| no search for garbage while the clients are made | 0.83 |
+| both clients made side by side in threads: not kept, as Python runs one thread at a time | 0.88 |
+| zoneinfo and the reading of schedules loaded by the first schedule: not kept, 3 ms of 160 | 0.82 |
 """

@@ -24,6 +24,9 @@ __all__ = ["Path", "measure"]
 _HEAD = datetime(2026, 12, 1, tzinfo=UTC)
 _LATER = _HEAD + timedelta(days=1)
 
+#: A count holds for so long.
+_HOLDS = timedelta(minutes=5)
+
 #: So many more tasks in a run tell what one of them costs from what the run costs.
 _MORE = 5
 
@@ -144,7 +147,7 @@ def _run(
 ) -> Path:
     """A run that finds so many tasks due in one lane.
 
-    It comes a minute after one that counts, unless it counts itself.
+    It comes by its ring, a minute after one that counts, unless it counts itself.
     """
     with _scene() as scene:
         ids = (f"task-{number:03}" for number in range(999))
@@ -157,10 +160,10 @@ def _run(
         for _ in range(before):
             scene.worker.run()
             scene.clock.advance(timedelta(hours=1))
-        if not counts:
-            scene.clock.advance(-timedelta(minutes=1))
-            scene.worker.run()
-            scene.clock.advance(timedelta(minutes=1))
+        ago = _HOLDS + timedelta(minutes=1) if counts else timedelta(minutes=1)
+        scene.clock.advance(-ago)
+        scene.worker.run()  # sets the rule to the minute of the next one
+        scene.clock.advance(ago)
         return scene.walk(name, scene.worker.run)
 
 

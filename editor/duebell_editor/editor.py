@@ -3,9 +3,8 @@
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-import boto3
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -28,6 +27,9 @@ from .status import Diagnosis, SchedulerStatus, after_repair
 from .taken_ids import IfExists, check_if_exists
 from .values import NewTask, TaskChange
 
+if TYPE_CHECKING:
+    import boto3
+
 __all__ = ["Editor", "IfExists"]
 
 
@@ -45,7 +47,7 @@ class Editor(QueueKeeper):
         self,
         settings: Settings | None = None,
         *,
-        session: boto3.Session | None = None,
+        session: "boto3.Session | None" = None,
         backend: Backend | None = None,
         changed_by: str | None = None,
     ) -> None:

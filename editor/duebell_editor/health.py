@@ -109,10 +109,10 @@ def rule_problems(
             way_out="`duebell deploy` gives it one",
         )
     if record.is_settled(now):
-        if not rule.is_at(record.rings_at):
+        if not rule.is_at(record.set_to):
             yield Problem(
                 kind=ProblemKind.RULE_ELSEWHERE,
-                what=f"the rule is at {rule.expression} and should {_ring_at(record.rings_at)}; "
+                what=f"the rule is at {rule.expression} and should {_ring_at(record.set_to)}; "
                 f"something other than duebell changed it",
                 way_out=_DOCTOR,
                 mendable=True,
@@ -166,7 +166,7 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
             mendable=True,
         )
     expired = [lane.until for lane, _ in lanes if lane.owner and lane.until < now - GRACE]
-    if expired:
+    if expired and not (record.echo_of and record.is_settled(now)):  # an echo is a watchdog that takes longer
         yield Problem(
             kind=ProblemKind.LEASE_EXPIRED,
             what=f"a run died: its lease ended at {render(min(expired))}, and no other run has taken over",

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTask
+from duebell_shared.nearest import did_you_mean
 from duebell_shared.payload_faults import ignored_field, misfit
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import is_reserved
@@ -109,6 +110,8 @@ class KnownWorker:
 def _unknown(name: str, names: list[str]) -> InvalidTask:
     known = ", ".join(names[:_MOST_NAMES]) or "none at all"
     more = f" and {len(names) - _MOST_NAMES:,} more" if names[_MOST_NAMES:] else ""
-    return InvalidTask(
-        "action", f"the worker has no action {quoted(name)}; it has {known}{more}: deploy one that has it"
-    )
+    if near := did_you_mean(name, names):
+        way_out = f"{near} It has {known}{more}; if it is right, deploy one that has it"
+    else:
+        way_out = f"; it has {known}{more}: deploy one that has it"
+    return InvalidTask("action", f"the worker has no action {quoted(name)}{way_out}")

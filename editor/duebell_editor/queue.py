@@ -68,8 +68,9 @@ class Queue:
     def placed_before(self, ids: Iterable[str]) -> dict[str, Task]:
         """The tasks with these ids that are in their lanes by earlier numbers of lanes."""
         counts = self.counts
-        places = {id: places_of(id, counts)[1:] for id in ids} if counts[1:] else {}
-        return self._first_found(places, self.clock())
+        if not counts[1:]:
+            return {}
+        return self._first_found({id: places_of(id, counts)[1:] for id in ids}, self.clock())
 
     def in_lanes(self, lanes: int, ids: Iterable[str]) -> dict[str, Task]:
         """The tasks with these ids that are in their lanes by this number of lanes."""

@@ -293,7 +293,7 @@ class _Relaner:
         for key in moved:
             lane = lane_of(key.id, self._lanes)
             dues[lane] = min(key.queued, dues.get(lane, NEVER))
-        self._armer.ensure(self._armer.lower(dues))
+        self._armer.lower(dues)
         self._check_holds(record)
 
     def _holds(self, record: ArmingRecord) -> bool:

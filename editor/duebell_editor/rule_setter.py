@@ -41,8 +41,7 @@ class RuleSetter:
                 raise LanesChanged
             return
         try:
-            lowered = self._backend.armer.lower(dues, lanes=lanes)
-            record = self._backend.armer.ensure(lowered)
+            record = self._backend.armer.lower(dues, lanes=lanes)
         except (AwsError, NotArmed, NotDeployed) as error:
             what = f"task {quoted(waiting[0][2])} is" if len(waiting) == 1 else f"{len(waiting):,} tasks are"
             task = next(iter(tasks)) if len(tasks) == 1 else None

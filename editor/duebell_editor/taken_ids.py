@@ -37,10 +37,13 @@ class IfExists(StrEnum):
     REPLACE = "replace"
 
 
+_POLICIES = {policy.value: policy for policy in IfExists}
+
+
 def check_if_exists(given: object) -> IfExists:
     """The policy of this name. Raises InvalidTask."""
-    if isinstance(given, str) and given in set(IfExists):
-        return IfExists(given)
+    if isinstance(given, str) and given in _POLICIES:
+        return _POLICIES[given]
     raise InvalidTask("if_exists", f"must be 'fail', 'keep' or 'replace', not {quoted(given)}")
 
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from duebell_shared.nearest import nearest
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import is_reserved
 from duebell_shared.worker_record import WorkerDescription
@@ -30,7 +31,8 @@ def find_unknown_actions(queue: Queue, worker: WorkerDescription) -> Problem | N
     if not ids:
         return None
     most_first = sorted(ids.items(), key=lambda one: (-len(one[1]), one[0]))
-    named = [_in_words(action, tasks) for action, tasks in most_first[:_MOST_NAMED]]
+    known = [one.name for one in worker.actions]
+    named = [_in_words(action, tasks, nearest(action, known)) for action, tasks in most_first[:_MOST_NAMED]]
     more = f" and {len(ids) - _MOST_NAMED:,} more actions" if len(ids) > _MOST_NAMED else ""
     bound = f" (of the {_READ:,} tasks that run next; later ones were not read)" if page.cursor else ""
     return Problem(
@@ -41,7 +43,8 @@ def find_unknown_actions(queue: Queue, worker: WorkerDescription) -> Problem | N
     )
 
 
-def _in_words(action: str, ids: list[str]) -> str:
+def _in_words(action: str, ids: list[str], meant: str | None) -> str:
+    what = f"{quoted(action)} (did you mean {meant}?)" if meant else quoted(action)
     if not ids[1:]:
-        return f"{quoted(action)} of the task {quoted(ids[0])}"
-    return f"{quoted(action)} of {len(ids):,} tasks, the first {quoted(ids[0])}"
+        return f"{what} of the task {quoted(ids[0])}"
+    return f"{what} of {len(ids):,} tasks, the first {quoted(ids[0])}"

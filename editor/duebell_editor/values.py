@@ -6,6 +6,7 @@ Each field is described once here: its Python type, how it is read from JSON, an
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any, NamedTuple, Self, TypeVar
 
 import msgspec
@@ -28,6 +29,8 @@ _T = TypeVar("_T")
 
 #: The fields that say when and how a task recurs.
 _RECURRING = ("schedule", "timezone", "start", "end", "missed", "max_runs")
+
+_recurring_of = attrgetter(*_RECURRING)
 
 #: The fields of the schedule itself.
 _SCHEDULE = ("schedule", "timezone", "start", "end")
@@ -133,7 +136,7 @@ class TaskChange(msgspec.Struct, frozen=True, kw_only=True):
 
 def _new_recurrence(given: NewTask | TaskChange, now: datetime) -> Recurrence | None:
     """The recurrence of a task that has none yet; None if it runs once."""
-    values = ((name, getattr(given, name)) for name in _RECURRING)
+    values = zip(_RECURRING, _recurring_of(given), strict=True)
     present = {name: value for name, value in values if value is not None and value is not UNSET}
     if "schedule" not in present:
         for field in present:

@@ -6,8 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from .archive import pack
+from .archive import Files, pack
 from .bundle_version import with_version
+from .bytecode import compiled_files
 from .dependencies import IN_RUNTIME, install
 from .errors import BundleFailed
 from .import_check import Surroundings, check_import
@@ -31,6 +32,7 @@ class Bundle:
     files     how many files are in it
     unpacked  how large they are, in bytes
     note      what of it could not be tried here; empty if all was
+    hint      what would make it start quicker; empty if nothing would
     """
 
     data: bytes
@@ -39,6 +41,7 @@ class Bundle:
     files: int
     unpacked: int
     note: str = ""
+    hint: str = ""
 
     @property
     def hash(self) -> str:
@@ -61,6 +64,8 @@ def build(
 ) -> Bundle:
     """Build the bundle of the core, its libraries, the user's actions and their requirements, and import it.
 
+    All of these are in it as sources, and compiled for the target's Python if there is one on this machine.
+
     actions       `module:attribute` of the user's Worker; None makes a worker that knows no action
     requirements  a requirements file or a pyproject.toml, with what the actions need besides
     folder        where the actions are looked for first; the current one if not given
@@ -75,8 +80,13 @@ def build(
     with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as made:
         libraries = install(Path(made, "there"), target, requirements=requirements, leave_out=leave_out)
         files = with_version({**libraries, **ours}, Path(made))
-        unpacked = sum(file.stat().st_size for file in files.values())
-        if unpacked > _UNPACKED_LIMIT:
+        compiled = compiled_files(files, target, Path(made, "compiled"))
+        if _size(files) + _size(compiled) > _UNPACKED_LIMIT:
+            compiled, hint = {}, "without compiled files, with which it would be too large"
+        else:
+            hint = "" if compiled else _no_compiler(target)
+        files = {**files, **compiled}
+        if (unpacked := _size(files)) > _UNPACKED_LIMIT:
             raise BundleFailed(
                 f"the bundle is {unpacked / 1e6:.0f} MB unpacked, and Lambda takes at most "
                 f"{_UNPACKED_LIMIT / 1e6:.0f} MB: require less, or keep large files in S3"
@@ -97,5 +107,23 @@ def build(
             else:
                 note = check_import(tried, actions, target, surroundings, search_path(folder)) or note
     return Bundle(
-        data=data, actions=actions or "", target=target, files=len(files), unpacked=unpacked, note=note
+        data=data,
+        actions=actions or "",
+        target=target,
+        files=len(files),
+        unpacked=unpacked,
+        note=note,
+        hint=hint,
+    )
+
+
+def _size(files: Files) -> int:
+    """The bytes of these files."""
+    return sum(file.stat().st_size for file in files.values())
+
+
+def _no_compiler(target: Target) -> str:
+    return (
+        f"without compiled files, so a cold start takes a third longer: there is no Python {target.python} "
+        f"on this machine; install it, or choose --python {Target.this_machine().python}"
     )

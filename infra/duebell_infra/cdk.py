@@ -55,7 +55,7 @@ class Scheduler(Construct):
         name: str = "duebell",
         folder: Path | None = None,
         requirements: Path | None = None,
-        python: str = "3.13",
+        python: str | None = None,
         architecture: str = "arm64",
         environment: Mapping[str, str] | None = None,
         parameters: Mapping[str, str | int | Sequence[str]] | None = None,
@@ -66,6 +66,7 @@ class Scheduler(Construct):
         name          names table, rule and worker; 3 to 30 letters, digits and hyphens
         folder        where the actions are looked for first; the current one if not given
         requirements  a requirements file or a pyproject.toml, with what the actions need
+        python        Lambda's Python, such as `3.13`; that which runs this, if Lambda has it
         environment   what the actions find in their environment; tokens may be in it
         parameters    others of the template's parameters, such as `MemorySize`, `AlarmMail`, `SubnetIds`
 
@@ -76,7 +77,7 @@ class Scheduler(Construct):
         given = dict(parameters or {})
         if wrong := sorted(given.keys() - (parameter_names(template_text()) - _OURS)):
             raise InvalidDeployment("parameters", f"the construct takes no parameter {wrong[0]}")
-        target = Target(python=python, architecture=Architecture(architecture))
+        target = Target(python=python or Target.like_here().python, architecture=Architecture(architecture))
         surroundings = Surroundings(environment=environment or {}, has_layers=bool(given.get("Layers")))
         built = build(actions, target, requirements=requirements, folder=folder, surroundings=surroundings)
         with TemporaryDirectory(prefix="duebell-cdk-") as made:

@@ -19,6 +19,7 @@ from duebell_shared.settings import Color, Precision
 from duebell_worker.log import LogFormat
 
 from .bundle import build
+from .cost_command import app as cost_app
 from .dependencies import IN_RUNTIME
 from .deploy import Deployment
 from .deploy import deploy as deploy_stack
@@ -44,7 +45,11 @@ __all__ = ["app"]
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
 Python = Annotated[
-    str | None, typer.Option("--python", metavar="VERSION", help="Lambda's Python. [3.13, or as before]")
+    str | None,
+    typer.Option("--python", metavar="VERSION", help="Lambda's Python. [as before, or this machine's]"),
+]
+BundlePython = Annotated[
+    str | None, typer.Option("--python", metavar="VERSION", help="Lambda's Python. [3.13]")
 ]
 Processor = Annotated[
     Architecture | None, typer.Option("--architecture", help="Lambda's processor. [arm64, or as before]")
@@ -96,7 +101,7 @@ def bundle(
     actions: Actions,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE")] = Path("duebell-worker.zip"),
     requirements: Requirements = None,
-    python: Python = None,
+    python: BundlePython = None,
     architecture: Processor = None,
     this_machine: Annotated[
         bool, typer.Option("--this-machine", help="For the Python that runs this, not for Lambda.")
@@ -123,6 +128,8 @@ def bundle(
     typer.echo(f"{output}: {built}")
     if built.note:
         typer.echo(f"{output}: {built.note}", err=True)
+    if built.hint:
+        typer.echo(f"{output}: {built.hint}", err=True)
 
 
 @app.command()
@@ -285,3 +292,4 @@ def destroy(
 
 everywhere(app)
 app.add_typer(local_app)
+app.add_typer(cost_app)

@@ -90,10 +90,12 @@ def deploy(
     *,
     say: Callable[[str], None],
     progress: Callable[[str], None] = lambda _: None,
+    synced: Callable[[str], None] | None = None,
 ) -> Settings:
     """Create or update the stack and arm its rule; returns the settings that editors need.
 
-    `say` is given a line for each step, and `progress` one for each change of a resource.
+    `say` is given a line for each step, `progress` one for each change of a resource, and `synced`, or else
+    `say`, one for each recurring task that is changed.
 
     Deploying what is deployed already changes nothing, and an armed rule stays as it is whatever else
     changes. The worker is called once at the end, for no task. Raises DeployFailed (WorkerFailed, if the
@@ -146,7 +148,7 @@ def deploy(
     call_once(session, name, say=say)
     if deployment.actions and _has_no_actions(editor):
         say(_NO_ACTIONS)
-    sync_declared(editor, say=say)  # what the worker that was just called declares
+    sync_declared(editor, say=synced or say)  # what the worker that was just called declares
     return settings
 
 
@@ -190,6 +192,8 @@ def _bundle(
     say(f"bundle: {bundle}")
     if bundle.note:
         say(f"bundle: {bundle.note}")
+    if bundle.hint:
+        say(f"bundle: {bundle.hint}")
     return bundle
 
 
@@ -224,10 +228,10 @@ def _apply(
 
 
 def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
-    """The target that is asked for, else that of the last deployment, else the default."""
+    """The target that is asked for, else that of the last deployment, else the Lambda like this machine."""
     if deployment.place is Place.THIS_MACHINE:
         return Target.this_machine()
-    default = Target()
+    default = Target.like_here()
     python = deployment.python or before.get("Runtime", default.runtime).removeprefix("python")
     architecture = deployment.architecture or Architecture(before.get("Architecture", default.architecture))
     return Target(python=python, architecture=architecture)

@@ -84,7 +84,9 @@ class _Outcome(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         name = self.types[0].removeprefix("builtins.").rpartition(".")[2]
-        return ": ".join(filter(None, (self.where, name, " ".join(self.message.split()))))
+        file = self.where.partition(",")[0]
+        where = "" if f"{file}:" in self.message else self.where  # the message may name its place itself
+        return ": ".join(filter(None, (where, name, " ".join(self.message.split()))))
 
 
 def check_import(

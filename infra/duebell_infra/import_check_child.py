@@ -39,7 +39,7 @@ def loaded(bundle: Path, actions: str) -> dict[str, Any]:
     except BaseException as error:  # noqa: BLE001 (of anybody's code, `SystemExit` too)
         return {
             "types": [f"{one.__module__}.{one.__qualname__}" for one in type(error).__mro__],
-            "message": str(error),
+            "message": str(error).replace(f"{bundle}{os.sep}", ""),
             "module": error.name if isinstance(error, ModuleNotFoundError) else None,
             "where": _where(error, bundle),
         }

@@ -45,6 +45,7 @@ class EmbeddedStack:
     log_format    of what the actions log
     while_locked  entered as soon as the folder is this stack's, and left just before it is given up
     say           is given a line for every step
+    synced        is given a line for each recurring task that is changed, also by a reload
 
     `settings` are for an Editor of the stack that is started. What the worker and its actions write is in the
     file `worker_log` at once, and in CloudWatch Logs, in `log_group`, when a run has ended.
@@ -65,6 +66,7 @@ class EmbeddedStack:
         log_format: LogFormat = LogFormat.TEXT,
         while_locked: AbstractContextManager[object] | None = None,
         say: Callable[[str], None] = lambda _: None,
+        synced: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._state = StateFolder(state)
         # MiniStack does not tell functions the format of their log, as Lambda does.
@@ -80,6 +82,7 @@ class EmbeddedStack:
         )
         self._while_locked = while_locked or nullcontext()
         self._say = say
+        self._synced = synced
         self._exit = ExitStack()
         self._session: boto3.Session | None = None
         self.settings = Settings(table=name, rule=name)
@@ -112,7 +115,7 @@ class EmbeddedStack:
             self._session = embedded_session(self.endpoint_url, self._state.key)
             self._ministack.start()
             undo.callback(self._ministack.stop)
-            self.settings = deploy(self.session, self._deployment, say=self._say)
+            self.settings = deploy(self.session, self._deployment, say=self._say, synced=self._synced)
             self._ring_if_missed()
             self._exit = undo.pop_all()
         return self
@@ -136,7 +139,7 @@ class EmbeddedStack:
         worker is the one before.
         """
         before = self._code()
-        deploy(self.session, self._deployment, say=lambda _: None)
+        deploy(self.session, self._deployment, say=lambda _: None, synced=self._synced)
         return self._code() != before
 
     def _code(self) -> str:

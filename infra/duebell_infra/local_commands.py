@@ -65,7 +65,10 @@ def local(
                 "--log-format": log_format.value,
             }
             options = [f"{name}={value}" for name, value in given.items() if value is not None]
-            _say_ready(state, start(state, options))
+            started = start(state, options)
+            for line in started.synced:
+                typer.echo(line)
+            _say_ready(state, started)
             return
         serve(
             state,
@@ -80,6 +83,8 @@ def local(
     except AlreadyRunning as error:
         # Not 0: what runs may have been started with other options than were given here.
         context.print_error(error)
+        if (running := LocalStack.read(state)) and running.environment:
+            _say_ways_in(state, running)
         raise typer.Exit(Exit.CONFLICT) from error
     except EmbeddedStackFailed as error:
         if not error.field:
@@ -112,10 +117,14 @@ def stop(context: Context, *, state: Annotated[Path | None, _STATE] = None) -> N
 
 
 def _say_ready(state: Path, started: LocalStack) -> None:
+    typer.echo(f"duebell local is ready, its editor at {started.editor}")
+    _say_ways_in(state, started)
+
+
+def _say_ways_in(state: Path, running: LocalStack) -> None:
     from .local_process import ways_in  # noqa: PLC0415
 
-    typer.echo(f"duebell local is ready, its editor at {started.editor}")
-    for line in ways_in(state, started.environment):
+    for line in ways_in(state, running.environment):
         typer.echo(line)
 
 

@@ -42,9 +42,11 @@ class Registration:
     def __exit__(self, *exception: object) -> None:
         LocalStack.delete(self._state)
 
-    def is_ready(self, editor: str, environment: dict[str, str]) -> None:
-        """Tell others that everything is ready, and how to reach it."""
-        self._note = msgspec.structs.replace(self._note, editor=editor, environment=environment)
+    def is_ready(self, editor: str, environment: dict[str, str], synced: Sequence[str] = ()) -> None:
+        """Tell others that everything is ready, how to reach it, and what the start changed in the queue."""
+        self._note = msgspec.structs.replace(
+            self._note, editor=editor, environment=environment, synced=tuple(synced)
+        )
         self._note.write(self._state)
 
 

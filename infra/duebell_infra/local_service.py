@@ -65,6 +65,7 @@ def serve(
     if actions is None and kept.is_file():
         actions = kept.read_text(encoding="utf-8")
     registration = Registration(state)
+    log = _Log(say)
     stack = EmbeddedStack(
         state,
         port=port,
@@ -73,6 +74,7 @@ def serve(
         parameters={"Precision": precision},
         log_format=log_format,
         while_locked=registration,
+        synced=log.say_synced,
     )
 
     def greet(url: str) -> None:
@@ -83,12 +85,9 @@ def serve(
         for line in ways_in(state, stack.environment):
             say(line)
         say("Ctrl-C stops it and keeps what is in the queue")
-        registration.is_ready(url, stack.environment)
+        registration.is_ready(url, stack.environment, log.synced)
 
-    def say_when(line: str) -> None:
-        say(f"{datetime.now():%H:%M:%S}        {line}")  # noqa: DTZ005 (for a person, at this machine)
-
-    watch, reloader = _Watch(stack, say), Reloader(stack, say_when)
+    watch, reloader = _Watch(stack, say), Reloader(stack, log.say_reloaded)
     try:
         with ended_by_signal(), warnings.catch_warnings(), stack, watch, reloader:
             # If it is told to end just before it starts, uvicorn leaves a coroutine behind, without harm.
@@ -107,6 +106,28 @@ def serve(
             f"(see {state / 'ministack.log'})"
         )
     say(f"stopped; what is in the queue is kept in {state}")
+
+
+class _Log:
+    """Lines of this process among those of the worker's log, with their time.
+
+    synced  what was told of recurring tasks so far
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self.synced: list[str] = []
+
+    def say_synced(self, line: str) -> None:
+        self.synced.append(line)
+        self._say(f"{_clock()}  {line}")
+
+    def say_reloaded(self, line: str) -> None:
+        self._say(f"{_clock()}        {line}")
+
+
+def _clock() -> str:
+    return f"{datetime.now():%H:%M:%S}"  # noqa: DTZ005 (for a person, at this machine)
 
 
 class _Watch:

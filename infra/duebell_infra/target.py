@@ -53,6 +53,12 @@ class Target:
             )
 
     @classmethod
+    def like_here(cls) -> Self:
+        """The Lambda with the Python that is running now, so that it can compile for it; else the default."""
+        running = f"3.{sys.version_info.minor}"
+        return cls(python=running) if running in _PYTHONS else cls()
+
+    @classmethod
     def this_machine(cls) -> Self:
         """The interpreter that is running now; the embedded stack runs its functions with it."""
         running = f"3.{sys.version_info.minor}"

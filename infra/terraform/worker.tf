@@ -96,7 +96,7 @@ resource "aws_lambda_invocation" "arm" {
 
 # Lambda tries a run that died again, after a minute, and that try waits for the end of its lease: two minutes after the
 # run began. A second time it does so after two minutes. After that, or should Lambda not, the rule starts another run: it
-# rings for the end of the lease, one to two minutes later.
+# rings for the end of the lease, one to three minutes later.
 resource "aws_lambda_function_event_invoke_config" "worker" {
   function_name                = aws_lambda_function.worker.function_name
   qualifier                    = "$LATEST"

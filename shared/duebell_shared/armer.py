@@ -20,7 +20,7 @@ from .rule import CALL_LIMIT, Rule
 from .settings import MAX_LANES
 from .store import Store
 
-__all__ = ["HOLD", "PATIENCE", "Armer", "LanesChanged"]
+__all__ = ["HOLD", "PATIENCE", "Armer", "LanesChanged", "new_applier"]
 
 _LOG = logging.getLogger("duebell.armer")
 
@@ -69,7 +69,7 @@ class Armer:
         return record if record and record.lanes else self._make(record)
 
     def lower(self, dues: Mapping[int, datetime], *, lanes: int | None = None) -> ArmingRecord:
-        """Have these lanes looked at no later than this; return the record as it is then.
+        """Have these lanes looked at no later than this, with the rule set; return the record as it is then.
 
         Most often they are already, and this is one read. `lanes` is the number of lanes that new tasks were
         placed by. Raises LanesChanged when the queue has more by now, and NotArmed.
@@ -82,19 +82,38 @@ class Armer:
                 raise NotArmed("the queue has fewer lanes than it had: start this process anew")
             return record.lowered(dues)
 
-        return self.change(lower)
+        applier = new_applier()
+        return self.ensure(self.change(lower, applier=applier), applier=applier)
 
-    def change(self, transition: Callable[[ArmingRecord], ArmingRecord]) -> ArmingRecord:
+    def change(
+        self,
+        transition: Callable[[ArmingRecord], ArmingRecord],
+        *,
+        seen: ArmingRecord | None = None,
+        applier: str | None = None,
+    ) -> ArmingRecord:
         """Apply a transition by compare-and-swap, repeated on the newest record until it is stored.
 
         A transition that changes nothing writes nothing. Raises NotArmed when others keep getting in first.
+
+        seen     the record as it was seen last: the first try saves a read, and fails if it has changed since
+        applier  takes hold of the rule by the same write if the rule must then be set; `ensure` sets it; each
+                 call needs a name of its own
+
+        Problem: the answer to a write is lost, and the SDK's next try of it is refused: it looks as if others
+        had got in first, and the rule would be held by nobody. Solution: the name tells whose write it was.
         """
         give_up = self._clock() + PATIENCE
-        for pause in _pauses():
-            record = self.read()
+        for pause in (0.0, *_pauses()) if seen else _pauses():
+            record, seen = seen or self.read(), None
+            if applier and record.applier == applier:
+                return record
             changed = transition(record)
             if changed == record:
                 return record
+            now = self._clock()
+            if applier and not changed.is_settled(now) and not changed.is_being_applied(now):
+                changed = changed.applying(applier, until=now + HOLD)
             if swapped := self._store.swap_record(record, changed):
                 return swapped
             if self._clock() > give_up:
@@ -102,25 +121,28 @@ class Armer:
             self._sleep(pause)
         raise NotArmed("the arming record kept changing", way_out=_TRY_AGAIN)
 
-    def ensure(self, record: ArmingRecord | None = None) -> ArmingRecord:
+    def ensure(self, record: ArmingRecord | None = None, *, applier: str | None = None) -> ArmingRecord:
         """Set the rule to where the record wants it, unless it is confirmed to be there.
 
         At most one PutRule is under way at any time; everyone else waits for it, so that a burst of adds
-        costs one, not one each. `record` is the newest one if the caller just read it. Raises NotArmed when
-        it cannot be confirmed.
+        costs one, not one each. `record` is the newest one if the caller has just seen it, and `applier` the
+        one that `change` was called with then. Raises NotArmed when it cannot be confirmed.
         """
         give_up = self._clock() + PATIENCE
         failure: DuebellError | None = None
-        me, seen = uuid.uuid4().hex, _Hold()
+        me, seen = applier or new_applier(), _Hold()
+        is_mine = applier is not None and record is not None and record.applier == applier
         for pause in _pauses():
             record = record or self.read()
             now = self._clock()
             if record.is_settled(now):
                 return record
             skew = timedelta(0) if record.applier == me else MOST_SKEW
-            if not record.is_being_applied(now, skew=skew) or seen.is_over(record, now):
+            if is_mine or not record.is_being_applied(now, skew=skew) or seen.is_over(record, now):
                 try:
-                    record = self._apply(record, me)
+                    held = record if is_mine else self._take(record, me, now)
+                    is_mine = False
+                    record = self._set(held, me) if held else None
                 except AwsUnavailable as error:
                     failure = error
                 except (AwsRefused, NotDeployed) as error:  # waiting does not help
@@ -169,26 +191,30 @@ class Armer:
         record = self.read()
         while record.is_held_too_long(self._clock()):
             record = self._make(record)
-        record = self.lower(self.heads(range(len(record.lanes))))
+        dues = self.heads(range(len(record.lanes)))
+        record = self.change(lambda record: record.lowered(dues))
         if record.armed is not None and not record.is_being_applied(self._clock()):
             try:
                 found = self._rule.read()
             except DuebellError as error:
                 raise NotArmed(f"the rule could not be read: {error}") from error
-            if not found.is_at(record.rings_at):
+            if not found.is_at(record.set_to):
                 record = self._store.swap_record(record, record.disputed()) or self.read()
         return self.ensure(record)
 
-    def _apply(self, record: ArmingRecord, me: str) -> ArmingRecord | None:
-        """Become the applier, set the rule, confirm. Returns the record as it is then; None: read it anew."""
-        now = self._clock()
-        held = self._store.swap_record(record, record.applying(me, until=now + HOLD))
-        if held is None:
-            return None
-        minute = ring_minute(held.target, now)
+    def _take(self, record: ArmingRecord, me: str, now: datetime) -> ArmingRecord | None:
+        """Become the applier. Returns the record as it is then; None if it has changed."""
+        return self._store.swap_record(record, record.applying(me, until=now + HOLD))
+
+    def _set(self, held: ArmingRecord, me: str) -> ArmingRecord:
+        """Set the rule as its applier, and confirm. Returns the record as it is then."""
+        taken_at = held.applier_until - HOLD
+        minute = ring_minute(held.target, taken_at)
         try:
             is_all_answered = self._rule.ring_at(
-                minute, early=early_minute(minute, held.target, now), within=now + _CALLING - self._clock()
+                minute,
+                early=early_minute(minute, held.target, taken_at),
+                within=taken_at + _CALLING - self._clock(),
             )
         except (AwsRefused, NotDeployed):
             # It had no effect, so nobody needs to wait for our hold to end. After a time-out they do: the
@@ -200,7 +226,8 @@ class Armer:
         return self.change(
             lambda newest: newest.confirmed(
                 me, held.target, minute, now=answered_at, may_land_again=not is_all_answered
-            )
+            ),
+            seen=held,
         )
 
     def _make(self, damaged: ArmingRecord | None) -> ArmingRecord:
@@ -241,6 +268,11 @@ class _Hold:
         if holder != self._holder:
             self._holder, self._since = holder, now
         return now - self._since >= HOLD
+
+
+def new_applier() -> str:
+    """The name of one that may set the rule, once."""
+    return uuid.uuid4().hex
 
 
 def _pauses() -> Iterator[float]:

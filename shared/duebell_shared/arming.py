@@ -7,7 +7,8 @@ order of steps around it, in `armer.py`, makes the promise:
 * an editor writes its task, *then* lowers its lane's due, *then* has the rule follow;
 * a run claims lanes and arms its own watchdog (the end of its lease) before it does anything else. It sets a
   lane's due to never *before* it reads the queue's head, so that the record shows all that is added from then
-  on;
+  on. The rule rings again some minutes after its minute: where such an echo comes soon after the end of the
+  lease, it is the watchdog, and the rule is not set;
 * `armed` is unknown from before a PutRule until it is confirmed, and only one process at a time may make it.
 """
 
@@ -15,14 +16,13 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Self
 
-import msgspec
 from msgspec.structs import replace
 
 from .instants import MOST_SKEW, NEVER, Instant, ceil_to_minute
+from .known_rule import KnownRule
 from .lane import Lane, before
-from .lane_sizes import GIGABYTE
 from .ring_times import LEAD, minute_for
-from .run_notes import Fullest, LastRun, LateRing
+from .run_notes import Fullest, LastRun, LateRing, fuller, late_ring
 
 __all__ = ["GRACE", "HEAD_START", "ArmingRecord"]
 
@@ -39,21 +39,14 @@ _LONGEST = timedelta(hours=1)
 #: The longest time in which a run that was called directly claims its lanes, before another one is called.
 _CALL = timedelta(seconds=10)
 
-#: A run that comes this long after the ring's minute, or later, was started by an echo. The first echo is
-#: four minutes after the ring.
-_ECHO = timedelta(minutes=3)
-
 #: A count of depth and overdue tasks holds for this long: then many runs cost little.
 _COUNT_HOLDS = timedelta(minutes=5)
 
 
-class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The time that the rule must ring for, by the lanes, and the minute that it is known to be set to.
+class ArmingRecord(KnownRule, frozen=True, kw_only=True):
+    """The time that the rule must ring for, by the lanes, and what is known of the rule.
 
     lanes          each lane's due and lease
-    armed          the target that the rule is confirmed to be set for; None when unknown
-    rings_at       the minute it was set to ring; None at the sentinel, or when unknown
-    applier        who may call PutRule, until `applier_until`
     head_start     how long before a due date it must ring; set by the worker, which waits for so long
     called_at      when a run was called directly that has not come yet
     last_run       the results of the run that ended last
@@ -67,10 +60,6 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     lanes: tuple[Lane, ...]
-    armed: Instant | None = None
-    rings_at: Instant | None = None
-    applier: str | None = None
-    applier_until: Instant = NEVER
     head_start: timedelta = timedelta(0)
     called_at: Instant | None = None
     last_run: LastRun | None = None
@@ -93,18 +82,28 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         """The time that the rule must ring for; NEVER when the queue is empty."""
         return min(lane.wake(self.head_start) for lane in self.lanes)
 
+    @property
+    def lease_end(self) -> datetime:
+        """The end of the lease that ends first; NEVER if no lane is held."""
+        return min((lane.until for lane in self.lanes if lane.owner), default=NEVER)
+
     def is_settled(self, now: datetime) -> bool:
         """Tell whether the rule is where it must be, and has not missed its minute.
 
         If the target became earlier, the rule may ring so soon that setting it anew would only put that off.
+        An echo may ring a while after the end of a lease, but not after what is due in a free lane.
         """
         if self.armed is None:
             return False
         if self.rings_at is None:  # parked
             return self.armed == self.target
+        if self.rings_at + GRACE < now:
+            return False
+        if self.echo_of:
+            free = min((lane.wake(self.head_start) for lane in self.lanes if not lane.owner), default=NEVER)
+            return self.armed == self.lease_end and (free == NEVER or self.rings_at <= minute_for(free, now))
         rings_soonest = self.target < self.armed and self.rings_at <= minute_for(self.target, now)
-        rang_long_ago = self.rings_at + GRACE < now
-        return (self.armed == self.target or rings_soonest) and not rang_long_ago
+        return self.armed == self.target or rings_soonest
 
     def rings_too_late(self, now: datetime) -> bool:
         """Tell whether a run should be called directly, as the rule rings too late for what is due.
@@ -121,13 +120,6 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         start_by = before(due, self.head_start)
         is_near = bool(self.head_start) and start_by <= now + LEAD
         return is_near and (self.rings_at is None or self.rings_at > ceil_to_minute(start_by))
-
-    def is_being_applied(self, now: datetime, *, skew: timedelta = MOST_SKEW) -> bool:
-        """Tell whether a PutRule may be under way at this moment, or may take effect yet.
-
-        The clock of the process that holds the rule may be behind by `skew`.
-        """
-        return self.applier is not None and self.applier_until + skew > now
 
     def is_relaned(self, now: datetime) -> bool:
         """Tell whether the queue is being given more lanes, so that runs are to leave."""
@@ -183,7 +175,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         dues = [lane.due for lane in self.lanes] + [NEVER] * (lanes - len(self.lanes))
         held = tuple(Lane(due=due, owner=self.relaner, until=self.relaner_until) for due in dues)
         earlier = self.earlier if lanes == len(self.lanes) else (*self.earlier, len(self.lanes))
-        return replace(self, lanes=held, earlier=earlier, armed=None, rings_at=None)
+        return replace(self.unarmed(), lanes=held, earlier=earlier)
 
     def relaned(self, heads: Mapping[int, datetime]) -> Self:
         """The lanes of `heads` given back by the relaner as in `released`, and no relaner any more."""
@@ -202,9 +194,9 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Self:
         """All free lanes held by `owner` until then, their dues never: the run will read the heads.
 
-        The ring for them will not come again, so the rule counts as unarmed, whatever it is set to. With
-        `only`, other free lanes are not claimed, and each becomes due as soon as any was: `lowered` relies on
-        that.
+        The ring for them will not come again, so the rule counts as unarmed, unless its echo comes soon after
+        the target. With `only`, other free lanes are not claimed, and each becomes due as soon as any was:
+        `lowered` relies on that.
 
         Problem: clocks differ, so a run may come by the ring for the end of a lease, and find it held still;
         then nothing would ring any more. Solution: the rule counts as unarmed then too. While the queue is
@@ -215,19 +207,20 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
         mine = [number for number in free if only is None or number in only]
         if not mine:
             may_have_rung = self.rings_at is not None and self.rings_at <= now + MOST_SKEW
-            return replace(self, armed=None, rings_at=None) if may_have_rung else self
+            return self.unarmed() if may_have_rung else self
         unowned = {number: lane for number, lane in enumerate(self.lanes) if not lane.owner}
         soonest = min((lane.due for lane in unowned.values()), default=NEVER)
         left = {number: replace(lane, due=soonest) for number, lane in unowned.items() if number not in mine}
         claimed = {number: Lane(owner=owner, until=until) for number in mine}
         record = self._with({**left, **claimed})
-        late_ring = self._late_ring(now) or self.late_ring
-        return replace(record, armed=None, rings_at=None, called_at=None, late_ring=late_ring)
+        late = late_ring(self.rings_at, now) or self.late_ring
+        return replace(record, called_at=None, late_ring=late).rung(now, record.lease_end)
 
     def renewed(self, owner: str, *, until: datetime) -> Self:
-        """The lanes that `owner` holds, held until then."""
+        """The lanes that `owner` holds, held until then. An echo that comes soon after is the watchdog."""
         mine = self.lanes_of(owner)
-        return self._with({number: replace(self.lanes[number], until=until) for number in mine})
+        record = self._with({number: replace(self.lanes[number], until=until) for number in mine})
+        return record.echoing(self.echo_of, record.lease_end) if self.echo_of else record
 
     def cleared(self, owner: str) -> Self:
         """The dues of the lanes that `owner` holds set to never, to be done *before* their heads are read."""
@@ -257,11 +250,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     def measured(self, sizes: Mapping[int, int], now: datetime) -> Self:
         """With the sizes of these lanes in bytes. Changes nothing while the fullest one holds as many GB."""
-        known = {self.fullest.lane: self.fullest.bytes} if self.fullest else {}
-        lane, size = max({**known, **sizes}.items(), key=lambda lane_size: lane_size[1], default=(0, 0))
-        if size // GIGABYTE == (self.fullest.bytes if self.fullest else 0) // GIGABYTE:
-            return self
-        return replace(self, fullest=Fullest(lane=lane, bytes=size, measured_at=now))
+        return replace(self, fullest=fuller(self.fullest, sizes, now))
 
     # Transitions of runs that wait at the same time, so that one of them takes over all lanes.
 
@@ -304,45 +293,6 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
     def ringing_ahead(self, head_start: timedelta) -> Self:
         """With the rule to ring this long before due dates: as long as the worker waits for them."""
         return replace(self, head_start=head_start)
-
-    def applying(self, applier: str, *, until: datetime) -> Self:
-        """`applier` alone may call PutRule until then; where the rule stands is unknown meanwhile."""
-        return replace(self, armed=None, rings_at=None, applier=applier, applier_until=until)
-
-    def confirmed(
-        self,
-        applier: str,
-        target: datetime,
-        rings_at: datetime | None,
-        *,
-        now: datetime,
-        may_land_again: bool,
-    ) -> Self:
-        """`applier` has set the rule for `target`, to ring at `rings_at`, and was answered before `now`.
-
-        Within its hold that is certain, and it gives up its hold, unless a try of its call may still take
-        effect. After its hold it is not: the minute may be over, or another process may have set the rule.
-        """
-        if self.applier != applier:
-            return self.disputed()
-        if self.applier_until <= now:
-            return self.disputed().unheld()
-        confirmed = replace(self, armed=target, rings_at=rings_at)
-        return confirmed if may_land_again else confirmed.unheld()
-
-    def unheld(self) -> Self:
-        """With no applier, so that another process may set the rule."""
-        return replace(self, applier=None, applier_until=NEVER)
-
-    def disputed(self) -> Self:
-        """The rule's minute is unknown. A process that is setting it cannot confirm, but keeps its hold."""
-        return replace(self, armed=None, rings_at=None, applier=self.applier and "disputed")
-
-    def _late_ring(self, now: datetime) -> LateRing | None:
-        """The ring that should have started a run before this one, if there is one."""
-        if self.rings_at is None or now < self.rings_at + _ECHO:
-            return None
-        return LateRing(minute=self.rings_at, came_at=now)
 
     def _with(self, changed: Mapping[int, Lane]) -> Self:
         return replace(self, lanes=tuple(changed.get(number, lane) for number, lane in enumerate(self.lanes)))

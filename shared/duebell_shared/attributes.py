@@ -25,6 +25,7 @@ __all__ = [
     "ChangedBy",
     "Count",
     "Duration",
+    "Expiry",
     "FailedAttempts",
     "Instant",
     "LaneNumber",
@@ -39,6 +40,8 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
+
+_EPOCH, _SECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1)
 
 #: Stands for a `queued` that duebell did not write: no run can claim such an item, so none is woken for it.
 #: Between two milliseconds, so that no task is ever queued for it.
@@ -65,16 +68,13 @@ class _Converted(Attribute[_T]):
     ) -> None:
         super().__init__(**options)
         self.attr_type = type
-        self._write = write
+        self.serialize = write  # type: ignore[assignment, method-assign]  # called for each attribute of each item
         self._read = read
         self._otherwise = otherwise
         self._retyped = retyped
 
     def get_value(self, value: dict[str, Any]) -> Any:
         return super().get_value(value) if self._retyped is None else value.get(self.attr_type, self._retyped)
-
-    def serialize(self, value: _T) -> Any:
-        return self._write(value)
 
     def deserialize(self, value: Any) -> _T | None:
         if self._otherwise is None:
@@ -136,6 +136,14 @@ Rev = partial(_Converted[int], NUMBER, str, _rev)
 
 #: A number of filler bytes: see `room.py`.
 Room = partial(_Converted[int], STRING, lambda width: "." * width, len)
+
+#: A time in seconds since 1970, as DynamoDB's time to live has it; what is less than a second is cut off.
+Expiry = partial(
+    _Converted[datetime],
+    NUMBER,
+    lambda at: str((at - _EPOCH) // _SECOND),
+    lambda number: _EPOCH + float(number) * _SECOND,
+)
 
 #: Whole milliseconds.
 Duration = partial(

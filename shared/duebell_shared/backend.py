@@ -1,21 +1,21 @@
 """The common ground of editor and worker: the queue, the rule, the arming between them, and the clock."""
 
 import logging
-import os
 import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
-import boto3
+import botocore
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, NoRegionError
 
 from .alarms import Alarms
 from .armer import Armer
 from .arming import ArmingRecord
+from .aws_session import client_maker
 from .errors import AwsError, InvalidSettings, NotArmed, NotDeployed
 from .function import Function
 from .instants import utc_now
@@ -25,7 +25,10 @@ from .settings import Settings
 from .store import Store
 from .table import DynamoTable
 
-__all__ = ["Backend", "default_session"]
+if TYPE_CHECKING:
+    import boto3
+
+__all__ = ["Backend"]
 
 _LOG = logging.getLogger("duebell.backend")
 
@@ -38,7 +41,7 @@ _DYNAMODB = Config(
     read_timeout=5,
     max_pool_connections=_CONNECTIONS,
     parameter_validation=False,  # checking costs a fifth of each call
-    user_agent=f"duebell Boto3/{boto3.__version__}",  # the SDK would make up a longer one, twice a call
+    user_agent=f"duebell Botocore/{botocore.__version__}",  # the SDK would make up a longer one, twice a call
     retries={"mode": "standard", "total_max_attempts": 4},
 )
 
@@ -55,19 +58,13 @@ _LAMBDA = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard",
 #: Only a person who asks the doctor waits for this.
 _WATCHING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
 
+_NO_REGION = (
+    "is not set: name the region that duebell is deployed in; for the stack of `duebell local`, run the "
+    "`export` line that `duebell local wait` prints"
+)
+
 #: An AWS on this machine has nobody to tell.
 _HERE = {"127.0.0.1", "localhost"}
-
-
-def default_session(**chosen: Any) -> boto3.Session:
-    """A boto3 session with these arguments; the environment gives the others.
-
-    boto3 reads AWS_DEFAULT_REGION only; AWS_REGION counts too.
-    """
-    session = boto3.Session(**chosen)
-    if not session.region_name and (region := os.environ.get("AWS_REGION")):
-        return boto3.Session(**{**chosen, "region_name": region})
-    return session
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ class Backend:
     parallel  makes many calls of the store side by side
     armer     changes the arming record and sets the rule
     alarms    the alarms in CloudWatch; None where there is none of it
-    session   what its clients were made of; None for one that tests have put together
+    client    makes clients, by the name of a service, as its own were made; None if it was put together
     """
 
     settings: Settings
@@ -89,7 +86,7 @@ class Backend:
     parallel: Parallel = field(default_factory=Parallel)
     function: Function | None = None
     alarms: Alarms | None = None
-    session: boto3.Session | None = None
+    client: Callable[..., Any] | None = None
     armer: Armer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -127,7 +124,7 @@ class Backend:
     def connect(
         cls,
         settings: Settings,
-        session: boto3.Session | None = None,
+        session: "boto3.Session | None" = None,
         *,
         clock: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], None] = time.sleep,
@@ -137,20 +134,18 @@ class Backend:
 
         Raises InvalidSettings when these are incomplete.
         """
-        session = session or default_session()
+        client = client_maker(session)
         try:
-            dynamodb = session.client("dynamodb", config=_DYNAMODB)
-            events = session.client("events", config=_EVENTS)
-        except NoRegionError as error:
-            raise InvalidSettings(
-                "AWS_REGION", "is not set: name the region that duebell is deployed in"
-            ) from error
+            dynamodb = client("dynamodb", config=_DYNAMODB)
+            events = client("events", config=_EVENTS)
+        except NoRegionError:
+            raise InvalidSettings("AWS_REGION", _NO_REGION) from None
         except (BotoCoreError, ValueError) as error:
-            raise InvalidSettings("AWS settings", str(error)) from error
+            raise InvalidSettings("AWS settings", str(error)) from None
         name = settings.function
-        function = Function(name, lambda: session.client("lambda", config=_LAMBDA)) if name else None
+        function = Function(name, lambda: client("lambda", config=_LAMBDA)) if name else None
         is_here = urlsplit(dynamodb.meta.endpoint_url).hostname in _HERE
-        alarms = Alarms(settings.rule, lambda one: session.client(one, config=_WATCHING))  # type: ignore[call-overload]
+        alarms = Alarms(settings.rule, lambda one: client(one, config=_WATCHING))
         return cls(
             settings,
             DynamoTable(settings.table, dynamodb, sleep=sleep),
@@ -160,5 +155,5 @@ class Backend:
             parallel=parallel or Parallel(),
             function=function,
             alarms=None if is_here else alarms,
-            session=session,
+            client=client,
         )

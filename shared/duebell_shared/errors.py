@@ -96,7 +96,8 @@ class TaskNotFound(DuebellError):
 
     def __init__(self, id: str) -> None:
         super().__init__(
-            f"there is no task {quoted(id)} (finished tasks are forgotten after the retention time)"
+            f"there is no task {quoted(id)}: none was added by this id, or it has ended and its retention "
+            f"time is over"
         )
         self.id = id
 

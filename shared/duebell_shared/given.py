@@ -36,6 +36,9 @@ _MAX_REV = 10**18
 #: The longest that a task can be told to wait for its turn; beyond, it may as well wait for ever.
 MAX_EXPIRY = timedelta(days=36_525)
 
+#: After LATEST in any time zone.
+_BEYOND = LATEST + timedelta(days=2)
+
 
 def check_name(field: str, name: object) -> str:
     """`name` if it can be an id or an action's name: 1 to 256 printable characters. Raises InvalidTask."""
@@ -88,7 +91,7 @@ def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
             raise InvalidTask("due", "is missing", way_out=way_out, code="due-missing")
         case _:
             raise InvalidTask("due", f"must be a datetime or a timedelta, not {type(due).__name__}")
-    if due.replace(tzinfo=UTC) > LATEST + timedelta(days=2):
+    if due.replace(tzinfo=UTC) > _BEYOND:
         # Checked before converting, which overflows at the end of the calendar.
         raise InvalidTask("due", f"{due} is after {LATEST:%Y}, the last year a rule can ring in")
     try:

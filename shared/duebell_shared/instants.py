@@ -60,8 +60,10 @@ def to_utc(instant: datetime) -> datetime:
 
     `instant` must be aware.
     """
-    instant = instant.astimezone(UTC)
-    return instant + (-(instant - _EPOCH) % MILLISECOND)
+    if instant.tzinfo is not UTC:
+        instant = instant.astimezone(UTC)
+    beyond = instant.microsecond % 1000
+    return instant + timedelta(microseconds=1000 - beyond) if beyond else instant
 
 
 def in_utc(value: Any) -> Any:

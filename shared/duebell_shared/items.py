@@ -3,9 +3,8 @@
 pynamodb itself would make an object of each item, which takes it as long as the SDK's call.
 """
 
-from collections.abc import Iterable
-from datetime import timedelta
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from pynamodb.attributes import Attribute
 from pynamodb.constants import NULL
@@ -22,16 +21,30 @@ __all__ = ["changes", "item_of", "task_of"]
 #: The errors of reading an attribute that no version of duebell has written.
 _NOT_OURS = (ArithmeticError, AttributeError, InvalidSchedule, RecursionError, TypeError, ValueError)
 
-_Stored = tuple[str, str, Attribute[Any]]
 
-#: Each field of a task, with the name of its attribute and the attribute.
-_ATTRIBUTES: tuple[_Stored, ...] = tuple(
-    (field, TaskItem.get_attributes()[field].attr_name, TaskItem.get_attributes()[field])
-    for field in Task.__struct_fields__
-)
+class _Stored(NamedTuple):
+    """A field of a task: its attribute's name and type, and what writes and reads its value."""
+
+    field: str
+    name: str
+    type: str
+    write: Callable[[Any], Any]
+    attribute: Attribute[Any]
+
+
+def _stored_as(field: str) -> _Stored:
+    attribute = TaskItem.get_attributes()[field]
+    return _Stored(field, attribute.attr_name, attribute.attr_type, attribute.serialize, attribute)
+
+
+#: The fields of a task.
+_ATTRIBUTES: tuple[_Stored, ...] = tuple(map(_stored_as, Task.__struct_fields__))
+
+#: Types of values that are stored even if they are 0 or empty.
+_ALWAYS = {int, str}
 
 #: The fields that every task has.
-_REQUIRED = tuple(field for field, _, attribute in _ATTRIBUTES if not attribute.null)
+_REQUIRED = tuple(each.field for each in _ATTRIBUTES if not each.attribute.null)
 
 
 def item_of(task: Task) -> dict[str, dict[str, Any]]:
@@ -43,7 +56,7 @@ def task_of(item: Item) -> Task:
     """The task that such an item holds. Raises UnreadableTask if duebell did not write it."""
     fields = {}
     try:
-        for field, name, attribute in _ATTRIBUTES:
+        for field, name, _, _, attribute in _ATTRIBUTES:
             value: Any = item.get(name)
             if value is not None and NULL not in value:
                 fields[field] = attribute.deserialize(attribute.get_value(value))
@@ -60,7 +73,7 @@ def changes(old: Task, new: Task) -> tuple[dict[str, dict[str, Any]], list[str]]
     `past` and `room` are always set: another version may have left the first out, and a claim, which does not
     see the whole item, has made the other.
     """
-    changed = [each for each in _ATTRIBUTES if getattr(old, each[0]) != getattr(new, each[0])]
+    changed = [each for each in _ATTRIBUTES if getattr(old, each.field) != getattr(new, each.field)]
     before, after = _attributes_of(old, changed), _attributes_of(new, changed)
     return after, [name for name in before if name not in after]
 
@@ -68,10 +81,10 @@ def changes(old: Task, new: Task) -> tuple[dict[str, dict[str, Any]], list[str]]
 def _attributes_of(task: Task, wanted: Iterable[_Stored]) -> dict[str, dict[str, Any]]:
     """These attributes, but for empty ones; and those that follow from the task."""
     item = {}
-    for field, name, attribute in wanted:
+    for field, name, type_, write, _ in wanted:
         value = getattr(task, field)
-        if not (value is None or value is False or value in ((), timedelta(0))):
-            item[name] = {attribute.attr_type: attribute.serialize(value)}
+        if value or type(value) in _ALWAYS:
+            item[name] = {type_: write(value)}
     if key := key_of(task):
         item |= stored(past=(key.kind, key.at))
     return item | room_of(task)

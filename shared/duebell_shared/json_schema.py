@@ -15,6 +15,7 @@ from uuid import UUID
 
 import msgspec
 
+from .nearest import did_you_mean, nearest
 from .quoting import quoted, shortened
 
 __all__ = ["Fault", "find_fault", "find_ignored"]
@@ -181,15 +182,8 @@ def _way_out(name: str, known: Collection[str], given: Collection[str]) -> str:
     """All fields, and the nearest that is not given, to be added to a message about an unknown one."""
     if not known:
         return ""
-    near = _nearest(name, [one for one in known if one not in given])
-    return f": {f'did you mean {near[0]}? T' if near else 't'}he fields are {_listed(list(known))}"
-
-
-def _nearest(name: str, names: Sequence[str]) -> list[str]:
-    """The name that looks most like this one; none if none does."""
-    import difflib  # noqa: PLC0415 (for a message only)
-
-    return difflib.get_close_matches(name, names, n=1)
+    near = did_you_mean(name, [one for one in known if one not in given])
+    return f"{f'{near} T' if near else ': t'}he fields are {_listed(list(known))}"
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -207,8 +201,8 @@ def _required(of: _Schema, value: Any, names: Iterable[str], schema: Mapping[str
         return None
     properties = schema.get("properties", {})
     unknown = [name for name in value if name not in properties and not schema.get("additionalProperties")]
-    instead = (_nearest(missing, unknown) or unknown)[:1]
-    given = f": {quoted(instead[0])} is given, which is not a field" if instead else ""
+    instead = nearest(missing, unknown) or next(iter(unknown), None)
+    given = "" if instead is None else f": {quoted(instead)} is given, which is not a field"
     return Fault(f".{missing}", f"is missing{given}")
 
 

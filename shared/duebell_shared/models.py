@@ -4,9 +4,11 @@
 pynamodb itself.
 """
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from pynamodb.attributes import BooleanAttribute, NumberAttribute, TTLAttribute, UnicodeAttribute
+from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.constants import NUMBER, STRING
 from pynamodb.indexes import GlobalSecondaryIndex, KeysOnlyProjection, LocalSecondaryIndex
 from pynamodb.models import Model
@@ -15,6 +17,7 @@ from .attributes import (
     ChangedBy,
     Count,
     Duration,
+    Expiry,
     FailedAttempts,
     Instant,
     LaneNumber,
@@ -31,7 +34,7 @@ from .attributes import (
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["ARMING", "WORKER", "RecordItem", "TaskItem", "bind_models", "stored"]
+__all__ = ["ARMING", "WORKER", "RecordItem", "StoredRecord", "TaskItem", "bind_models", "stored"]
 
 #: Both keys of the items that hold the arming and the worker record; lanes are numbers, so these are in none.
 ARMING, WORKER = "arming", "worker"
@@ -82,7 +85,7 @@ class TaskItem(Model):
     begun = Count(null=True)
     failure = LastFailure(null=True)
     failures = FailedAttempts(null=True)
-    expires_at = TTLAttribute(null=True)
+    expires_at = Expiry(null=True)
     unlisted = BooleanAttribute(null=True)
     payload_dropped = Count(null=True)
     spread = Duration(null=True)
@@ -96,11 +99,18 @@ class TaskItem(Model):
 
 def stored(**values: object) -> dict[str, dict[str, Any]]:
     """Attributes of a task's item, in the terms of DynamoDB's API; the values are given by their fields."""
-    given = ((_ATTRIBUTES[field], value) for field, value in values.items())
-    return {each.attr_name: {each.attr_type: each.serialize(value)} for each, value in given}
+    item = {}
+    for field, value in values.items():
+        name, type, write = _STORED[field]
+        item[name] = {type: write(value)}
+    return item
 
 
-_ATTRIBUTES = TaskItem.get_attributes()
+#: By field: the attribute's name, its type, and what writes a value.
+_STORED: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
+    field: (each.attr_name, each.attr_type, each.serialize)
+    for field, each in TaskItem.get_attributes().items()
+}
 
 
 class RecordItem(Model):
@@ -111,13 +121,18 @@ class RecordItem(Model):
     record = UnicodeAttribute(null=True)
     rev = NumberAttribute(null=True)
 
+
+class StoredRecord(NamedTuple):
+    """The text of a record and its `rev`; None and 0 for those that are missing or of another type."""
+
+    record: str | None
+    rev: int
+
     @classmethod
-    def from_raw_data(cls, data: dict[str, Any]) -> Self:
-        """The item as DynamoDB gives it, without attributes of another type: someone else's edit."""
-        types = {"lane": STRING, "id": STRING, "record": STRING, "rev": NUMBER}
-        return super().from_raw_data(
-            {name: data[name] for name in types if types[name] in data.get(name, ())}
-        )
+    def of(cls, item: Mapping[str, Mapping[str, Any]]) -> Self:
+        """The record in an item as DynamoDB gives it; an attribute of another type is someone else's edit."""
+        text, rev = item.get("record", {}).get(STRING), item.get("rev", {}).get(NUMBER, "0")
+        return cls(text, int(rev if rev.isdecimal() else Decimal(rev)))
 
 
 def bind_models(table: str, client: "DynamoDBClient") -> tuple[type[TaskItem], type[RecordItem]]:

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -24,6 +25,11 @@ MAX_LEVELS = 100
 
 _TOO_DEEP = f"is nested more than {MAX_LEVELS} levels deep, or contains itself: {MAX_LEVELS} are allowed"
 
+#: Types that JSON has as they are.
+_SCALARS = {str, int, bool, type(None)}
+
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
 #: Parts of pydantic's messages about values that are nested too deeply.
 _PYDANTICS = ("Maximum serialization depth exceeded", "Circular reference detected")
 
@@ -38,11 +44,21 @@ def encode(payload: object) -> str:
     field makes a set again.
     """
     try:
+        if _is_flat(payload):
+            with suppress(ValueError):  # its reason is told below
+                return _check_size(_encoder.encode(payload))
         if reason := _set_in(payload):
             raise InvalidTask("payload", reason)
         return _encode(payload)
     except RecursionError:
         raise InvalidTask("payload", _TOO_DEEP) from None
+
+
+def _is_flat(payload: object) -> bool:
+    """Tell whether it is an object of texts, whole numbers, flags and nulls: most are, and need no walk."""
+    return type(payload) is dict and all(
+        type(name) is str and type(value) in _SCALARS for name, value in payload.items()
+    )
 
 
 def of_task(payload: object) -> str:
@@ -68,7 +84,7 @@ def _encode(payload: object) -> str:
         plain = msgspec.to_builtins(dump(mode="json") if callable(dump) else payload, enc_hook=_plain)
         if _is_too_deep(plain):
             raise InvalidTask("payload", _TOO_DEEP)
-        text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _encoder.encode(plain)
         text.encode()
     except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
         is_deep = any(words in str(error) for words in _PYDANTICS)

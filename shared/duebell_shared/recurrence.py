@@ -198,6 +198,8 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
 
 def delay_of(id: str, spread: timedelta) -> timedelta:
     """The delay by the spread for the task with this id, from zero to the spread, always the same."""
+    if not spread:
+        return spread
     share = zlib.crc32(b"spread:" + id.encode()) / 2**32
     return min(max(spread, timedelta(0)), MAX_SPREAD) * share // MILLISECOND * MILLISECOND
 

@@ -5,15 +5,14 @@ condition refused by itself. So a refusal tells whether the SDK tried again. An 
 500 or above says as little as none: the call may have taken effect, may not, or may yet.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 from pynamodb.exceptions import PynamoDBException
 
 from .endpoint import way_out
-from .errors import AwsRefused, AwsUnavailable, NotDeployed, UnreadableTask
+from .errors import AwsRefused, AwsUnavailable, DuebellError, NotDeployed, UnreadableTask
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -71,32 +70,41 @@ def try_write(write: Callable[[], Any]) -> Made:
         return Made(refusal=error)
 
 
-@contextmanager
-def calling(table: str, client: "DynamoDBClient", *, id: str | None = None) -> Iterator[None]:
+class calling:  # noqa: N801 (read as a function, and each call is made in one: a generator takes longer)
     """Turn errors of AWS into duebell's own; `id` is the task that an expression works on."""
-    try:
-        yield
-    except _FAILED as error:
-        what = f"DynamoDB, table {table!r}: {_cause(error)}"
+
+    def __init__(self, table: str, client: "DynamoDBClient", *, id: str | None = None) -> None:
+        self._table = table
+        self._client = client
+        self._id = id
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
+        if isinstance(error, _FAILED):
+            raise self._as_ours(error) from error
+
+    def _as_ours(self, error: Exception) -> DuebellError:
+        what = f"DynamoDB, table {self._table!r}: {_cause(error)}"
         match _code_of(error):
             case "ResourceNotFoundException":
-                raise NotDeployed(
-                    f"there is no DynamoDB table {table!r} in {client.meta.region_name}: run "
+                return NotDeployed(
+                    f"there is no DynamoDB table {self._table!r} in {self._client.meta.region_name}: run "
                     f"`duebell deploy`, or set DUEBELL_TABLE and AWS_REGION to where it is"
-                ) from error
+                )
             case "ValidationException" if _NO_INDEX in str(_cause(error)):
-                raise NotDeployed(
-                    f"the table {table!r} has no past-index, which older versions did not make, so what "
-                    f"has ended cannot be listed: `duebell deploy` adds it"
-                ) from error
-            case "ValidationException" if id is not None:  # such as a counter that is no number
-                raise UnreadableTask(id, _response(error)["Error"].get("Message")) from error
+                return NotDeployed(
+                    f"the table {self._table!r} has no past-index, which older versions did not make, so "
+                    f"what has ended cannot be listed: `duebell deploy` adds it"
+                )
+            case "ValidationException" if self._id is not None:  # such as a counter that is no number
+                return UnreadableTask(self._id, _response(error)["Error"].get("Message"))
             case None:
-                raise AwsUnavailable(what + way_out(_cause(error))) from error
+                return AwsUnavailable(what + way_out(_cause(error)))
             case code if code in _PASSING or _status_of(error) >= _FAILED_IN_THE_SERVER:
-                raise AwsUnavailable(what) from error
+                return AwsUnavailable(what)
             case _:
-                raise AwsRefused(what) from error
+                return AwsRefused(what)
 
 
 def _cause(error: BaseException | None) -> BaseException | None:

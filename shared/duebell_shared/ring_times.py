@@ -1,4 +1,4 @@
-"""The minutes that a rule can be set to. Pure.
+"""The minutes that a rule can be set to, and its echoes. Pure.
 
 EventBridge rings a rule somewhere within a minute, and a changed rule takes a while to take effect.
 """
@@ -7,11 +7,17 @@ from datetime import datetime, timedelta
 
 from .instants import LATEST, ceil_to_minute
 
-__all__ = ["LEAD", "early_minute", "minute_for", "ring_minute"]
+__all__ = ["ECHOES", "LEAD", "early_minute", "echo_after", "minute_for", "ring_minute"]
 
 #: No rule is set to ring sooner than this: a changed rule takes effect after "a short period of time", and
 #: EventBridge gives no figure. https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html
 LEAD = timedelta(seconds=60)
+
+#: The echoes of a ring: minutes after it in which the rule rings again, as far as they are in the same hour.
+#: The first is late enough for a changed rule to have long taken effect.
+ECHOES = (4, 12, 27)
+
+_MINUTES = 60
 
 
 def ring_minute(target: datetime, now: datetime) -> datetime | None:
@@ -35,6 +41,12 @@ def early_minute(minute: datetime | None, target: datetime, now: datetime) -> da
         return None
     early = minute - timedelta(minutes=1)
     return early if early >= target and early > now else None
+
+
+def echo_after(minute: datetime, target: datetime) -> datetime | None:
+    """The first echo, in the same hour, of a rule that is set to `minute`, that is not before `target`."""
+    echoes = (minute + timedelta(minutes=echo) for echo in ECHOES if minute.minute + echo < _MINUTES)
+    return next((echo for echo in echoes if echo >= target), None)
 
 
 def minute_for(target: datetime, now: datetime) -> datetime:

@@ -29,6 +29,9 @@ _WIDEST = stored(
     begun=9999,
 )
 
+#: The fields of those that no run has written in a task that was just added.
+_BY_RUNS = ("started_at", "run", "lateness_ms", "begun")
+
 #: Bytes that stay free in a claimed task, for counters that become a digit longer.
 _SPARE = 16
 
@@ -47,6 +50,8 @@ def room_of(task: Task) -> dict[str, dict[str, Any]]:
     """The attribute `room` of this task, by its name; none unless the task waits or runs."""
     match task.status:
         case Status.SCHEDULED:
+            if (task.attempt, task.rev) == (0, 1) and not any(map(task.__getattribute__, _BY_RUNS)):
+                return _ROOM_OF_NEW
             growth = _growth(task.attempt) + _growth(task.rev)
         case Status.RUNNING:
             growth = 0
@@ -93,3 +98,6 @@ def _width_of(value: Mapping[str, Any]) -> int:
 
 
 _WIDTH = bytes_of(_WIDEST, _WIDEST) + _SPARE
+
+#: That of a task that was just added: no run has written anything to it.
+_ROOM_OF_NEW = filler(_WIDTH + _growth(0) + _growth(1) - bytes_of(stored(status=Status.SCHEDULED), _WIDEST))

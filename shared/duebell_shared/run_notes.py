@@ -1,10 +1,18 @@
 """Notes that runs leave in the arming record, for people and for the next run."""
 
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
 import msgspec
 
 from .instants import Instant
+from .lane_sizes import GIGABYTE
 
-__all__ = ["Fullest", "LastRun", "LateRing", "RestingLane"]
+__all__ = ["Fullest", "LastRun", "LateRing", "RestingLane", "fuller", "late_ring"]
+
+#: A run that comes this long after the ring's minute, or later, was started by an echo. The first echo is
+#: four minutes after the ring.
+_ECHO = timedelta(minutes=3)
 
 
 class RestingLane(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,3 +65,19 @@ class Fullest(msgspec.Struct, frozen=True, kw_only=True):
     lane: int
     bytes: int
     measured_at: Instant
+
+
+def fuller(known: Fullest | None, sizes: Mapping[int, int], now: datetime) -> Fullest | None:
+    """The fullest lane, by what is known and by `sizes` in bytes; `known` itself if it holds as many GB."""
+    sizes = {known.lane: known.bytes, **sizes} if known else sizes
+    lane, size = max(sizes.items(), key=lambda lane_size: lane_size[1], default=(0, 0))
+    if size // GIGABYTE == (known.bytes if known else 0) // GIGABYTE:
+        return known
+    return Fullest(lane=lane, bytes=size, measured_at=now)
+
+
+def late_ring(rings_at: datetime | None, now: datetime) -> LateRing | None:
+    """The ring that should have started a run before the one that comes now, if there is one."""
+    if rings_at is None or now < rings_at + _ECHO:
+        return None
+    return LateRing(minute=rings_at, came_at=now)

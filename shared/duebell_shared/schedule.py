@@ -159,7 +159,10 @@ def make_schedule(
             "schedule", f"must be at most {MAX_EXPRESSION:,} characters, not {len(expression):,}"
         )
     expression = " ".join(expression.split())
-    meaning = _parse(expression)
+    try:
+        meaning = _parse(expression)
+    except InvalidSchedule as error:
+        raise _with_time_zone(error, timezone) from None
     schedule = Schedule(
         expression=expression,
         timezone=zone_of("UTC" if timezone is None else timezone).key,
@@ -172,6 +175,15 @@ def make_schedule(
     if schedule.first(now) is None:
         raise _never(schedule, meaning, now)
     return schedule
+
+
+def _with_time_zone(error: InvalidSchedule, timezone: str | None) -> InvalidSchedule:
+    """The error of an expression, with that of the time zone beside it, if it has one."""
+    try:
+        zone_of("UTC" if timezone is None else timezone)
+    except InvalidSchedule as of_zone:
+        return InvalidSchedule(error.field, f"{error.reason}; {of_zone}")
+    return error
 
 
 @lru_cache(maxsize=1024)

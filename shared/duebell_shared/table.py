@@ -19,7 +19,7 @@ from pynamodb.expressions.condition import Condition
 from .arming import ArmingRecord
 from .attributes import UNREADABLE
 from .instants import FIRST, NEVER, floor, to_json
-from .models import ARMING, WORKER, RecordItem, stored
+from .models import ARMING, WORKER, StoredRecord, stored
 from .packed_record import pack, unpack
 from .past_index import RECURRING_KINDS, Past, PastKey
 from .refusals import try_write
@@ -42,9 +42,9 @@ class DynamoTable(TableItems):
         item = self._read_named(ARMING)
         if item is None:
             return None
-        rev = int(item.rev or 0)  # beside the text, for a swap compares it
+        rev = item.rev  # beside the text, for a swap compares it
         try:
-            return msgspec.structs.replace(unpack(item.record), rev=rev)
+            return msgspec.structs.replace(unpack(item.record or ""), rev=rev)
         except (ValueError, TypeError, RecursionError) as error:
             _LOG.error("the arming record cannot be read and is made anew: %s", error)
             return ArmingRecord(lanes=(), rev=rev)
@@ -57,9 +57,9 @@ class DynamoTable(TableItems):
         item = self._read_named(WORKER, consistent=consistent)
         if item is None:
             return None
-        rev = int(item.rev or 0)
+        rev = item.rev
         try:
-            return msgspec.structs.replace(msgspec.json.decode(item.record, type=WorkerRecord), rev=rev)
+            return msgspec.structs.replace(msgspec.json.decode(item.record or "", type=WorkerRecord), rev=rev)
         except (ValueError, TypeError, RecursionError) as error:
             _LOG.error("the worker record cannot be read; the worker's next start makes it anew: %s", error)
             return WorkerRecord(rev=rev)
@@ -219,12 +219,12 @@ class DynamoTable(TableItems):
         condition: Condition = past == (kind, None)
         return past.between((kind, after or FIRST), (last or kind, before)) if kind.has_time else condition
 
-    def _read_named(self, name: str, *, consistent: bool = True) -> RecordItem | None:
+    def _read_named(self, name: str, *, consistent: bool = True) -> StoredRecord | None:
+        """Read with the client itself, as tasks are: each add reads the arming record."""
+        key = {"lane": {"S": name}, "id": {"S": name}}
         with self._aws():
-            try:
-                return self._records.get(name, name, consistent_read=consistent)
-            except self._records.DoesNotExist:
-                return None
+            answer = self._client.get_item(TableName=self.name, Key=key, ConsistentRead=consistent)
+            return StoredRecord.of(answer["Item"]) if "Item" in answer else None
 
     def _swap_named(self, name: str, old: ArmingRecord | WorkerRecord | None, text: str, rev: int) -> bool:
         item = self._records(name, name, record=text, rev=rev)

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 import tzdata
 
 from .errors import InvalidSchedule
+from .nearest import nearest
 from .quoting import quoted
 
 __all__ = ["TZDATA_VERSION", "zone_names", "zone_of"]
@@ -26,9 +27,6 @@ TZDATA_VERSION: str = tzdata.IANA_VERSION
 
 #: The zones read so far, by name. Threads that read one at the same time get the same object.
 _zones: dict[str, ZoneInfo] = {}
-
-#: No zone's name is longer; IANA's are 32 characters at most.
-_LONGEST_NAME = 64
 
 
 class PackagedZone(ZoneInfo):
@@ -71,9 +69,5 @@ def _content(path: str) -> bytes:
 
 
 def _hint(name: object) -> str:
-    import difflib  # noqa: PLC0415 (for a message only)
-
-    near = []
-    if isinstance(name, str) and len(name) <= _LONGEST_NAME:
-        near = difflib.get_close_matches(name, sorted(zone_names()), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else ", such as Europe/Berlin"
+    near = nearest(name, sorted(zone_names()), likeness=0.5)
+    return f"; did you mean {near}?" if near else ", such as Europe/Berlin"

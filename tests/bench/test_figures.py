@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from bench.costs import PRICES, compute
+from bench.costs import measured_in, rows
 from bench.document import PAGE, render
 from bench.figures import Figures, load
 from bench.limits import beyond
@@ -10,6 +10,8 @@ from bench.many import Many
 from bench.simulated import measure
 from bench.timing import Ratio, Rounds, side_by_side
 
+from duebell_infra.cost import measured
+from duebell_infra.prices import PRICES
 from duebell_shared.ring_times import LEAD
 
 
@@ -41,11 +43,18 @@ def test_the_page_is_made_of_the_figures_that_are_kept_beside_it() -> None:
 
 def test_every_price_has_a_source_and_its_date() -> None:
     assert all(price.source.startswith("https://") and price.dated for price in PRICES.values())
-    figures = load()
-    assert figures.capacity
-    assert figures.telemetry
-    costs = {cost.what: cost.dollars for cost in compute(figures.capacity, figures.telemetry)}
-    assert costs["duebell, once, 1,000 due at a time"] < costs["Step Functions, wait and act, once"]
+
+
+def test_duebell_cost_computes_from_the_figures_of_the_page() -> None:
+    # If this is no longer so: make bench of any part writes it anew
+    assert measured() == measured_in(load())
+
+
+def test_many_at_a_time_cost_less_than_with_eventbridge_scheduler_and_one_costs_more() -> None:
+    alone, _, many, *_ = rows(measured())
+    assert many.minute.dollars < many.scheduler.dollars < alone.scheduler.dollars + 1
+    assert alone.minute.dollars > alone.scheduler.dollars
+    assert alone.second.dollars > alone.minute.dollars
 
 
 def test_a_simulated_task_is_never_early_and_never_later_than_the_rule_can_be() -> None:

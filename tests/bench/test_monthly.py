@@ -36,7 +36,7 @@ def test_the_page_says_of_waiting_what_the_simulation_shows() -> None:
     figures = load()
     assert figures.capacity
     changes = {row.what: row.changes for row in recorded(figures.capacity, kept)}
-    assert changes["a run every hour"] == 2 * 30 * 24
+    assert changes["a run every hour"] == 30 * 24
 
 
 def test_what_the_other_pages_say_of_waiting_is_what_this_one_does() -> None:

@@ -188,6 +188,47 @@ def local_stack(folder: Path) -> None:
     LocalStack(pid=1, began="then", editor="http://127.0.0.1:2/", environment=environment).write(folder)
 
 
+@pytest.fixture
+def _no_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No region is given, and the current folder is empty."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "DUEBELL_STATE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("_no_region")
+def test_without_a_region_the_stack_of_this_folder_is_told_of(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsage) as raised:
+        _ = Context().backend
+    assert str(raised.value) == (
+        "AWS_REGION is not set: give --region; `duebell local` starts a stack on this machine"
+    )
+    local_stack(tmp_path / ".duebell")
+    with pytest.raises(WrongUsage) as raised:
+        _ = Context().backend
+    assert str(raised.value) == (
+        "AWS_REGION is not set: give --region, or --name local, the stack of `duebell local` here"
+    )
+    note_place("sales", Place(region="eu-north-1", account="111111111111"))
+    with pytest.raises(WrongUsage, match=r"--name local, .* here \(sales is known, too\)"):
+        _ = Context().backend
+
+
+@pytest.mark.usefixtures("_no_region")
+def test_a_misspelt_name_without_a_region_is_told_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(WrongUsage, match=r"no scheduler 'locl' is known here\. AWS_REGION is not set"):
+        _ = Context(name="locl").settings
+    local_stack(tmp_path / ".duebell")
+    note_place("sales", Place(region="eu-north-1", account="111111111111"))
+    with pytest.raises(WrongUsage) as raised:
+        _ = Context(name="locl").settings
+    assert str(raised.value) == (
+        "no scheduler 'locl' is known here: did you mean local? AWS_REGION is not set: give --region, or "
+        "--name local, the stack of `duebell local` here (sales is known, too)"
+    )
+
+
 @pytest.mark.usefixtures("profiles")
 def test_local_is_the_stack_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

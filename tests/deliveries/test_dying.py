@@ -28,7 +28,7 @@ class _Processes(Processes):
     """Processes whose connections can also send: each call counts, and may be the last."""
 
     def connect(self, clock: Clock, **options: Any) -> Backend:
-        return dataclasses.replace(super().connect(clock, **options), session=self._session)
+        return dataclasses.replace(super().connect(clock, **options), client=self._session.client)
 
 
 def _messages(url: str) -> Counter[str]:

@@ -79,4 +79,6 @@ def test_it_is_small_and_for_its_own_processor_whatever_builds_it(
     libraries = [file.name for file in files if file.suffix == ".so"]
     assert libraries == [f"_core.cpython-{python.replace('.', '')}-{architecture.machine}-linux-gnu.so"]
     parts = {part for file in files for part in file.parts}
-    assert not parts & {"__pycache__", "tests", "test", "bin", *IN_RUNTIME}
+    assert not parts & {"tests", "test", "bin", *IN_RUNTIME}
+    tag = f"cpython-{python.replace('.', '')}"
+    assert all(file.stem.endswith(tag) for file in files if file.suffix == ".pyc")

@@ -29,6 +29,10 @@ def speak(payload):
     logging.info("logged %s", WORD)
     while not Path(payload["gate"]).exists():
         pass
+
+@worker.recurring("rate(30 days)")
+@worker.action
+def tidy(): ...
 """
 
 
@@ -46,10 +50,13 @@ def test_it_runs_in_the_background_until_it_is_stopped(project: Path) -> None:
     began = duebell("local", "--detach", "--actions", "jobs:worker", *ports, folder=project)
     try:
         assert (began.returncode, began.stderr) == (0, "")
+        # It tells what it changed of the recurring tasks that the code declares
+        assert began.stdout.startswith("sync  tidy: added (tidy, rate(30 days))\nsync  the rule rings by 2")
         assert duebell("local", "wait", "--timeout", "1", folder=project).returncode == 0
         # A second one says that it is there, and ends with a status of its own
         again = duebell("local", "--detach", *ports, folder=project)
-        assert (again.returncode, again.stdout) == (4, "")
+        assert again.returncode == 4
+        assert again.stdout.splitlines() == began.stdout.splitlines()[-4:]
         assert "runs already, its editor at http://127.0.0.1:" in again.stderr
         # Services reach it with the line that is printed
         note = LocalStack.read(project / ".duebell")
@@ -91,13 +98,21 @@ def test_the_log_comes_at_once_and_a_change_is_loaded(
         gate.touch()
         wait_for(lambda: "speak: done" in command.printed, patience=60)
 
+        # A traceback names the file as it is in this folder
+        editor.add("speak", due=NOW, id="wrong", payload={})
+        wait_for(lambda: "wrong  speak: retried" in command.printed, patience=60)
+        failure = editor.get("wrong").failure
+        assert failure
+        assert 'File "jobs.py", line ' in failure.traceback
+        editor.cancel("wrong")
+
         # A module that cannot be loaded is said, and the one before goes on
         (project / "words.py").write_text("import no_such_module_anywhere")
         wait_for(lambda: "is not reloaded" in command.printed, patience=60)
         assert "no_such_module_anywhere" in command.printed
         speak("two").touch()
         wait_for(lambda: editor.get("two").status is Status.DONE, patience=60)
-        wait_for(lambda: command.printed.count("logged first") == 2, patience=60)
+        wait_for(lambda: command.printed.count("logged first") == 3, patience=60)
 
         # When the mistake is put back, nothing is loaded, and that is said
         (project / "words.py").write_text("WORD = 'first'")
@@ -108,6 +123,14 @@ def test_the_log_comes_at_once_and_a_change_is_loaded(
         wait_for(lambda: "is reloaded: words.py changed" in command.printed, patience=60)
         speak("three").touch()
         wait_for(lambda: "logged second" in command.printed, patience=60)
+
+        # Recurring tasks that it declares are changed, too, and that is said
+        assert "sync  tidy: added (tidy, rate(30 days))" in command.printed
+        (project / "jobs.py").write_text(JOBS.replace("30 days", "5 minutes"))
+        wait_for(lambda: "is reloaded: jobs.py changed" in command.printed, patience=60)
+        said = command.printed.rpartition("sync  tidy: changed: schedule rate(5 minutes)\n")[2]
+        assert "sync  the rule rings by" in said.splitlines()[0]
+        assert "rings by" not in said.partition("\n")[2]
 
 
 def test_the_log_of_actions_may_be_in_json(

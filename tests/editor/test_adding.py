@@ -47,7 +47,9 @@ def test_an_empty_payload_is_one(editor: Editor, payload: object) -> None:
 def test_a_task_that_was_never_added_is_not_found(editor: Editor) -> None:
     with pytest.raises(TaskNotFound) as raised:
         editor.get("x")
-    assert str(raised.value) == "there is no task 'x' (finished tasks are forgotten after the retention time)"
+    assert str(raised.value) == (
+        "there is no task 'x': none was added by this id, or it has ended and its retention time is over"
+    )
     assert raised.value.id == "x"
 
 

@@ -159,8 +159,13 @@ def test_without_a_region_it_says_which_variable_to_set(monkeypatch: pytest.Monk
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     with pytest.raises(
         InvalidSettings, match=r"^AWS_REGION: is not set: name the region that duebell is deployed in"
-    ):
+    ) as raised:
         Editor.from_env()
+    # And how to reach the local stack, with none of the SDK's own lines above it
+    assert "for the stack of `duebell local`, run the `export` line that `duebell local wait` prints" in str(
+        raised.value
+    )
+    assert raised.value.__suppress_context__
 
 
 @pytest.mark.parametrize("name", ["AWS_REGION", "AWS_DEFAULT_REGION"])

@@ -138,7 +138,7 @@ def test_many_at_once_are_a_line_each(scheduler: Scheduler, told: Callable[[], T
 def test_a_change_is_told_when_it_is_stored_though_it_could_not_be_armed(
     scheduler: Scheduler, told: Callable[[], Told], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_record: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise NotArmed("the rule is away")
 
     monkeypatch.setattr(scheduler.backend.armer, "ensure", refuse)

@@ -68,7 +68,8 @@ def test_nothing_is_said_while_no_worker_is_known(editor: Editor) -> None:
 @pytest.mark.usefixtures("worker")
 def test_an_action_that_no_worker_has_is_warned_of_where_it_is_added(editor: Editor) -> None:
     with pytest.warns(
-        UnknownAction, match=r"no action 'put_on_sail'; it has put_on_sale, tick: deploy"
+        UnknownAction,
+        match=r"no action 'put_on_sail': did you mean put_on_sale\? It has put_on_sale, tick; if",
     ) as told:
         task = editor.add("put_on_sail", due=HOUR)
     assert told[0].filename == __file__
@@ -79,9 +80,11 @@ def test_an_action_that_no_worker_has_is_warned_of_where_it_is_added(editor: Edi
 
 @pytest.mark.usefixtures("worker")
 def test_with_strict_actions_it_is_refused_before_anything_is_written(strict: Editor) -> None:
-    with pytest.raises(InvalidTask, match=r"^action: the worker has no action 'put_on_sail'; it has"):
+    with pytest.raises(InvalidTask, match=r"^action: the worker has no action 'put_on_sail': did you mean"):
         strict.add("put_on_sail", due=HOUR, id="a")
-    with pytest.raises(InvalidTask, match=r"^tasks\[1\].action: the worker has no action 'x'"):
+    with pytest.raises(
+        InvalidTask, match=r"^tasks\[1\].action: the worker has no action 'x'; it has .*: deploy one"
+    ):
         strict.add_many([{"action": "tick", "due": HOUR, "id": "b"}, {"action": "x", "due": HOUR}])
     for id in ("a", "b"):
         with pytest.raises(TaskNotFound):

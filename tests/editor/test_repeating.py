@@ -117,16 +117,17 @@ def test_a_bulk_change_by_filter_that_could_not_arm_arms_when_it_finds_nothing_m
     assert record.target == min(scheduler.store.head(lane) for lane in range(4)) <= NOON + HOUR
 
 
+@pytest.mark.parametrize("step", ["change", "ensure"])
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_that_died_before_it_armed_arms_when_another_process_repeats_it(
-    scheduler: Scheduler, call: str, monkeypatch: pytest.MonkeyPatch
+    scheduler: Scheduler, call: str, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Given a process that dies once its task is written
-    def die(*_: object) -> None:
+    # Given a process that dies once its task is written, or once it has lowered the due and holds the rule
+    def die(*_: object, **__: object) -> None:
         raise SystemExit
 
     with monkeypatch.context() as patch:
-        patch.setattr(scheduler.backend.armer, "change", die)
+        patch.setattr(scheduler.backend.armer, step, die)
         with pytest.raises(SystemExit):
             CALLS[call](scheduler.editor)
     with suppress(TaskConflict, TaskExists):

@@ -2,12 +2,16 @@
 
 import io
 import json
+import marshal
+import subprocess
+import sys
 import zipfile
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 import pytest
 
-from duebell_infra import bundle
+from duebell_infra import bundle, bytecode
 from duebell_infra.bundle import build
 from duebell_infra.errors import BundleFailed
 from duebell_infra.target import Target
@@ -45,7 +49,7 @@ def test_there_is_a_worker_without_actions() -> None:
 
 
 def test_its_size_is_told() -> None:
-    assert str(build(None, HERE)).startswith("0.")
+    assert str(build(None, HERE)).startswith("1.")
 
 
 def test_what_lambda_would_refuse_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,3 +72,81 @@ def test_it_says_its_version_which_is_that_of_its_contents(tmp_path: Path) -> No
     assert version() == first
     (tmp_path / "jobs.py").write_text(f"{WORKER}# changed")
     assert version()["version"] != first["version"]
+
+
+def unpacked(built: bundle.Bundle, folder: Path) -> Path:
+    with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def compiled(name: str) -> str:
+    return f"__pycache__/{name}.{sys.implementation.cache_tag}.pyc"
+
+
+def test_it_holds_compiled_files_beside_the_sources(tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text(WORKER)
+    made = unpacked(build("jobs:worker", HERE, folder=tmp_path), tmp_path / "made")
+    # Then Python takes the compiled ones without a look at the sources
+    for name in ("jobs", "duebell_worker/entry", "msgspec/__init__", "pynamodb/models"):
+        file = made / name
+        content = (file.parent / compiled(file.name)).read_bytes()
+        assert content[:4] == MAGIC_NUMBER
+        assert int.from_bytes(content[4:8], "little") == 0b01  # checked by hash, but never
+        assert file.with_suffix(".py").is_file()
+
+
+def test_tracebacks_show_the_sources_where_lambda_has_them(tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text(WORKER)
+    made = unpacked(build("jobs:worker", HERE, folder=tmp_path), tmp_path / "made")
+    code = marshal.loads((made / compiled("jobs")).read_bytes()[16:])
+    assert code.co_filename == "/var/task/jobs.py"
+
+
+def test_a_compiled_file_is_what_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text(WORKER)
+    made = unpacked(build("jobs:worker", HERE, folder=tmp_path), tmp_path / "made")
+    (made / "jobs.py").write_text("raise RuntimeError")
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import jobs; print(jobs.worker)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, made], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert "Worker" in done.stdout
+
+
+def test_what_cannot_be_compiled_is_in_it_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs/__init__.py").write_text(WORKER)
+    (tmp_path / "jobs/template.py").write_text("print {{ name }}")
+    (tmp_path / "jobs/empty.py").touch()
+    names = set(unpacked(build("jobs:worker", HERE, folder=tmp_path), tmp_path / "made").rglob("jobs/**/*"))
+    assert {file.name for file in names if file.is_file()} == {
+        "__init__.py",
+        "template.py",
+        "empty.py",
+        Path(compiled("__init__")).name,
+    }
+
+
+def test_without_the_targets_python_it_has_no_compiled_files_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bytecode, "python_for", lambda target: None)
+    built = build(None, HERE)
+    assert "no Python" in built.hint
+    with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
+        assert not [name for name in archive.namelist() if name.endswith(".pyc")]
+
+
+def test_another_python_by_that_name_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Target(python="3.14" if HERE.python != "3.14" else "3.13")
+    monkeypatch.setattr(bytecode, "python_for", lambda target: sys.executable)
+    assert bytecode.compiled_files({"one.py": Path(__file__)}, other, Path("/nowhere")) == {}
+
+
+def test_compiled_files_that_would_make_it_too_large_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = build(None, HERE).unpacked
+    monkeypatch.setattr(bundle, "_UNPACKED_LIMIT", whole - 1)
+    built = build(None, HERE)
+    assert built.unpacked < whole
+    assert "too large" in built.hint

@@ -12,11 +12,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.local_stack import LocalStack
 from duebell_infra import local_process
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_infra.local_process import Registration, clear, start, stop, wait, ways_in
 from duebell_infra.state import StateFolder
+from tests.e2e.support import duebell
 
 #: Holds the folder and its note as `duebell local` does. It ends in order at SIGTERM.
 HOLDER = """
@@ -157,6 +159,16 @@ def test_a_second_start_says_that_it_runs_already(state: Path, monkeypatch: pyte
     # And one that is not ready yet is said to be starting
     with StateFolder(state), Registration(state), pytest.raises(AlreadyRunning, match="is starting already"):
         start(state, [])
+
+
+def test_a_second_start_prints_the_ways_in_again(state: Path) -> None:
+    with running(state):
+        done = duebell("local", "--state", str(state), folder=state)
+    assert done.returncode == Exit.CONFLICT
+    assert done.stderr.startswith("error: the stack in ")
+    assert done.stderr.count("\n") == 1
+    assert done.stdout.splitlines() == list(ways_in(state, {"AWS_REGION": "here"}))
+    assert done.stdout.endswith("  export AWS_REGION=here\n")
 
 
 def test_the_ways_to_reach_it_are_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,8 @@
 """What a bundle is built for."""
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from duebell_infra.errors import InvalidDeployment
@@ -30,3 +33,10 @@ def test_other_pythons_are_refused() -> None:
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
 def test_the_template_allows_what_can_be_built(python: str) -> None:
     assert Target(python=python).runtime in template_text()
+
+
+def test_the_default_for_a_new_stack_is_the_python_that_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", SimpleNamespace(major=3, minor=12))
+    assert Target.like_here().python == "3.12"
+    monkeypatch.setattr(sys, "version_info", SimpleNamespace(major=3, minor=99))
+    assert Target.like_here() == Target()

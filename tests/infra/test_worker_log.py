@@ -34,7 +34,12 @@ TASK = {"event": "task", "level": "INFO", "id": "sale-42", "action": "put_on_sal
         ),
         (
             json.dumps({"event": "run", "level": "INFO", "done": 0, "rings_at": RINGS}),
-            "12:00:04  run   nothing was due; next ring 2026-12-24 18:00",
+            "12:00:04  run   nothing was due; rings by 2026-12-24 18:00",
+        ),
+        (
+            # A deployment's call, before it adds what the code declares: the ring it knows may be outdated
+            json.dumps({"event": "run", "level": "INFO", "lanes": 0, "done": 0, "rings_at": RINGS}),
+            "12:00:04  run   only set the rule",
         ),
         (
             json.dumps({"event": "lease_lost", "level": "WARNING", "run": "r", "requestId": "q"}),

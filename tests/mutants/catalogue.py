@@ -2,11 +2,13 @@
 
 from .mutant import Mutant
 from .of_a_run import OF_A_RUN
+from .of_a_run_of_one import OF_A_RUN_OF_ONE
 from .of_arming import OF_ARMING
 from .of_batches import OF_BATCHES
 from .of_deliveries import OF_DELIVERIES
 from .of_deploying import OF_DEPLOYING
 from .of_direct_calls import OF_DIRECT_CALLS
+from .of_echoes_and_holds import OF_ECHOES_AND_HOLDS
 from .of_full_lanes import OF_FULL_LANES
 from .of_precision import OF_PRECISION
 from .of_sharing import OF_SHARING
@@ -28,6 +30,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_THE_RECORD,
     *OF_ARMING,
     *OF_A_RUN,
+    *OF_ECHOES_AND_HOLDS,
+    *OF_A_RUN_OF_ONE,
     *OF_PRECISION,
     *OF_DIRECT_CALLS,
     *OF_SHARING,

@@ -35,6 +35,7 @@ class Killer(Enum):
     ONE_LANE = ("-m", "pytest", "tests/worker/test_trouble.py", "tests/worker/test_one_lane.py")
     GIVING_BACK_ALL = ("-m", "pytest", "tests/worker/test_giving_back.py")
     RUN = ("-m", "pytest", "tests/worker", "-k", "test_run or abandoned")
+    RUN_OF_ONE = ("-m", "pytest", "tests/worker", "-k", "run_of_one or unread_lane")
     PRECISION = ("-m", "pytest", "tests/worker/test_precision.py")
     CALLING = ("-m", "pytest", "tests/worker/test_calling.py", "tests/worker/test_calling_limits.py")
     REPEATING = ("-m", "pytest", "tests/editor/test_repeating.py")

@@ -15,7 +15,7 @@ OF_ARMING = (
     Mutant(
         name="the lock ignored",
         file=_ARMER,
-        line="if not record.is_being_applied(now, skew=skew) or seen.is_over(record, now):",
+        line="if is_mine or not record.is_being_applied(now, skew=skew) or seen.is_over(record, now):",
         broken="if True:",
         why="two calls of PutRule are under way at once, and the earlier one may land last",
         killers=(Killer.ARMER, Killer.HISTORIES),
@@ -66,14 +66,14 @@ OF_ARMING = (
         file=_ARMER,
         line="            lambda newest: newest.confirmed(\n                me, held.target, minute, now",
         broken="            lambda newest: newest.confirmed(\n"
-        "                me, held.target, early_minute(minute, held.target, now) or minute, now",
+        "                me, held.target, early_minute(minute, held.target, taken_at) or minute, now",
         why="a minute that may be over before the rule is changed counts as a ring to come",
         killers=(Killer.ARMING, Killer.ARMER),
     ),
     Mutant(
         name="never rings early",
         file=_ARMER,
-        line="early=early_minute(minute, held.target, now)",
+        line="early=early_minute(minute, held.target, taken_at)",
         broken="early=None",
         why="what is due at once waits a minute longer than it most often need",
         killers=(Killer.ARMING, Killer.ARMER),
@@ -215,9 +215,9 @@ OF_ARMING = (
     ),
     Mutant(
         name="no echoes",
-        file=_EXPRESSION,
-        line="_ECHOES = (4, 12, 27)",
-        broken="_ECHOES = ()",
+        file=_RING_TIMES,
+        line="ECHOES = (4, 12, 27)",
+        broken="ECHOES = ()",
         why="a ring that is lost comes again an hour later",
         killers=(Killer.EXPRESSION,),
     ),
@@ -256,7 +256,7 @@ OF_ARMING = (
     Mutant(
         name="armed without lowering",
         file=_EDITOR,
-        line="            record = self._backend.armer.ensure(lowered)\n",
+        line="            record = self._backend.armer.lower(dues, lanes=lanes)\n",
         broken="            record = self._backend.armer.ensure()\n",
         why="the record does not know of the task",
         killers=(Killer.SCENARIO, Killer.HISTORIES),

@@ -50,8 +50,8 @@ OF_DIRECT_CALLS = (
     Mutant(
         name="called_at is not reset by the run that comes",
         file=_RECORD,
-        line="return replace(record, armed=None, rings_at=None, called_at=None, late_ring=late_ring)",
-        broken="return replace(record, armed=None, rings_at=None, late_ring=late_ring)",
+        line="return replace(record, called_at=None, late_ring=late).rung(now, record.lease_end)",
+        broken="return replace(record, late_ring=late).rung(now, record.lease_end)",
         why="what is added after it has ended waits for the rule",
         killers=(Killer.ARMING, Killer.CALLING),
     ),

@@ -73,7 +73,7 @@ OF_SHARING = (
     Mutant(
         name="lanes that are handed over are not rung for",
         file=_LEASE,
-        line="        self._check(record)\n        self.armer.ensure(record)\n\n    def release",
+        line="        self._check(record)\n        self.arm()\n\n    def release",
         broken="        self._check(record)\n\n    def release",
         why="when neither the run that was started comes, nor this one ends, only its watchdog rings",
         killers=(Killer.SHARING,),
@@ -82,8 +82,8 @@ OF_SHARING = (
         name="lanes that were handed over count as held while the rule is set",
         file=_LEASE,
         line="        self.lanes = tuple(lane for lane in self.lanes if lane not in heads)\n"
-        "        self._check(record)\n        self.armer.ensure(record)\n",
-        broken="        self.armer.ensure(record)\n"
+        "        self._check(record)\n        self.arm()\n",
+        broken="        self.arm()\n"
         "        self.lanes = tuple(lane for lane in self.lanes if lane not in heads)\n"
         "        self._check(record)\n",
         why="when the rule cannot be set, nobody is started, and the run takes its lease for lost",

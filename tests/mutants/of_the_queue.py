@@ -165,8 +165,8 @@ OF_THE_QUEUE = (
     Mutant(
         name="times rounded down",
         file="shared/duebell_shared/instants.py",
-        line="return instant + (-(instant - _EPOCH) % MILLISECOND)",
-        broken="return instant - ((instant - _EPOCH) % MILLISECOND)",
+        line="return instant + timedelta(microseconds=1000 - beyond) if beyond else instant",
+        broken="return instant - timedelta(microseconds=beyond)",
         why="a task runs before it is due",
         killers=(Killer.INSTANTS,),
     ),

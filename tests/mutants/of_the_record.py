@@ -7,6 +7,7 @@ __all__ = ["OF_THE_RECORD"]
 _RING_TIMES = "shared/duebell_shared/ring_times.py"
 _LANE = "shared/duebell_shared/lane.py"
 _FILE = "shared/duebell_shared/arming.py"
+_KNOWN_RULE = "shared/duebell_shared/known_rule.py"
 _MODELS = (Killer.PROTOCOL, Killer.HISTORIES, Killer.ARMING)
 _HISTORIES = (Killer.HISTORIES, Killer.ARMING)
 _UNIT = (Killer.ARMING, Killer.PROTOCOL, Killer.HISTORIES)
@@ -24,8 +25,8 @@ OF_THE_RECORD = (
     Mutant(
         name="a missed ring counts as settled",
         file=_FILE,
-        line="rang_long_ago = self.rings_at + GRACE < now",
-        broken="rang_long_ago = False",
+        line="        if self.rings_at + GRACE < now:\n            return False\n",
+        broken="",
         why="a one-shot cron that was missed never comes again, and nobody sets it anew",
         killers=_UNIT,
     ),
@@ -91,8 +92,8 @@ OF_THE_RECORD = (
     Mutant(
         name="a claim leaves the rule counted as armed",
         file=_FILE,
-        line="return replace(record, armed=None, rings_at=None, called_at=None, late_ring=late_ring)",
-        broken="return replace(record, called_at=None, late_ring=late_ring)",
+        line="return replace(record, called_at=None, late_ring=late).rung(now, record.lease_end)",
+        broken="return replace(record, called_at=None, late_ring=late)",
         why="what rang for the claim does not ring again, though the record says it is set",
         killers=_UNIT,
     ),
@@ -107,7 +108,7 @@ OF_THE_RECORD = (
     Mutant(
         name="a ring that was used up is not noticed",
         file=_FILE,
-        line="return replace(self, armed=None, rings_at=None) if may_have_rung else self",
+        line="return self.unarmed() if may_have_rung else self",
         broken="return self",
         why="a run came by the ring for the end of a lease, and found it held by its clock",
         killers=_UNIT,
@@ -156,15 +157,15 @@ OF_THE_RECORD = (
     ),
     Mutant(
         name="known while applying",
-        file=_FILE,
-        line="return replace(self, armed=None, rings_at=None, applier=applier, applier_until=until)",
+        file=_KNOWN_RULE,
+        line="return replace(self.unarmed(), applier=applier, applier_until=until)",
         broken="return replace(self, applier=applier, applier_until=until)",
         why="who dies after PutRule leaves a record that says the rule is where it was",
         killers=_MODELS,
     ),
     Mutant(
         name="another's confirmation counts",
-        file=_FILE,
+        file=_KNOWN_RULE,
         line="if self.applier != applier:\n            return self.disputed()",
         broken="if False:\n            return self.disputed()",
         why="two calls landed in either order, and nobody knows which came last",
@@ -172,7 +173,7 @@ OF_THE_RECORD = (
     ),
     Mutant(
         name="a confirmation that comes too late is ignored, not disputed",
-        file=_FILE,
+        file=_KNOWN_RULE,
         line="if self.applier != applier:\n            return self.disputed()",
         broken="if self.applier != applier:\n            return self",
         why="the next applier confirms what a late call has overwritten",
@@ -180,7 +181,7 @@ OF_THE_RECORD = (
     ),
     Mutant(
         name="confirmed after the hold",
-        file=_FILE,
+        file=_KNOWN_RULE,
         line="if self.applier_until <= now:",
         broken="if False:",
         why="the minute may have been over before the rule was set to it",
@@ -188,7 +189,7 @@ OF_THE_RECORD = (
     ),
     Mutant(
         name="an unanswered try gives up its hold",
-        file=_FILE,
+        file=_KNOWN_RULE,
         line="return confirmed if may_land_again else confirmed.unheld()",
         broken="return confirmed.unheld()",
         why="the first try may land after the next one's",

@@ -80,7 +80,7 @@ OF_THE_RELANE = (
     Mutant(
         name="a lost lease goes unnoticed",
         file=_RELANE,
-        line="        self._armer.ensure(self._armer.lower(dues))\n        self._check_holds(record)\n",
+        line="        self._armer.lower(dues)\n        self._check_holds(record)\n",
         broken="",
         why="a run has read the head of a lane before a task was moved there, and nothing rings for it",
         killers=(Killer.RELANE,),

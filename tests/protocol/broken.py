@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.lane import Lane
+from duebell_shared.ring_times import echo_after
 
 from .world import Ingredients
 
@@ -121,6 +122,34 @@ class _HoldEndsWithTheAnswer(ArmingRecord, frozen=True, kw_only=True):
         return super().confirmed(applier, target, rings_at, now=now, may_land_again=False)
 
 
+class _AnyEcho(ArmingRecord, frozen=True, kw_only=True):
+    """Any later echo is a watchdog."""
+
+    def echoing(self, minute: datetime, lease_end: datetime) -> Self:
+        echo = echo_after(minute, lease_end)
+        return replace(self, armed=lease_end, rings_at=echo, echo_of=minute) if echo else self.unarmed()
+
+
+class _EchoOfAnEcho(ArmingRecord, frozen=True, kw_only=True):
+    """An echo that has rung is taken for a minute that the rule is set to."""
+
+    def rung(self, now: datetime, lease_end: datetime) -> Self:
+        return replace(self, echo_of=None)._rung_again(now, lease_end)
+
+    def _rung_again(self, now: datetime, lease_end: datetime) -> Self:
+        return super().rung(now, lease_end)
+
+
+class _EchoForAll(ArmingRecord, frozen=True, kw_only=True):
+    """An echo counts as the ring for what is due, too."""
+
+    def is_settled(self, now: datetime) -> bool:
+        return replace(self, echo_of=None, armed=self.armed and self.target).is_settled_as_set(now)
+
+    def is_settled_as_set(self, now: datetime) -> bool:
+        return super().is_settled(now)
+
+
 BROKEN = {
     "lock": Ingredients(record=_NoLock),
     "watchdog": Ingredients(record=_NoWatchdog),
@@ -136,4 +165,9 @@ BROKEN = {
     "dispute": Ingredients(record=_NoDispute),
     "echoes": Ingredients(echoes=False),
     "an unanswered try keeps the hold": Ingredients(record=_HoldEndsWithTheAnswer),
+    "an echo that comes soon": Ingredients(record=_AnyEcho),
+    "an echo that there is": Ingredients(record=_EchoOfAnEcho),
+    "an echo is for leases": Ingredients(record=_EchoForAll),
+    "what is put back counts": Ingredients(put_back=False),
+    "what was changed while it ran is looked for": Ingredients(superseded=False),
 }

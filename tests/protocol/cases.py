@@ -22,6 +22,7 @@ _SHARE = frozenset({"share", "crash"})
 _CALL = frozenset({"call", "crash"})
 
 _LOST = frozenset({"lose", "crash", "outage"})
+_RETRY = frozenset({"retry", "crash", "hurry"})
 
 CASES = (
     Case("two lanes, an add in each, three crashes", (0, 1), _ADDS, 3),
@@ -40,9 +41,16 @@ CASES = (
     Case("two lanes, an add in each, shared, a crash", (0, 1), _ADDS, 2, _SHARE),
     Case("two lanes, one task there, an add, shared", (0, 1), (Edit(0, due=2),), 2, _SHARE, {1: 1}),
     Case("two lanes, an add in each, a run called, a crash", (0, 1), _ADDS, 2, _CALL),
-    Case("one lane, two adds, two rings lost or runs gone", (0, 0), _ADDS, 2, _LOST, echoes=True),
-    Case("one task there, two rings lost or runs gone", (0,), (), 2, _LOST, {0: 1}, end=3, echoes=True),
-    Case("two lanes, an add in each, a ring lost or a run gone", (0, 1), _ADDS, 1, _LOST, echoes=True),
+    Case("one lane, two adds, two rings lost or runs gone", (0, 0), _ADDS, 2, _LOST),
+    Case("one task there, two rings lost or runs gone", (0,), (), 2, _LOST, {0: 1}, end=3),
+    Case("two lanes, an add in each, a ring lost or a run gone", (0, 1), _ADDS, 1, _LOST),
+    Case("two lanes, an add in each, an action that fails, a crash", (0, 1), _ADDS, 2, _RETRY),
+    Case("one lane, two adds, an action that fails, a crash", (0, 0), _ADDS, 2, _RETRY),
+    Case("one task there, moved later while it runs, two crashes", (0,), (Edit(0, due=3),), 2, there={0: 1}),
+    Case("one task there, an echo as the watchdog, two crashes", (0,), (), 2, there={0: 1}, end=7),
+    Case(
+        "one task there, an add, an echo as the watchdog", (0, 1), (Edit(1, due=4),), 1, there={0: 1}, end=6
+    ),
 )
 
 #: Large: minutes each, and up to gigabytes.
@@ -52,6 +60,15 @@ DEEP = (
     Case("deep: a move and an add, three crashes or stalls", (0, 1), _MOVE, 3, _CRASH_OR_STALL, {0: 2}),
     Case("deep: three adds, two crashes or stalls", (0, 1, 1), (*_ADDS, Edit(2, due=1)), 2, _CRASH_OR_STALL),
     Case("deep: shared and called", (0, 1), _ADDS, 3, _SHARE | _CALL),
-    Case("deep: two lanes, two rings lost or runs gone", (0, 1), _ADDS, 2, _LOST, echoes=True),
+    Case("deep: two lanes, two rings lost or runs gone", (0, 1), _ADDS, 2, _LOST),
+    Case(
+        "deep: two lanes, shared, an echo as the watchdog",
+        (0, 1),
+        (Edit(0, due=4),),
+        2,
+        _SHARE,
+        {1: 1},
+        end=5,
+    ),
     Case("deep: a longer time", (0, 0), (Edit(0, due=2), Edit(1, due=1)), 2, _CRASH_OR_STALL, end=3),
 )

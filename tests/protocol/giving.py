@@ -43,17 +43,33 @@ class GivingModel(Model):
     def _clear(self, s: State, p: Proc) -> None:
         super()._clear(s, self._knowing(s, p))
 
+    def _give_back_if(self, s: State, p: Proc, *, even_if_due: bool) -> None:
+        if self._is_given_more(s, p):
+            return
+        super()._give_back_if(s, p, even_if_due=even_if_due)
+        is_added = self.records[s.record].untouched(p.name) != set(p.lanes)
+        if not is_added:
+            self._give(s, p, p.known, even_if_due=even_if_due)
+
     def _release_if(self, s: State, p: Proc, *, even_if_due: bool) -> None:
-        if self._knowing(s, p) != p:
-            again = p._replace(step="drain", then="", heads=(), quiet=())
-            self._on(p.name, "was given lanes since it cleared: goes again", s, again)
+        if self._is_given_more(s, p):
             return
         super()._release_if(s, p, even_if_due=even_if_due)
-        heads = tuple(zip(p.lanes, p.heads, strict=True))
+        self._give(s, p, p.heads, even_if_due=even_if_due)
+
+    def _is_given_more(self, s: State, p: Proc) -> bool:
+        if self._knowing(s, p) == p:
+            return False
+        again = p._replace(step="drain", then="", heads=(), quiet=(), known=())
+        self._on(p.name, "was given lanes since it cleared: goes again", s, again)
+        return True
+
+    def _give(self, s: State, p: Proc, dues: tuple[int, ...], *, even_if_due: bool) -> None:
+        heads = tuple(zip(p.lanes, dues, strict=True))
         for other in sorted(self.records[s.record].owners(instant(s.now)) - {p.name}):
             given = self.records.changed(s.record, _given, (p.name, other), heads, s.now, even_if_due)
             if given != s.record:
-                self._look(f"gives its lanes to {other}", s, Proc(p.name, "", "leave"), record=given)
+                self._arm(f"gives its lanes to {other}", s, Proc(p.name, "", "leave"), given)
 
     def _knowing(self, s: State, p: Proc) -> Proc:
         """The run as it is after a look at the record: other runs may have given it lanes."""

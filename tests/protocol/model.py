@@ -7,6 +7,9 @@ task. What the record becomes is computed by the real transitions.
 
 from datetime import timedelta
 
+from duebell_shared.instants import NEVER
+from duebell_shared.known_rule import ECHO_SOON
+
 from . import transitions as t
 from .world import (
     DONE,
@@ -21,6 +24,7 @@ from .world import (
     State,
     alarm,
     at,
+    echo,
     instant,
     start,
 )
@@ -53,12 +57,13 @@ class Model:
         for lane, (due, promised) in zip(s.places, s.tasks, strict=True):
             if due == DONE or promised == NEVER_AT:
                 continue
-            if s.rule == NEVER_AT:
+            if s.rule == NEVER_AT or (lanes[lane].owner and lanes[lane].until == NEVER):
                 return "LOST"
             bound = max(promised, s.now) + 1
-            if lanes[lane].owner:  # its run died, and the watchdog wakes the next one
-                bound = max(bound, at(lanes[lane].until) + 1)
-            if s.rule > bound:
+            if lanes[lane].owner:  # its run died, and the watchdog wakes the next one: the rule, or its echo
+                bound = max(bound, at(lanes[lane].until + ECHO_SOON))
+            is_echo = not self.case.faults.isdisjoint({"lose", "outage"})  # of a ring that went unheard
+            if (s.minute if is_echo else s.rule) > bound:
                 return "LATE"
         return None
 
@@ -91,10 +96,10 @@ class Model:
         if s.faults and "call" in self.case.faults:
             self._on("someone", "CALLS a run", s._replace(faults=s.faults - 1), self._run(s))
         if s.rule <= s.now:
-            echo = s.now + 1 if self.case.echoes and self._ingredients.echoes else NEVER_AT
-            self._on("rule", "RINGS", s, self._run(s), rule=echo)
+            following = self._next_ring(s)
+            self._on("rule", "RINGS", s, self._run(s), rule=following)
             if s.faults and "lose" in self.case.faults:
-                self._on("rule", "RINGS, and nobody hears", s, rule=echo, faults=s.faults - 1)
+                self._on("rule", "RINGS, and nobody hears", s, rule=following, faults=s.faults - 1)
         elif s.now < self.case.end:
             if not any(p.is_pressed(s.now) for p in s.procs):
                 self._steps.append(("time", "passes", s._replace(now=s.now + 1)))
@@ -102,6 +107,10 @@ class Model:
                 self._steps.append(
                     ("time", "passes, a process STALLS", s._replace(now=s.now + 1, faults=s.faults - 1))
                 )
+
+    def _next_ring(self, s: State) -> int:
+        """When the rule rings after it has rung now."""
+        return echo(s.minute, s.now) if self._ingredients.echoes else NEVER_AT
 
     def _alone(self, s: State) -> int | None:
         """A process whose next step nothing else can affect, nor be affected by: no other order matters.
@@ -144,6 +153,19 @@ class Model:
         if key not in self._settled:
             self._settled[key] = self.records[record].is_settled(instant(now))
         return self._settled[key]
+
+    def _arm(self, what: str, s: State, p: Proc, record: int) -> None:
+        """`Armer.change` with an applier, then `ensure`: the same swap takes hold of the rule if need be."""
+        is_free = not self.records[record].is_being_applied(instant(s.now), skew=timedelta(0))
+        if record != s.record and is_free and not self._is_settled(record, s.now):
+            self._take(what, s, p, record)
+        else:
+            self._look(what, s, p, record=record)
+
+    def _take(self, what: str, s: State, p: Proc, record: int) -> None:
+        number = self.records.changed(record, t.applying, p.name, s.now)
+        put = (at(self.records[number].target), s.now + HOLD)
+        self._on(p.name, f"{what}, applies {put[0]}", s, p._replace(step="put", put=put), record=number)
 
     def _look(self, what: str, s: State, p: Proc, **changes: int) -> None:
         """`Armer.ensure` with the record as it is now: settled, or to be looked at again."""
@@ -193,7 +215,7 @@ class Model:
         lane = self.case.lanes[self._edit(p.name).task]
         record = self.records.changed(s.record, t.lowered, lane, p.due)
         if self._ingredients.write_first:
-            self._look("lowers", s, p._replace(then="return"), record=record)
+            self._arm("lowers", s, p._replace(then="return"), record)
         else:
             self._on(p.name, "lowers", s, p._replace(step="write"), record=record)
 
@@ -214,9 +236,7 @@ class Model:
         if self._is_settled(s.record, s.now):
             self._look("looks", s, p)
         elif not record.is_being_applied(instant(s.now), skew=timedelta(0)):
-            number = self.records.changed(s.record, t.applying, p.name, s.now)
-            put = (at(self.records[number].target), s.now + HOLD)
-            self._on(p.name, f"applies {put[0]}", s, p._replace(step="put", put=put), record=number)
+            self._take("looks", s, p, s.record)
 
     def _put(self, s: State, p: Proc) -> None:
         target, hold_ends = p.put
@@ -224,7 +244,7 @@ class Model:
         confirm = p._replace(step="confirm", answered=s.now)
         faulty = s._replace(faults=s.faults - 1)
         if s.now < hold_ends:
-            self._on(p.name, f"PutRule({target})", s, confirm, rule=lands)
+            self._on(p.name, f"PutRule({target})", s, confirm, rule=lands, minute=lands)
             if s.faults and "refuse" in self.case.faults:
                 record = self.records.changed(s.record, t.put_refused, p.name)
                 self._not_armed("is refused", faulty, p, record=record)
@@ -232,17 +252,19 @@ class Model:
                 late = Proc(f"~{p.name}", "land", put=p.put)
                 self._on(p.name, "has no answer", faulty, late, p._replace(step="ensure", put=(0, 0)))
                 again = confirm._replace(retried=True)
-                self._on(p.name, f"has no answer, then PutRule({target})", faulty, late, again, rule=lands)
+                what = f"has no answer, then PutRule({target})"
+                self._on(p.name, what, faulty, late, again, rule=lands, minute=lands)
         else:  # `Rule.ring_at` begins no call that could end after the hold
             self._on(p.name, "is out of time", s, p._replace(step="ensure", put=(0, 0)))
             if "late" in self.case.faults:  # but it may be paused between that look at the clock and the call
                 rule = lands if lands > s.now else NEVER_AT
-                self._on(p.name, f"wakes late: PutRule({target})", s, confirm, rule=rule)
+                self._on(p.name, f"wakes late: PutRule({target})", s, confirm, rule=rule, minute=rule)
 
     def _land(self, s: State, p: Proc) -> None:
         """A PutRule whose caller waits no more: it has its effect within the hold, or none."""
         if s.now < p.put[1]:
-            self._on(p.name, f"PutRule({p.put[0]}) lands", s, rule=alarm(p.put[0], p.put[1] - HOLD))
+            lands = alarm(p.put[0], p.put[1] - HOLD)
+            self._on(p.name, f"PutRule({p.put[0]}) lands", s, rule=lands, minute=lands)
         self._on(p.name, "PutRule is dropped", s)
 
     def _confirm(self, s: State, p: Proc) -> None:
@@ -257,10 +279,9 @@ class Model:
         record = self.records.changed(s.record, t.claimed, p.name, s.now, until, p.lanes or None)
         lanes = self.records[record].lanes_of(p.name)
         if lanes:
-            mine = p._replace(step="ensure", then="drain", lanes=lanes, until=until)
-            self._on(p.name, f"claims {lanes}", s, mine, record=record)
+            self._arm(f"claims {lanes}", s, p._replace(then="drain", lanes=lanes, until=until), record)
         else:
-            self._on(p.name, "gets none", s, p._replace(step="ensure", then="leave", lanes=()), record=record)
+            self._arm("gets none", s, p._replace(then="leave", lanes=()), record)
 
     def _drain(self, s: State, p: Proc) -> None:
         if s.now >= p.until - LEASE // 2:
@@ -273,13 +294,56 @@ class Model:
         step = "clear" if self._ingredients.clear_first else "head"
         if s.faults and "hurry" in self.case.faults:
             self._on(p.name, "has no time left", s, p._replace(step=step, then="hurry"), faults=s.faults - 1)
-        tasks = tuple(
-            (DONE, NEVER_AT) if due <= s.now and lane in p.lanes else (due, promised)
-            for lane, (due, promised) in zip(s.places, s.tasks, strict=True)
+        heads = [self._head_of(s, lane) for lane in p.lanes]
+        queued = [(due, task) for task, (due, _) in enumerate(s.tasks) if s.places[task] in p.lanes]
+        found = tuple(task for due, task in queued if due != DONE and due <= s.now)
+        following = min((due for due, _ in queued if due > s.now), default=NEVER_AT)
+        looked = p._replace(
+            step="perform",
+            quiet=tuple(None if head <= s.now else head for head in heads),
+            known=tuple(following if head <= s.now else head for head in heads),
+            found=found,
         )
-        looked = ((lane, self._head_of(s, lane)) for lane in p.lanes)
-        quiet = tuple(None if head <= s.now else head for _, head in looked)
-        self._on(p.name, "runs what is due", s, p._replace(step=step, quiet=quiet), tasks=tasks)
+        self._on(p.name, f"finds {found} due", s, looked)
+
+    def _run_found(self, s: State, p: Proc, outcome: tuple[int, int]) -> None:
+        """Run what was found due, each with this outcome; look again if an editor has changed one since."""
+        due = [task for task in p.found if DONE < s.tasks[task][0] <= s.now]
+        is_back = outcome[0] != DONE and self._ingredients.put_back
+        back = dict.fromkeys((s.places[task] for task in due), outcome[0]) if is_back else {}
+        tasks = tuple(
+            (outcome[0], max(task[1], outcome[1])) if number in due else task
+            for number, task in enumerate(s.tasks)
+        )
+        known = (min(head, back.get(lane, NEVER_AT)) for lane, head in zip(p.lanes, p.known, strict=True))
+        fast = p._replace(step="give_back", known=tuple(known), found=())
+        slow = p._replace(step="head", known=(), found=())
+        again = p._replace(step="drain", quiet=(), known=(), found=())
+        after = fast if self._ingredients.clear_first else slow
+        what = "runs them" if outcome[0] == DONE else "puts them back"
+        if len(due) < len(p.found) and self._ingredients.clear_first:
+            self._on(p.name, f"{what}, and could not claim one", s, again, tasks=tasks)
+            if self._ingredients.superseded:
+                after = fast._replace(step="clear", known=())
+        self._on(p.name, what, s, after, tasks=tasks)
+
+    def _perform(self, s: State, p: Proc) -> None:
+        self._run_found(s, p, (DONE, NEVER_AT))
+        if s.faults and p.found and "retry" in self.case.faults:
+            self._run_found(s._replace(faults=s.faults - 1), p, (s.now + 1, s.now + 1))
+
+    def _give_back(self, s: State, p: Proc) -> None:
+        self._give_back_if(s, p, even_if_due=False)
+        if s.faults and "hurry" in self.case.faults:
+            self._give_back_if(s._replace(faults=s.faults - 1), p, even_if_due=True)
+
+    def _give_back_if(self, s: State, p: Proc, *, even_if_due: bool) -> None:
+        given = (p.name, tuple(zip(p.lanes, p.known, strict=True)), s.now, even_if_due)
+        record = self.records.changed(s.record, t.given_back, *given)
+        if record == s.record:
+            self._on(p.name, "must look again", s, p._replace(step="clear", known=()))
+        else:
+            self._arm("gives back", s, Proc(p.name, "", "leave"), record)
 
     def _renew(self, s: State, p: Proc) -> None:
         until = s.now + LEASE
@@ -287,7 +351,7 @@ class Model:
         if self.records[record].lanes_of(p.name) != p.lanes:
             self._lose(s, p, record)
         else:
-            self._look("renews", s, p._replace(until=until, then="drain"), record=record)
+            self._arm("renews", s, p._replace(until=until, then="drain"), record)
 
     def _lose(self, s: State, p: Proc, record: int) -> None:
         lost = Proc(p.name, "ensure", "leave", guarded=p.guarded)
@@ -336,7 +400,7 @@ class Model:
             self._lose(s, p, record)
         else:
             given = p._replace(then="start", lanes=kept, heads=(lane,), guarded=False)
-            self._look(f"hands over lane {lane}", s, given, record=record)
+            self._arm(f"hands over lane {lane}", s, given, record)
 
     def _start(self, what: str, s: State, p: Proc) -> None:
         """Another run is started for the lane that was handed over; this one goes on."""
@@ -354,4 +418,4 @@ class Model:
         if self.records[record].lanes_of(p.name):
             self._on(p.name, "goes again", s, p._replace(step="drain", then="", heads=(), quiet=()))
         else:
-            self._look("releases", s, Proc(p.name, "", "leave"), record=record)
+            self._arm("releases", s, Proc(p.name, "", "leave"), record)

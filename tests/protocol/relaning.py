@@ -100,7 +100,7 @@ class RelaningModel(Model):
             self._look("keeps its lanes", s, again, record=record)
         else:
             record = self.records.changed(s.record, _lowered, self._new, p.due)
-            self._look("has lost its lease, lowers", s, Proc("R", "", "leave"), record=record)
+            self._arm("has lost its lease, lowers", s, Proc("R", "", "leave"), record)
 
     def _relaned(self, s: State, p: Proc) -> None:
         heads = tuple(zip(p.lanes, p.heads, strict=True))
@@ -142,7 +142,7 @@ class RelaningModel(Model):
             self._on(p.name, "finds more lanes", s, p._replace(step="take_out"))
         else:
             record = self.records.changed(s.record, _lowered, p.lane, p.due)
-            self._look("lowers", s, p._replace(then="return"), record=record)
+            self._arm("lowers", s, p._replace(then="return"), record)
 
     def _take_out(self, s: State, p: Proc) -> None:
         task = self._edit(p.name).task

@@ -9,6 +9,7 @@ __all__ = [
     "applying",
     "claimed",
     "cleared",
+    "given_back",
     "handed_over",
     "lowered",
     "put_done",
@@ -47,6 +48,14 @@ def released(
     given_back = record.released(owner, {lane: instant(head) for lane, head in heads})
     is_due = any(given_back.lanes[lane].due <= instant(now) for lane, _ in heads)
     return record if is_due and not even_if_due else given_back
+
+
+def given_back(
+    record: ArmingRecord, owner: str, heads: tuple[tuple[int, int], ...], now: int, even_if_due: bool
+) -> ArmingRecord:
+    """`Lease.release` by the last look: unchanged, too, if anything was added since the claim."""
+    is_added = record.untouched(owner) != {lane for lane, _ in heads}
+    return record if is_added else released(record, owner, heads, now, even_if_due)
 
 
 def handed_over(record: ArmingRecord, owner: str, lane: int, head: int) -> ArmingRecord:

@@ -53,7 +53,8 @@ class TriesModel(Model):
         if s.rule <= s.now and s.faults and "twice" in self.case.faults:
             run = self._run(s)
             again = self._next_try(s, run)
-            self._on("rule", "RINGS, delivered twice", s, run, again, rule=99, faults=s.faults - 1)
+            following = self._next_ring(s)
+            self._on("rule", "RINGS, delivered twice", s, run, again, rule=following, faults=s.faults - 1)
 
     def _crash(self, s: State, p: Proc) -> None:
         if p.name[0] != "W":

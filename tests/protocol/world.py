@@ -1,26 +1,26 @@
 """What the explorer moves through: states small enough to keep millions of, and the time they are in.
 
 Time is a small integer; `instant` is what the real transitions of `duebell_shared.arming` see of it. One
-unit is three minutes: more than GRACE, so that a ring missed at one moment is noticed at the next, and more
-than LEAD, so that the soonest a rule can ring is the next moment. A hold on the rule lasts one unit and a
-lease two: what the record does with them does not depend on how long they are.
+unit is a minute: as long as LEAD, so that the soonest a rule can ring is the next moment. A lease lasts two
+and the rule's first echo comes four after its ring, as they really do; a hold on the rule lasts one.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from msgspec.structs import replace
 
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.instants import NEVER
 from duebell_shared.lane import Lane
-from duebell_shared.ring_times import ring_minute
+from duebell_shared.ring_times import echo_after, ring_minute
 
 __all__ = [
     "DONE",
     "HOLD",
+    "LATE_IN_THE_HOUR",
     "LEASE",
     "NEVER_AT",
     "Case",
@@ -31,6 +31,7 @@ __all__ = [
     "State",
     "alarm",
     "at",
+    "echo",
     "instant",
     "start",
 ]
@@ -43,7 +44,7 @@ NEVER_AT = 99
 #: The due of a task that has run.
 DONE = -1
 
-_UNIT = timedelta(minutes=3)
+_UNIT = timedelta(minutes=1)
 _START = datetime(2030, 1, 1, tzinfo=UTC)
 
 
@@ -63,6 +64,12 @@ def alarm(target: int, now: int) -> int:
     return NEVER_AT if minute is None else at(minute)
 
 
+def echo(minute: int, now: int) -> int:
+    """When a rule that is set to `minute` rings next, after `now`, which is not before."""
+    following = echo_after(instant(minute), instant(now + 1))
+    return NEVER_AT if following is None else at(following)
+
+
 class Proc(NamedTuple):
     """One process: an editor's call ("a", "b" …) or a run ("W1" …), and what it holds in its own memory.
 
@@ -73,6 +80,8 @@ class Proc(NamedTuple):
     until    of a run: its lease's end as far as it knows
     heads    of a run: the heads it has read since `clear`, or need not read again
     quiet    of a run: the heads of its lanes when it looked what is due, or None where something was
+    known    of a run: the heads of its lanes once what it found due has run, or earlier times
+    found    of a run: the tasks that it found due
     put      the target it is about to set the rule for, and the end of its hold
     answered when its PutRule was answered
     retried  and that only at the second try: the first may land yet
@@ -90,6 +99,8 @@ class Proc(NamedTuple):
     until: int = 0
     heads: tuple[int, ...] = ()
     quiet: tuple[int | None, ...] = ()
+    known: tuple[int, ...] = ()
+    found: tuple[int, ...] = ()
     put: tuple[int, int] = (0, 0)
     answered: int = 0
     retried: bool = False
@@ -109,6 +120,7 @@ class State(NamedTuple):
     now       the time
     record    number of the arming record among `Records`
     rule      when the rule rings next
+    minute    the minute that it is set to
     faults    how many more may happen
     idle      the editors that have not started yet
     tasks     each task's due (DONE when it has run), and the due that some editor's call has returned for
@@ -119,6 +131,7 @@ class State(NamedTuple):
     now: int
     record: int
     rule: int
+    minute: int
     faults: int
     idle: tuple[str, ...]
     tasks: tuple[tuple[int, int], ...]
@@ -143,9 +156,8 @@ class Case:
             process that is paused until its hold or its lease is over; "late", the same just before PutRule,
             which then lands after the hold; "hurry", a run whose time is up; "share", a run that hands one of
             its lanes to another, which is started for that one only; "call", a run that is started directly;
-            "lose", a ring that brings no run; "outage", a crash after which Lambda does not invoke again
-    echoes  whether the rule rings again after its minute, until it is set anew; without these two last faults
-            nothing depends on it
+            "lose", a ring that brings no run; "outage", a crash after which Lambda does not invoke again;
+            "retry", an action that fails, so that its task is put back
     end     time stops here
     """
 
@@ -156,7 +168,6 @@ class Case:
     faults: frozenset[str] = frozenset({"crash"})
     there: dict[int, int] = field(default_factory=dict)
     end: int = 2
-    echoes: bool = False
 
 
 @dataclass(frozen=True)
@@ -167,12 +178,27 @@ class Ingredients:
     clear_first  a run forgets its lanes' dues before it reads their heads
     write_first  an editor writes its task before it lowers the lane's due
     echoes       the rule rings again after its minute
+    superseded   a run looks again before it gives lanes back if a task was changed while it ran
+    put_back     a run that gives its lanes back by what it has seen heeds what it has put back since
     """
 
     record: type[ArmingRecord] = ArmingRecord
     clear_first: bool = True
     write_first: bool = True
     echoes: bool = True
+    put_back: bool = True
+    superseded: bool = True
+
+
+class _Unechoed(ArmingRecord, frozen=True, kw_only=True):
+    """The record in the last minutes of an hour: a ring has no echo in its hour."""
+
+    def rung(self, now: datetime, lease_end: datetime) -> Self:
+        return self.unarmed()
+
+
+#: The protocol in the last minutes of an hour, where no run relies on an echo.
+LATE_IN_THE_HOUR = Ingredients(record=_Unechoed, echoes=False)
 
 
 class Records:
@@ -214,4 +240,4 @@ def start(case: Case, kind: type[ArmingRecord], records: Records) -> State:
     record = kind(lanes=tuple(Lane(due=instant(due)) for due in dues))
     record = replace(record, armed=instant(head), rings_at=ring_minute(instant(head), instant(-1)))
     idle = tuple("abcdef"[: len(case.edits)])
-    return State(0, records.number(record), head, case.budget, idle, tasks, (), case.lanes)
+    return State(0, records.number(record), head, head, case.budget, idle, tasks, (), case.lanes)

@@ -215,3 +215,13 @@ def test_a_message_quotes_80_characters_of_an_expression_at_most(expression: str
     with pytest.raises(InvalidSchedule) as raised:
         make_schedule(expression, now=NOW)
     assert "y" * 81 not in str(raised.value)
+
+
+def test_an_expression_and_a_time_zone_that_are_both_wrong_are_both_told() -> None:
+    with pytest.raises(InvalidSchedule) as raised:
+        make_schedule("cron(0 25 * * ? *)", timezone="Europe/Berlni", now=NOW)
+    assert raised.value.field == "schedule"
+    assert str(raised.value) == (
+        "schedule: hour '25': 25 is not within 0 to 23; timezone: 'Europe/Berlni' is no IANA time zone; "
+        "did you mean Europe/Berlin?"
+    )

@@ -22,6 +22,11 @@ DUE = NOON + timedelta(hours=1)
 EARLIER = NOON + timedelta(minutes=30)
 
 
+def lowered(armer: Armer) -> ArmingRecord:
+    """The record of a queue with a task that the rule is not set for yet."""
+    return armer.change(lambda record: record.lowered({0: DUE}))
+
+
 def hold(armer: Armer, store: SharedStore, until: datetime) -> ArmingRecord:
     """Another process that may call PutRule until then."""
     return store.now_holds(armer.read().applying("other", until=until))
@@ -31,7 +36,7 @@ def test_one_who_is_at_it_is_waited_for(
     armer: Armer, store: SharedStore, eventbridge: FakeEvents, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given another process that is setting the rule, and confirms a little later
-    record = armer.lower({0: DUE})
+    record = lowered(armer)
     hold(armer, store, NOON + HOLD)
     waits: list[float] = []
 
@@ -54,7 +59,7 @@ def test_one_who_is_at_it_is_waited_for(
 def test_one_who_died_at_it_is_taken_over_after_the_hold(
     armer: Armer, store: SharedStore, eventbridge: FakeEvents, clock: Clock
 ) -> None:
-    armer.lower({0: DUE})
+    lowered(armer)
     hold(armer, store, NOON + HOLD)
     assert armer.ensure().armed == DUE
     assert HOLD <= clock.now - NOON <= HOLD + timedelta(seconds=1)
@@ -66,7 +71,7 @@ def test_a_hold_lasts_as_long_as_it_was_meant_to_whatever_the_clocks_say(
     armer: Armer, store: SharedStore, clock: Clock, behind: int
 ) -> None:
     # Given a process that has just begun to set the rule, by a clock that is behind this one's
-    armer.lower({0: DUE})
+    lowered(armer)
     hold(armer, store, NOON + HOLD - timedelta(seconds=behind))
     # When this one comes, then it waits until that must be over
     assert armer.ensure().armed == DUE
@@ -76,7 +81,7 @@ def test_a_hold_lasts_as_long_as_it_was_meant_to_whatever_the_clocks_say(
 def test_a_hold_that_is_over_by_any_clock_is_not_waited_for(
     armer: Armer, store: SharedStore, clock: Clock
 ) -> None:
-    armer.lower({0: DUE})
+    lowered(armer)
     hold(armer, store, NOON - MOST_SKEW)
     assert armer.ensure().armed == DUE
     assert clock.now == NOON
@@ -85,7 +90,7 @@ def test_a_hold_that_is_over_by_any_clock_is_not_waited_for(
 def test_one_after_the_other_dies_at_it_and_that_is_said(
     armer: Armer, store: SharedStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    armer.lower({0: DUE})
+    lowered(armer)
     hold(armer, store, NOON + HOLD)
 
     def sleep(seconds: float) -> None:
@@ -139,7 +144,7 @@ def test_who_becomes_the_applier_first_is_the_applier(
     armer: Armer, store: SharedStore, eventbridge: FakeEvents, clock: Clock
 ) -> None:
     # Given another one who becomes the applier just before
-    armer.lower({0: DUE})
+    lowered(armer)
     store.getting_in_first = [lambda: hold(armer, store, NOON + HOLD)]
     # When this one wants to
     armer.ensure()

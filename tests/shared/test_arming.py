@@ -97,12 +97,12 @@ def test_a_run_claims_all_free_lanes_and_forgets_their_dues() -> None:
     expired, taken = held(SOON, by="dead", until=NOON), held(SOON, by="other")
     record = ArmingRecord(lanes=(Lane(due=NOON), expired, taken), armed=NOON, rings_at=NOON)
     # When a run claims
-    claimed = record.claimed("run", now=NOON, until=SOON)
+    claimed = record.claimed("run", now=NOON, until=LATER)
     # Then it has the first two, with nothing known of their heads
-    assert claimed.lanes == (held(until=SOON), held(until=SOON), taken)
+    assert claimed.lanes == (held(until=LATER), held(until=LATER), taken)
     assert claimed.lanes_of("run") == (0, 1)
     # And the rule counts as unarmed: what rang will not ring again
-    assert (claimed.armed, claimed.rings_at) == (None, None)
+    assert (claimed.armed, claimed.rings_at, claimed.echo_of) == (None, None, None)
 
 
 def test_a_run_that_finds_nothing_free_changes_nothing() -> None:

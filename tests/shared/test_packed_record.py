@@ -43,6 +43,7 @@ def largest() -> ArmingRecord:
         ),
         armed=odd,
         rings_at=NOON,
+        echo_of=NOON,
         applier=runs[0].replace("-", ""),
         applier_until=odd,
         head_start=timedelta(seconds=130),

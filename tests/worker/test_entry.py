@@ -1,5 +1,6 @@
 """The entry that the packaged Lambda is configured with: it finds the user's worker, or says why not."""
 
+import gc
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
@@ -44,6 +45,29 @@ def test_the_worker_that_is_named_is_loaded(sales: ModuleType) -> None:
     worker = Worker()
     vars(sales)["worker"] = worker
     assert entry.load("sales_for_tests:worker") is worker
+
+
+def test_garbage_is_looked_for_again_once_the_clients_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[bool] = []
+    connect = Backend.connect
+
+    def seen(settings: Settings) -> Backend:
+        looked.append(gc.isenabled())
+        return connect(settings)
+
+    monkeypatch.setattr(Backend, "connect", seen)
+    try:
+        entry.connected_backend()
+        assert (looked, gc.isenabled()) == ([False], True)
+        assert gc.get_freeze_count() > 0
+        monkeypatch.delenv("AWS_REGION", raising=False)
+        monkeypatch.delenv("AWS_DEFAULT_REGION")
+        monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+        with pytest.raises(InvalidSettings, match="AWS_REGION"):
+            entry.connected_backend()
+        assert gc.isenabled()
+    finally:
+        gc.unfreeze()
 
 
 def test_no_name_is_a_worker_without_actions() -> None:

@@ -1,6 +1,7 @@
 """Actions that fail, as a run sees them: each fails alone, and the task keeps what went wrong."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -149,6 +150,20 @@ def test_the_traceback_begins_in_the_action(editor: Editor, worker: Worker) -> N
     assert "duebell_worker" not in trace
 
 
+def test_the_traceback_names_files_as_they_are_in_the_users_folder(
+    editor: Editor, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAMBDA_TASK_ROOT", str(Path(__file__).parent))
+
+    @worker.action("fail")
+    def fail() -> None:
+        raise ValueError("no")
+
+    editor.add("fail", due=NOON, id="a")
+    worker.run()
+    assert f'  File "{Path(__file__).name}", line ' in failure_of(editor, "a").traceback
+
+
 def test_an_async_traceback_ends_in_the_action(editor: Editor, worker: Worker) -> None:
     @worker.action("fail")
     async def fail() -> None:
@@ -208,7 +223,7 @@ def test_an_unknown_action_fails_at_once(editor: Editor, worker: Worker) -> None
     assert worker.run().failed == 1
     failure = failure_of(editor, "a")
     assert failure.type == "UnknownAction"
-    assert failure.message.startswith("this worker has no action 'male'; it has mail.")
+    assert failure.message.startswith("this worker has no action 'male': did you mean mail? It has mail.")
 
 
 def test_a_failed_task_can_be_retried_and_has_all_attempts_to_come(editor: Editor, worker: Worker) -> None:

@@ -1,6 +1,7 @@
 """The end of a run: what is added while it gives the lanes back is not lost, and a rule not set is said."""
 
 import json
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,11 @@ import pytest
 from duebell_editor import AwsUnavailable, Editor, NotArmed, NotDeployed
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_infra.testing.bell import Bell
-from duebell_shared.arming import GRACE, ArmingRecord
+from duebell_shared.arming import GRACE
 from duebell_shared.backend import Backend
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
+from duebell_shared.task import QueueKey
 from duebell_worker import Status, Worker
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
@@ -44,11 +46,11 @@ def test_what_is_added_while_the_heads_are_read_is_not_lost(
     elsewhere: Editor, backend: Backend, aws: Hooks, *, moment: str, nth: int, later: timedelta, busy: int
 ) -> None:
     # Given an editor that adds a task to each lane just before, or after, the run reads the n-th lane's head:
-    # at its end in a lane with something due, and in its one look into the others
+    # at its end in a lane with something due, as something was added, and in its one look into the others
     elsewhere.ensure_armed()
     for lane in range(busy):
         ids = (f"due-{number}" for number in range(99))
-        elsewhere.add("act", due=NOON, id=next(id for id in ids if elsewhere.queue.lane_of(id) == lane))
+        elsewhere.add("touch", due=NOON, id=next(id for id in ids if elsewhere.queue.lane_of(id) == lane))
     heads: list[int] = []
 
     def add(context: dict[str, Any], params: dict[str, Any] | None = None, **_: Any) -> None:
@@ -65,6 +67,10 @@ def test_what_is_added_while_the_heads_are_read_is_not_lost(
     worker = Worker(backend=backend, pool=lambda _: InlinePool())
     worker.action("act")(lambda: None)
 
+    @worker.action("touch")
+    def touch() -> None:
+        elsewhere.cancel(elsewhere.add("act", due=NOON + 2 * HOUR).id)
+
     # When the run ends
     report = worker.run()
 
@@ -79,9 +85,9 @@ def test_what_is_added_while_the_heads_are_read_is_not_lost(
 def test_a_run_to_which_something_was_added_ends_once_that_is_done(clock: Clock) -> None:
     # Given a queue in memory, each look into which takes a moment, and a task that adds one, due at once
     class SlowStore(MemoryStore):
-        def read_record(self) -> ArmingRecord | None:
+        def queued(self, lane: int, **bounds: Any) -> Iterator[QueueKey]:
             clock.advance(timedelta(milliseconds=100))
-            return super().read_record()
+            return super().queued(lane, **bounds)
 
     rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
     backend = Backend(Settings(), SlowStore(), rule, clock=clock, sleep=clock.sleep)

@@ -228,6 +228,7 @@ def test_lanes_are_not_given_back_with_something_due_unless_time_is_up(
     backend: Backend, clock: Clock
 ) -> None:
     lease = Lease.claim(backend.armer, "mine", clock)
+    lease.arm()
     heads = dict.fromkeys(lease.lanes, NOON + timedelta(days=1)) | {2: NOON}
     assert lease.release(heads, unless_due_within=timedelta(0)) == NOON
     assert lease.is_held()

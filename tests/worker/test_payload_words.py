@@ -3,7 +3,7 @@
 import dataclasses
 import warnings
 from datetime import timedelta
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import boto3
 import msgspec
@@ -114,6 +114,8 @@ def told(call: Any) -> str:
             "payload.discuont: is not a field, and is left out: did you mean discount? "
             "The fields are item, discount",
         ),
+        (Model, {"itme": 1}, "payload.item: is missing: 'itme' is given, which is not a field"),
+        (Model, {"item": []}, "payload.item: must be a whole number"),
         (
             Strict,
             {"item": 1, "discuont": {}},
@@ -142,6 +144,39 @@ def test_a_handle_and_an_editor_tell_a_fault_in_the_same_words(
     assert told(lambda: editor.add("act", payload=payload, due=HOUR)) == expected
     # And by both at once, at one place
     assert told(lambda: action.add(payload, due=HOUR)) == expected
+
+
+class Range(pydantic.BaseModel):
+    first: int
+    last: int
+    names: list[Literal["a", "b"]] = []
+
+    @pydantic.field_validator("last")
+    @classmethod
+    def _is_even(cls, last: int) -> int:
+        if last % 2:
+            raise ValueError("must be even")
+        return last
+
+
+@pytest.mark.parametrize(
+    ("payload", "text"),
+    [
+        # What the schema does not tell
+        ({"first": 1, "last": 3}, "payload.last: Value error, must be even"),
+        # And what it tells, but of another field, which pydantic converts
+        ({"first": "1", "last": 3}, "payload.last: Value error, must be even"),
+        ({"first": "1", "last": 2, "names": ["c"]}, "payload.names[0]: Input should be 'a' or 'b'"),
+    ],
+)
+def test_a_fault_that_only_pydantic_finds_is_told_in_its_words_with_the_field(
+    payload: dict[str, Any], text: str
+) -> None:
+    action = act_on(Worker(), Range)
+    with pytest.raises(InvalidTask) as raised:
+        action.checked(payload)
+    assert str(raised.value) == f"{text}, for the action 'act'"
+    assert raised.value.field == text.partition(":")[0]
 
 
 def test_strict_actions_store_a_task_whose_field_is_left_out_as_it_will_run(

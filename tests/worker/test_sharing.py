@@ -172,7 +172,7 @@ def test_a_run_that_comes_while_a_share_waits_counts_too(clock: Clock, called: C
     @worker.action("long")
     def long() -> None:
         stage.sleep(15)
-        Lease.claim(backend.armer, "other", clock, only=[0])
+        Lease.claim(backend.armer, "other", clock, only=[0]).arm()
         stage.sleep(5)
 
     add(editor, 400)

@@ -118,7 +118,8 @@ def test_lanes_that_are_given_to_a_run_that_is_about_to_end_are_looked_at(
     due = NOON + 90 * SECOND
     editor.add("act", due=due, id=in_lane(editor, 2))
     # When it is given others just before it does so
-    store.on_head = once(clock, NOON + 20 * SECOND, other.gives)
+    gives = once(clock, NOON + 20 * SECOND, other.gives)
+    store.on_write = lambda _: gives()
     worker.run(time_left=5 * MINUTE)
     # Then it stays for what is in them, and gives them back as well in the end
     assert starts == [NOON + 20 * SECOND, due]

@@ -10,6 +10,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
+from duebell_shared.armer import HOLD
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.owner import LONGEST, other_try_ends, owner_of, request_of
@@ -134,15 +135,19 @@ def test_it_waits_with_the_watchdog_armed_which_the_dead_run_may_not_have_done(
     # Given a run that died between its claim and its watchdog
     editor.add("act", due=NOON, id="a")
     Lease.claim(backend.armer, f"{REQUEST}.first", clock)
-    rings_at = []
+    waits: list[tuple[float, bool]] = []
 
     def sleep(seconds: float) -> None:
-        rings_at.append(backend.armer.read().rings_at)
-        assert backend.rule.read().is_at(rings_at[0])
+        waits.append((seconds, backend.armer.read().is_settled(clock.now)))
         clock.sleep(seconds)
 
+    # When the next try waits for its lease, which it does once the dead run's hold on the rule is over
     sleeping(backend, sleep).handler(None, Context())
-    assert rings_at == [NOON + LEASE]
+    # Then the rule is set for the end of the lease
+    *_, (seconds, is_settled) = waits
+    assert is_settled
+    assert seconds > (LEASE - HOLD - timedelta(seconds=2)).total_seconds()
+    assert not any(settled for _, settled in waits[:-1])
 
 
 def test_it_waits_even_if_the_rule_cannot_be_set(

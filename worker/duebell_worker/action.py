@@ -1,8 +1,8 @@
 """An action: the named function that handles a task, and the typed handle by which tasks for it are added."""
 
-import asyncio
 import inspect
 import logging
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property, update_wrapper
@@ -55,6 +55,10 @@ _P = ParamSpec("_P")  # the function's own parameters
 _A = ParamSpec("_A")  # those of them that a task gives, by keyword
 _R = TypeVar("_R")
 _T = TypeVar("_T")
+
+
+#: The place of a fault at the beginning of pydantic's message.
+_BEGINS_WITH_PLACE = re.compile(r"(payload[^:\s]*): ")
 
 
 class TaskOptions(TypedDict, total=False):
@@ -123,6 +127,8 @@ class Action(Generic[_P, _R]):
         """Call the function for this task. Raises InvalidPayload, and whatever the function raises."""
         result = self._parameters.call(self.function, task)
         if inspect.iscoroutine(result):
+            import asyncio  # noqa: PLC0415 (a tenth of a cold start, and few actions need it)
+
             asyncio.run(result)
 
     def schema(self) -> dict[str, Any] | None:
@@ -177,13 +183,21 @@ class Action(Generic[_P, _R]):
         try:
             self._parameters.decode(text)
         except InvalidPayload as error:
-            # A type that converts may take what the schema finds first: its own words tell the fault.
-            known = None if self.converts else misfit(text, self._schema or {}, self.name)
-            reason = f"{str(error).removeprefix('payload: ')}, for the action {quoted(self.name)}"
-            raise known or InvalidTask("payload", reason) from None
+            raise self._refusal(text, error) from None
         if ignored := ignored_field(payload, text, self._schema or {}, self.name):
             warn_user(ignored, DoubtfulPayload)
         return payload
+
+    def _refusal(self, text: str, error: InvalidPayload) -> InvalidTask:
+        """The error for a payload that its type refused: in the words of the schema, as far as it tells."""
+        known = misfit(text, self._schema or {}, self.name)
+        # A type that converts may take what the schema finds first. Then its own words tell the fault.
+        if known and (not self.converts or known.field.removeprefix("payload") in error.places):
+            return known
+        place, reason = "payload", str(error)
+        if found := _BEGINS_WITH_PLACE.match(reason):
+            place, reason = found[1], reason[found.end() :]
+        return InvalidTask(place, f"{reason}, for the action {quoted(self.name)}")
 
 
 class PayloadAction(Action[_P, _R], Generic[_T, _P, _R]):

@@ -4,7 +4,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from duebell_shared.backend import Backend, default_session
+from duebell_shared.aws_session import client_maker
+from duebell_shared.backend import Backend
 from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
@@ -100,4 +101,4 @@ class Actions(dict[str, Action[..., Any]]):
             return None
         from .deliveries import Deliverer  # noqa: PLC0415
 
-        return Deliverer(backend.session or default_session(), backend.clock)
+        return Deliverer(backend.client or client_maker(None), backend.clock)

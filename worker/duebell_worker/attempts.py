@@ -29,12 +29,17 @@ class Attempts:
     tally         counts the results
     not_deployed  the error after which nothing more can be done in this run
     not_claimed   tasks whose claim was refused; the run removes each that it handles
+    superseded    whether an outcome was, since the run looked into the queue
+    put_back      the tasks that are in the queue again after an attempt, with the time of the next one; the
+                  run removes them when it looks into the queue, so that they are few
     """
 
     def __init__(self, context: RunContext, lease: Lease, trouble: Trouble) -> None:
         self.tally = Tally()
         self.not_deployed: NotDeployed | None = None
         self.not_claimed: list[QueueKey] = []
+        self.superseded = False
+        self.put_back: dict[tuple[int, str], QueueKey] = {}
         self._context = context
         self._lease = lease
         self._trouble = trouble
@@ -43,6 +48,11 @@ class Attempts:
         self._claims: set[Future[None]] = set()
         self._to_claim: list[Attempt] = []
         self._unrecorded: list[Attempt] = []
+
+    def begin_look(self) -> None:
+        """Forget what the look into the queue that begins now will see."""
+        self.superseded = False
+        self.put_back.clear()
 
     def __len__(self) -> int:
         """Count the attempts that are under way."""
@@ -67,6 +77,7 @@ class Attempts:
 
     def start(self, key: QueueKey, status: Status) -> None:
         """Begin an attempt at the queued task, if it has this status, with the next call of `claim`."""
+        self.put_back.pop((key.lane, key.id), None)
         attempt = Attempt(key, status)
         self._under_way[attempt.over] = attempt
         if self._to_claim and self._to_claim[0].status is not status:
@@ -143,7 +154,13 @@ class Attempts:
             return None
         if recorded := future.result():
             self._count(recorded)
-            return None if recorded.outcome is Outcome.SUPERSEDED else recorded.task
+            task = recorded.task
+            if recorded.outcome is Outcome.SUPERSEDED:
+                self.superseded = True
+                return None
+            if task.queued:
+                self.put_back[task.lane, task.id] = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
+            return task
         if not self._lease.is_held():
             raise LeaseLost
         self.not_claimed.append(attempt.key)

@@ -8,6 +8,7 @@ initialisation may take ten seconds, and what it began is lost if it takes longe
 https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
 """
 
+import gc
 import os
 from contextlib import suppress
 from functools import cache
@@ -24,7 +25,7 @@ from .log import to_stdout
 from .registration import Registration
 from .worker import LambdaContext, Worker
 
-__all__ = ["handler", "load"]
+__all__ = ["connected_backend", "handler", "load"]
 
 if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:  # in any other process, the log is its owner's matter
     to_stdout()
@@ -39,11 +40,29 @@ def given_environment() -> dict[str, str]:
         raise InvalidSettings("DUEBELL_ENVIRONMENT", f"must be a JSON object of texts: {error}") from None
 
 
+def connected_backend() -> Backend:
+    """The backend of the environment, for a process that keeps it to its end. Raises InvalidSettings.
+
+    The clients are made of a hundred thousand objects, none of them garbage. Python would look for garbage in
+    all of them, several times: a tenth of a cold start. So it does not look meanwhile, and passes over them
+    later.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        backend = Backend.connect(Settings.from_env())
+        gc.freeze()
+    finally:
+        if was_enabled:
+            gc.enable()
+    return backend
+
+
 @cache
 def _worker() -> Worker:
     with suppress(InvalidSettings):  # raised below, where it is told
         os.environ.update(given_environment())
-    backend = Backend.connect(Settings.from_env())
+    backend = connected_backend()
     name = os.environ.get("DUEBELL_WORKER", "")
     registration = Registration(backend, [name.partition(":")[0]])
     registration.begin()

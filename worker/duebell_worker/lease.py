@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Self
 
-from duebell_shared.armer import Armer
+from duebell_shared.armer import Armer, new_applier
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.lane import Lane
 from duebell_shared.owner import other_try_ends
@@ -29,6 +29,9 @@ class Lease:
     seen    the record as it was seen last
     lanes   the lanes that `owner` holds by it
     quiet   lanes in which nothing was due when they were read, with their heads; read after the last `clear`
+    heads   the heads of all lanes once what was due in them has run; None if they are not known, or not since
+            the last `clear`
+    applier the name under which this run took hold of the rule with its last change; `arm` sets it
     counts  whether this run is to count the queue, now that it has given the lanes back
     died    the runs that held these lanes before and did not give them back, with the ends of their leases
     claim_at  the end of the lease of another try of this run's invocation: until then none is claimed
@@ -41,9 +44,11 @@ class Lease:
     seen: ArmingRecord
     lanes: tuple[int, ...]
     quiet: dict[int, datetime] = field(default_factory=dict)
+    heads: dict[int, datetime] | None = None
     counts: bool = False
     died: dict[str, datetime] = field(default_factory=dict)
     claim_at: datetime | None = None
+    applier: str | None = None
 
     @classmethod
     def claim(
@@ -79,15 +84,17 @@ class Lease:
             claimed = record.ringing_ahead(head_start).claimed(owner, now=clock(), until=until, only=only)
             return claimed.renewed(owner, until=until)
 
-        record = armer.change(claim)
+        applier = new_applier()
+        record = armer.change(claim, applier=applier)
         lanes = record.lanes_of(owner)
         held = (before[lane] for lane in lanes if lane in before)
         died = {lane.owner: lane.until for lane in held if lane.owner}
-        return cls(armer, owner, clock, until, record, lanes, died=died, claim_at=claim_at)
+        return cls(armer, owner, clock, until, record, lanes, died=died, claim_at=claim_at, applier=applier)
 
     def arm(self) -> None:
-        """Set the rule to ring at this lease's end, or another's that ends sooner. Raises NotArmed."""
-        self.armer.ensure()
+        """Have the rule ring soon after this lease's end, or another's that ends sooner. Raises NotArmed."""
+        applier, self.applier = self.applier, None  # if this fails, its call may take effect yet
+        self.seen = self.armer.ensure(self.seen, applier=applier)
 
     def is_held(self) -> bool:
         """Tell whether no other run can have claimed the lanes."""
@@ -101,9 +108,9 @@ class Lease:
     def renew(self) -> None:
         """Hold the lanes for longer: the record first, then the rule. Raises LeaseLost, NotArmed."""
         until = self.clock() + LEASE
-        record = self._change(lambda record: record.renewed(self.owner, until=until))
+        self._check(self._change(lambda record: record.renewed(self.owner, until=until), seen=self.seen))
         self.until = until
-        self.armer.ensure(record)
+        self.arm()
 
     def clear(self) -> dict[int, datetime]:
         """Set the lanes' dues to never, so that they show what is added from now on. Raises LeaseLost.
@@ -111,7 +118,7 @@ class Lease:
         Returns the `quiet` lanes to which nothing was added since they were read, with their heads: these
         need not be read again. A head that was cancelled meanwhile costs one ring for nothing.
         """
-        quiet, self.quiet = self.quiet, {}
+        quiet, self.quiet, self.heads = self.quiet, {}, None
         untouched: set[int] = set()
 
         def clear(record: ArmingRecord) -> ArmingRecord:
@@ -119,7 +126,7 @@ class Lease:
             untouched = record.untouched(self.owner)
             return record.cleared(self.owner)
 
-        self._change(clear)
+        self._check(self.armer.change(clear))
         return {lane: head for lane, head in quiet.items() if lane in untouched}
 
     def next_due(self) -> datetime:
@@ -158,16 +165,17 @@ class Lease:
 
     def hand_over(self, heads: Mapping[int, datetime]) -> None:
         """Give these lanes back, as in `release`, and keep the others. Raises LeaseLost, NotArmed."""
-        record = self.armer.change(lambda record: record.handed_over(self.owner, heads, now=self.clock()))
+        record = self._change(lambda record: record.handed_over(self.owner, heads, now=self.clock()))
         self.lanes = tuple(lane for lane in self.lanes if lane not in heads)
         self._check(record)
-        self.armer.ensure(record)
+        self.arm()
 
     def release(
         self,
         heads: Mapping[int, datetime],
         *,
         unless_due_within: timedelta | None,
+        unless_added: bool = False,
         to_taker: bool = False,
         run: LastRun | None = None,
         sizes: Mapping[int, int] | None = None,
@@ -175,6 +183,7 @@ class Lease:
         """Give the lanes back, due at these heads or at what was added since `clear`, and re-arm the rule.
 
         unless_due_within  if one of them is due within this time, all are kept
+        unless_added       if anything was added since `clear`, all are kept: the heads are not of this moment
         to_taker           if another run takes lanes over, it gets them, unless one of them is due already
         run                the run's results, for the record
         sizes              the lanes' sizes in bytes, for the record; None if the run does not measure
@@ -183,11 +192,16 @@ class Lease:
         since `clear` are left to the run that holds them. If other runs gave this one lanes since, it keeps
         all and must look at them now. Raises NotArmed.
         """
-        soonest, now = None, self.clock()
+        soonest, now, is_kept = None, self.clock(), False
 
         def release(record: ArmingRecord) -> ArmingRecord:
-            nonlocal soonest, now
+            nonlocal soonest, now, is_kept
             now = self.clock()
+            is_released = run is not None and record.last_run == run  # by a try whose answer was lost
+            is_kept = unless_added and not is_released and record.untouched(self.owner) != set(self.lanes)
+            if is_kept:
+                soonest = now
+                return record
             measured = record if sizes is None else record.counting(now).measured(sizes, now)
             released = measured.released(self.owner, heads, run=run)
             soonest = min(released.lanes[lane].due for lane in self.lanes)
@@ -201,19 +215,21 @@ class Lease:
             is_near = unless_due_within is not None and soonest <= now + unless_due_within
             return record if is_near else released
 
-        record = self.armer.change(release)
+        record = self._change(release, seen=self.seen)
         self.seen = record
-        if record.lanes_of(self.owner):
+        if is_kept or record.lanes_of(self.owner):
             return soonest
         self.counts = sizes is not None and record.counted_at == now
         self.until = self.clock()
-        self.armer.ensure(record)
+        self.arm()
         return None
 
-    def _change(self, transition: Callable[[ArmingRecord], ArmingRecord]) -> ArmingRecord:
-        record = self.armer.change(transition)
-        self._check(record)
-        return record
+    def _change(
+        self, transition: Callable[[ArmingRecord], ArmingRecord], *, seen: ArmingRecord | None = None
+    ) -> ArmingRecord:
+        """Change the record, and take hold of the rule if it must be set; call `arm` then."""
+        self.applier = new_applier()
+        return self.armer.change(transition, seen=seen, applier=self.applier)
 
     def _check(self, record: ArmingRecord) -> None:
         """Note which lanes this run holds now: other runs may have given it theirs. Raises LeaseLost."""

@@ -1,6 +1,7 @@
 """Decides the outcome of an attempt, and whether one is made. Pure; time and chance are arguments."""
 
 import importlib
+import os
 import traceback
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 from duebell_shared.failure import Failure
 from duebell_shared.instants import LATEST
 from duebell_shared.keeping import Keeping
+from duebell_shared.nearest import did_you_mean
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import is_reserved
 from duebell_shared.task import Task
@@ -92,9 +94,11 @@ def without_attempt(
     """
     action = actions.get(task.action)
     if action is None:
-        known = ", ".join(sorted(name for name in actions if not is_reserved(name))) or "none at all"
-        said = f"this worker has no action {quoted(task.action)}; it has {known}. "
-        failure = Failure(type="UnknownAction", message=f"{said}Deploy one that has it, then retry")
+        names = sorted(name for name in actions if not is_reserved(name))
+        near = did_you_mean(task.action, names)
+        has = f"{f'{near} It' if near else '; it'} has {', '.join(names) or 'none at all'}. "
+        said = f"this worker has no action {quoted(task.action)}{has}Deploy one that has it, then retry"
+        failure = Failure(type="UnknownAction", message=said)
         return Ended(task, task.failed(failure, now=now, keep=keep), Outcome.FAILED)
     if action.is_used_up(task):
         said = f"the process ended while it ran this task, and all {action.attempts} attempts are used up"
@@ -133,7 +137,7 @@ def describe_error(error: BaseException) -> Failure:
     return Failure(
         type=type(error).__qualname__,
         message=_message_of(error)[:_MESSAGE],
-        traceback=lines[-_TRACEBACK:],
+        traceback=_with_users_files(lines)[-_TRACEBACK:],
     )
 
 
@@ -142,6 +146,12 @@ def _message_of(error: BaseException) -> str:
         return str(error)
     except Exception as strange:  # noqa: BLE001 (the user's own type of error; it must be recorded)
         return f"(its message could not be made: {type(strange).__qualname__})"
+
+
+def _with_users_files(traceback: str) -> str:
+    """The traceback with the names of files as they are in the user's folder, not in that of the bundle."""
+    bundle = os.environ.get("LAMBDA_TASK_ROOT")
+    return traceback.replace(f'File "{bundle}/', 'File "') if bundle else traceback
 
 
 def _from_users_frame(trace: TracebackType | None) -> TracebackType | None:

@@ -1,7 +1,7 @@
 """Typed payloads: JSON text read as the dataclass, TypedDict, msgspec or pydantic type of a parameter."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from datetime import date, datetime, time
 from typing import Any
 
@@ -16,7 +16,14 @@ Decode = Callable[[str], Any]
 
 
 class InvalidPayload(Exception):
-    """The payload does not fit the type that the action asks for; the message names the field."""
+    """The payload does not fit the type that the action asks for; the message names the field.
+
+    places  those of all faults, such as `.items[2].price`, where the type tells them
+    """
+
+    def __init__(self, message: str, places: Collection[str] = ()) -> None:
+        super().__init__(message)
+        self.places = places
 
 
 def decoder(name: str, payload_type: Any) -> Decode:
@@ -70,7 +77,7 @@ def _decode_inner(inner_type: Any, value: Any) -> Any:
     try:
         return validate(value)
     except ValueError as error:  # pydantic's is of this kind
-        raise ValueError(_faults(error, ())) from error
+        raise ValueError(_faults(error)) from error
 
 
 def _pydantic_decoder(payload_type: Any) -> Decode:
@@ -82,15 +89,22 @@ def _pydantic_decoder(payload_type: Any) -> Decode:
         try:
             return validate(text)
         except pydantic.ValidationError as error:
-            raise InvalidPayload(_faults(error, ("payload",))) from error
+            places = [_place(fault["loc"]) for fault in error.errors(include_url=False, include_input=False)]
+            raise InvalidPayload(_faults(error, "payload"), places) from error
 
     return decode
 
 
-def _faults(error: Any, place: tuple[str, ...]) -> str:
+def _faults(error: Any, root: str = "") -> str:
     """The faults that pydantic found, each with its place in the payload."""
     faults = error.errors(include_url=False, include_input=False)
-    return "; ".join(f"{'.'.join(map(str, (*place, *fault['loc'])))}: {fault['msg']}" for fault in faults)
+    told = (f"{root}{_place(fault['loc'])}: {fault['msg']}" for fault in faults)
+    return "; ".join(each.removeprefix(".") for each in told)
+
+
+def _place(steps: Iterable[str | int]) -> str:
+    """A place as messages name it: `.items[2].price`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
 
 
 def may_convert(payload_type: Any) -> bool:

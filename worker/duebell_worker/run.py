@@ -115,7 +115,7 @@ class _Run:
         except LeaseLost:
             lost = True
             self._context.log("lease_lost", level=logging.WARNING)
-        record = self._backend.armer.ensure()
+        record = self._backend.armer.ensure(None if lost else self._lease.seen)
         self._backend.hasten(record)
         lanes = self._lease.lanes
         if error := self._trouble.error_of_all(len(lanes)):
@@ -154,6 +154,8 @@ class _Run:
         known = {*self._attempts.under_way(), *self._attempts.not_claimed}
         known = known.union(*(self._trouble.passed_over(lane) for lane in lanes))
         next_due = NEVER
+        self._lease.heads = None
+        self._attempts.begin_look()
         self._lease.quiet, keys = self._reader.queued(lanes, now=now)
         for key in keys:
             if key.queued > now:
@@ -173,6 +175,7 @@ class _Run:
             if self._may_start(key, Status.SCHEDULED):
                 self._attempts.start(key, Status.SCHEDULED)
         self._is_full = was_full
+        self._lease.heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
 
     def _run_abandoned(self) -> None:
@@ -246,13 +249,38 @@ class _Run:
         """
         self._attempts.record_again()
         self._waits.wait_until_idle()
+        if (known := self._known_heads()) and self._give_back(known, unless_added=True) is None:
+            return None
         quiet = self._lease.clear()
-        heads = {**quiet, **self._reader.heads(lane for lane in self._lease.lanes if lane not in quiet)}
+        return self._give_back(
+            {**quiet, **self._reader.heads(lane for lane in self._lease.lanes if lane not in quiet)}
+        )
+
+    def _known_heads(self) -> dict[int, datetime] | None:
+        """Return the lanes' heads after this run as its last look tells, or None if they must be read.
+
+        The look saw the earliest task that was not due, and all before it have been started and have ended.
+        No lane with due tasks has an earlier one, but for those that the run has put back. Nor is one that
+        somebody changed while it ran: who did so may have died before the lane's due was lowered.
+        """
+        heads, attempts = self._lease.heads, self._attempts
+        is_unsure = attempts.superseded or attempts.tally.stopped_early
+        if heads is None or is_unsure or self._trouble.is_any():
+            return None
+        if heads.keys() != set(self._lease.lanes):
+            return None
+        for key in attempts.put_back.values():
+            heads[key.lane] = min(key.queued, heads.get(key.lane, NEVER))
+        return heads
+
+    def _give_back(self, heads: dict[int, datetime], *, unless_added: bool = False) -> datetime | None:
+        """Give the lanes back at these heads, or keep them; returns as `_release`."""
         waits = self._context.waits_for_due
         stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT
         next_due = self._lease.release(
             heads,
             unless_due_within=None if self._is_time_to_stop else stays_for,
+            unless_added=unless_added,
             to_taker=waits and not self._is_full,
             run=self._last_run(),
             sizes=self._take_sizes(),

@@ -74,6 +74,7 @@ class Trouble:
         self._lock = threading.Lock()
         until = clock() + _PAUSE
         self._lanes = {each.lane: _Lane(since=each.since, until=until, rests=True) for each in rested}
+        self._was_any = bool(self._lanes)
         self._passed_over: dict[QueueKey, datetime] = {}
         self._answered: set[Call] = set()
         self._errors: dict[Call, AwsError] = {}
@@ -138,6 +139,15 @@ class Trouble:
         with self._lock:
             trouble = self._lanes.get(lane)
             return trouble.until if trouble and trouble.until > self._clock() else None
+
+    def is_any(self) -> bool:
+        """Tell whether any lane was in trouble, any call failed, or any task was skipped in this run.
+
+        That counts even when the trouble is over: what ended it may have been a count, and the run has not
+        looked into the lane since.
+        """
+        with self._lock:
+            return self._was_any or bool(self._errors or self._passed_over)
 
     def resting(self, lanes: Iterable[int]) -> tuple[RestingLane, ...]:
         """Return which of these lanes rest, and since when they are in trouble."""

@@ -18,7 +18,6 @@ from typing import (
     overload,
 )
 
-import boto3
 import msgspec
 
 from duebell_shared.backend import Backend
@@ -45,6 +44,8 @@ from .report import RunReport
 from .run import execute
 
 if TYPE_CHECKING:
+    import boto3
+
     from duebell_editor import Editor
     from duebell_shared.delivery import Delivery
 
@@ -66,7 +67,7 @@ class Worker:
         self,
         settings: Settings | None = None,
         *,
-        session: boto3.Session | None = None,
+        session: "boto3.Session | None" = None,
         backend: Backend | None = None,
         concurrency: int = 16,
         pool: Callable[[int], Pool] = ThreadPool,

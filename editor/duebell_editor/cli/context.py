@@ -4,7 +4,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -15,9 +15,11 @@ import botocore.session
 import typer
 
 from duebell_editor import Editor, Settings
-from duebell_shared.backend import Backend, default_session
+from duebell_shared.aws_session import default_session
+from duebell_shared.backend import Backend
 from duebell_shared.errors import NotDeployed
 from duebell_shared.instants import utc_now
+from duebell_shared.nearest import did_you_mean
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import LOCAL
 
@@ -105,6 +107,10 @@ class Context:
                 f"{quoted(name)} cannot be a scheduler's name: letters, digits, hyphens and underscores, at "
                 f"most 64"
             )
+        if self.session.region_name is None:
+            known = self._names()
+            near = did_you_mean(name, known) or "."
+            raise WrongUsage(f"no scheduler {quoted(name)} is known here{near} {_no_region(known)}")
         found = find(self.session, name, {} if self.name else ours)
         noted = self._place
         if noted and found.account and found.account != noted.account and not (self.profile or self.region):
@@ -129,7 +135,10 @@ class Context:
     @cached_property
     def backend(self) -> Backend:
         """The queue and the rule."""
-        return Backend.connect(self.settings, self.session)
+        settings = self.settings
+        if self.session.region_name is None:
+            raise WrongUsage(_no_region(self._names()))
+        return Backend.connect(settings, self.session)
 
     def editor(self, *, by: str | None = "cli") -> Editor:
         """The editor of the queue.
@@ -209,6 +218,12 @@ class Context:
             )
         return stack
 
+    @staticmethod
+    def _names() -> list[str]:
+        """The names that --name finds without a region: of the stack on this machine, and of noted places."""
+        stack = LocalStack.find()
+        return [*([LOCAL] if stack and stack.environment else []), *known_places()]
+
     @cached_property
     def _place(self) -> Place | None:
         """The noted place of the scheduler that is named."""
@@ -228,6 +243,16 @@ class Context:
         by_keys = credentials is not None and credentials.method == "env"
         profile = self._profile or (None if by_keys else os.environ.get("AWS_PROFILE"))
         return Place(region=self.session.region_name, account=account, profile=profile)
+
+
+def _no_region(names: Sequence[str]) -> str:
+    """The way out where no region is given: a name that needs none, if there is one, or the region."""
+    if not names:
+        return "AWS_REGION is not set: give --region; `duebell local` starts a stack on this machine"
+    first, *others = names
+    also = f" ({', '.join(others)} {'is' if len(others) == 1 else 'are'} known, too)" if others else ""
+    where = ", the stack of `duebell local` here" if first == LOCAL else ""
+    return f"AWS_REGION is not set: give --region, or --name {first}{where}{also}"
 
 
 def _forget(*names: str) -> None:

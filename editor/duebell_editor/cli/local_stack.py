@@ -21,12 +21,14 @@ class LocalStack(msgspec.Struct, frozen=True, kw_only=True):
     pid, began   the process, and when it began: its number may be another process's later
     editor       address of the HTTP editor; empty until everything is ready
     environment  variables with which other processes reach the stack
+    synced       lines that tell what its start changed of the recurring tasks
     """
 
     pid: int
     began: str
     editor: str = ""
     environment: dict[str, str] = {}
+    synced: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, state: Path) -> Self | None:

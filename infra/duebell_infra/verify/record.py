@@ -74,7 +74,7 @@ def echo(scene: Scene, record: ArmingRecord) -> RuleState:
     if not puts or scene.backend.armer.read().rev != record.rev:
         raise NotMade("somebody else set the rule at the same time", "verify again")
     given = puts[-1].params["ScheduleExpression"]
-    if after.expression != given or not after.is_at(record.rings_at):
+    if after.expression != given or not after.is_at(record.set_to):
         raise Wrong(f"the rule was set to {given}, and is read as {after.expression}")
     return after
 

@@ -1,9 +1,10 @@
 """The clients of AWS that deliveries are sent with, one for each service and region."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
-import boto3
+import botocore
 from botocore.config import Config
 
 __all__ = ["CONNECT_TIMEOUT", "READ_TIMEOUT", "Clients"]
@@ -21,16 +22,17 @@ _CONFIG = Config(
     read_timeout=READ_TIMEOUT,
     max_pool_connections=_CONNECTIONS,
     parameter_validation=False,  # as for DynamoDB: checking costs a fifth of each call
-    user_agent=f"duebell Boto3/{boto3.__version__}",
+    user_agent=f"duebell Botocore/{botocore.__version__}",
     retries={"mode": "standard", "total_max_attempts": 2},
 )
 
 
 class Clients:
-    """Makes the clients of one session when they are first needed. Thread-safe, as a session is not."""
+    """Makes the clients when they are first needed. Thread-safe, as the session that makes them is not."""
 
-    def __init__(self, session: boto3.Session) -> None:
-        self._session = session
+    def __init__(self, client: Callable[..., Any]) -> None:
+        """`client` makes one, by the name of a service."""
+        self._make = client
         self._lock = threading.Lock()
         self._clients: dict[tuple[str, str], Any] = {}
 
@@ -38,6 +40,6 @@ class Clients:
         """The client of this service in this region."""
         with self._lock:
             if (service, region) not in self._clients:
-                client = self._session.client(service, region_name=region, config=_CONFIG)  # type: ignore[call-overload]
+                client = self._make(service, region_name=region, config=_CONFIG)
                 self._clients[service, region] = client
             return self._clients[service, region]

@@ -5,8 +5,6 @@ from datetime import datetime
 from importlib import import_module
 from typing import Any, Protocol
 
-import boto3
-
 from duebell_shared.delivery import Delivery, Kind
 from duebell_shared.task import Task
 
@@ -47,8 +45,9 @@ class Deliverer:
     clock    the time that signatures tell
     """
 
-    def __init__(self, session: boto3.Session, clock: Callable[[], datetime]) -> None:
-        self.clients = Clients(session)
+    def __init__(self, client: Callable[..., Any], clock: Callable[[], datetime]) -> None:
+        """`client` makes a client, by the name of a service."""
+        self.clients = Clients(client)
         self.clock = clock
         #: The texts of secrets by their ARN, and when each was read.
         self.secrets: dict[str, tuple[datetime, str]] = {}

@@ -1,0 +1,249 @@
+"""What tasks cost on AWS, computed from what each step was measured to consume, and from price lists. Pure.
+
+The units of the steps, the bytes of the log and the processor times are in `cost_units.json`, which
+`make bench` writes. Not in it: what the actions cost, storage and backups.
+"""
+
+import math
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+
+from duebell_shared.arming import HEAD_START
+from duebell_shared.settings import Precision
+
+from .prices import PRICES
+
+__all__ = [
+    "MONTH",
+    "UNITS_FILE",
+    "Cost",
+    "Measured",
+    "Units",
+    "Usage",
+    "Waiting",
+    "billed_seconds",
+    "cost",
+    "lambda_dollars",
+    "measured",
+    "scheduler_cost",
+    "waits_always",
+]
+
+MONTH = timedelta(days=30)
+
+UNITS_FILE = Path(__file__).with_name("cost_units.json")
+
+#: A Lambda with so much memory has one processor; with less it has the same part of one.
+#: https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
+_MB_OF_A_PROCESSOR = 1_769
+
+#: Assumed: the time that a call to DynamoDB or EventBridge takes, besides the processor's.
+_CALL_SECONDS = 0.005
+
+#: Measured: the processor time of reading the certificates for one service, before its first call.
+_CERTIFICATES_SECONDS = 0.015
+_SERVICES = 2
+
+#: Assumed: Lambda keeps a process for so long after an invocation. It gives no figure.
+_KEPT_WARM = timedelta(minutes=5)
+
+#: Assumed: the time that is billed for an invocation of a warm Lambda that runs one task and no duebell.
+_OTHERS_SECONDS = 0.005
+
+#: Assumed: bytes of the lines that Lambda itself writes to the log for each invocation.
+_INVOCATION_BYTES = 300
+
+#: With precision "second" a run waits so long for tasks that come due alone: the rule rings ahead by the head
+#: start, less half a minute by rounding up, and half by jitter.
+_WAIT = HEAD_START - timedelta(minutes=1)
+
+#: With tasks that are due at least as often, a run with precision "second" never ends its wait.
+_ALWAYS = timedelta(minutes=3)
+
+#: The rule rings once a minute at most.
+_MINUTE = timedelta(minutes=1)
+
+#: Write requests of a task's life: its add; its claim and its outcome.
+_ADDS, _CHANGES = 1, 2
+
+_SMALL_KB = 1
+
+
+class Units(msgspec.Struct, frozen=True, kw_only=True):
+    """DynamoDB's request units of a step, with an item below 1 KB, and the calls to AWS that it takes."""
+
+    write: float
+    read: float
+    calls: float = 0.0
+
+    @property
+    def dollars(self) -> float:
+        """Dollars for a million of it."""
+        return PRICES["write"].dollars * self.write + PRICES["read"].dollars * self.read
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """What waiting to the second takes in an hour: runs at a time, their invocations, reads and writes."""
+
+    runs: float
+    invocations: float
+    reads: float
+    writes: float
+
+    def dollars(self, memory_mb: int) -> tuple[float, float]:
+        """Dollars for a million hours: of Lambda, and of DynamoDB."""
+        invocations = self.invocations * PRICES["invocation"].dollars
+        function = self.runs * lambda_dollars(3600, memory_mb) + invocations
+        return function, Units(write=self.writes, read=self.reads).dollars
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """What was measured of this version.
+
+    add, done, occurrence, run  the units of a task's add; its claim and outcome; those of a recurring task;
+                     and of a run besides its tasks
+    run_bytes, task_bytes  of the log, metrics included
+    fixed_metrics, action_metrics  how many there are, and how many more for each action
+    start_ms, one_ms, task_ms  processor time: a cold start; with its first run, of one task; a further task
+    waiting          with precision "second"
+    """
+
+    add: Units
+    done: Units
+    occurrence: Units
+    run: Units
+    run_bytes: float
+    task_bytes: float
+    fixed_metrics: int
+    action_metrics: int
+    start_ms: float
+    one_ms: float
+    task_ms: float
+    waiting: Waiting
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """What is run.
+
+    tasks       how many tasks or occurrences
+    at_a_time   how many of them are due at a time
+    every       the time from one such time to the next
+    recurs      whether they are occurrences, which are not added
+    precision   the worker's setting
+    size_kb     the size of a task's item
+    memory_mb   the worker's memory
+    """
+
+    tasks: float
+    at_a_time: float
+    every: timedelta
+    recurs: bool = False
+    precision: Precision = Precision.MINUTE
+    size_kb: float = 1.0
+    memory_mb: int = 512
+
+    @property
+    def runs(self) -> float:
+        """How many runs there are; tasks that are due in one minute are run together."""
+        at_a_time = self.at_a_time * max(_MINUTE / self.every, 1.0)
+        return self.tasks / at_a_time
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
+    """Dollars."""
+
+    dynamodb: float
+    function: float
+    log: float
+    others: float = 0.0
+
+    @property
+    def dollars(self) -> float:
+        """In all."""
+        return self.dynamodb + self.function + self.log + self.others
+
+
+def measured() -> Measured:
+    """The measurements that came with this version."""
+    return msgspec.json.decode(UNITS_FILE.read_bytes(), type=Measured)
+
+
+def cost(usage: Usage, of: Measured) -> Cost:
+    """What the tasks cost, and the runs that run them."""
+    tasks, runs = usage.tasks / 1e6, usage.runs / 1e6
+    further_kb = math.ceil(max(usage.size_kb, _SMALL_KB)) - _SMALL_KB
+    life = of.occurrence.dollars if usage.recurs else of.add.dollars + of.done.dollars
+    writes = _CHANGES if usage.recurs else _ADDS + _CHANGES
+    life += writes * further_kb * PRICES["write"].dollars
+    waiting_hours, run_dynamodb, run_function = 0.0, of.run.dollars, _run_dollars(usage, of)
+    if usage.precision is Precision.SECOND:
+        always = waits_always(usage.every)
+        waiting_hours = (max(usage.every, _MINUTE) if always else _WAIT) / timedelta(hours=1)
+        if always:  # one run waits on, instead of one for each time
+            run_dynamodb = run_function = 0.0
+    wait_function, wait_dynamodb = (waiting_hours * each for each in of.waiting.dollars(usage.memory_mb))
+    of_tasks = lambda_dollars(_scaled(of.task_ms / 1000, usage.memory_mb), usage.memory_mb)
+    return Cost(
+        dynamodb=tasks * life + runs * (run_dynamodb + wait_dynamodb),
+        function=tasks * of_tasks + runs * (run_function + wait_function),
+        log=_log_dollars(usage.tasks * of.task_bytes + usage.runs * (of.run_bytes + _INVOCATION_BYTES)),
+    )
+
+
+def scheduler_cost(usage: Usage, of: Measured) -> Cost:
+    """What the same takes with EventBridge Scheduler, a Lambda that starts as quickly, and a table beside it.
+
+    Each task invokes the Lambda by itself. The table is for what its API cannot do: list by time, search,
+    show what is in a task. It takes a put when a task is added and a delete when it has run, and no index.
+    """
+    tasks = usage.tasks / 1e6
+    is_cold = usage.every > _KEPT_WARM
+    seconds = billed_seconds(usage.memory_mb, of.start_ms, services=1) if is_cold else _OTHERS_SECONDS
+    writes = 0 if usage.recurs else 2 * math.ceil(max(usage.size_kb, _SMALL_KB))
+    return Cost(
+        dynamodb=tasks * writes * PRICES["write"].dollars,
+        function=tasks * (lambda_dollars(seconds, usage.memory_mb) + PRICES["invocation"].dollars),
+        log=_log_dollars(usage.tasks * _INVOCATION_BYTES),
+        others=tasks * PRICES["schedule"].dollars,
+    )
+
+
+def waits_always(every: timedelta) -> bool:
+    """Tell whether a run with precision "second" never ends its wait, when tasks are due so often."""
+    return every <= _ALWAYS
+
+
+def billed_seconds(
+    memory_mb: int, processor_ms: float, *, services: int = _SERVICES, calls: float = 0.0
+) -> float:
+    """The time that is billed for so much processor time at this memory, computed and not measured on AWS.
+
+    services  how many it connects to, with encryption, for the first time
+    calls     how many calls it waits for
+    """
+    processor = processor_ms / 1000 + services * _CERTIFICATES_SECONDS
+    return _scaled(processor, memory_mb) + calls * _CALL_SECONDS
+
+
+def lambda_dollars(seconds: float, memory_mb: int) -> float:
+    """Dollars for a million times so many seconds of a function with this memory."""
+    return PRICES["gb_second"].dollars * memory_mb / 1024 * seconds
+
+
+def _run_dollars(usage: Usage, of: Measured) -> float:
+    """Dollars for a million invocations, each with one run and its first task."""
+    is_cold = usage.every > _KEPT_WARM
+    processor_ms = of.one_ms if is_cold else of.one_ms - of.start_ms
+    calls = of.run.calls + of.done.calls
+    seconds = billed_seconds(usage.memory_mb, processor_ms, services=_SERVICES if is_cold else 0, calls=calls)
+    return lambda_dollars(seconds, usage.memory_mb) + PRICES["invocation"].dollars
+
+
+def _scaled(processor_seconds: float, memory_mb: int) -> float:
+    return processor_seconds * max(_MB_OF_A_PROCESSOR / memory_mb, 1.0)
+
+
+def _log_dollars(log_bytes: float) -> float:
+    return PRICES["log"].dollars * log_bytes / 1e9

@@ -1,0 +1,97 @@
+"""`duebell cost`: dollars a month, computed without a call."""
+
+import json
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from duebell_infra.cost import Units, Usage, billed_seconds, cost, lambda_dollars, measured, scheduler_cost
+from duebell_infra.prices import PRICES
+from duebell_shared.settings import Precision
+
+
+def duebell(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    program = [sys.executable, "-c", "from duebell_infra.cli import main; main()", *arguments]
+    return subprocess.run(program, capture_output=True, text=True, check=False)
+
+
+HOUR = timedelta(hours=1)
+ONE = Usage(tasks=1_000_000, at_a_time=1, every=HOUR)
+
+
+def test_a_million_units_cost_what_the_price_list_says() -> None:
+    assert Units(write=2, read=1).dollars == 2 * PRICES["write"].dollars + PRICES["read"].dollars
+
+
+def test_the_processor_is_as_slow_as_the_memory_is_small() -> None:
+    assert billed_seconds(1_769, 100, services=0) == pytest.approx(0.1)
+    assert billed_seconds(1_769 // 4, 100, services=0) == pytest.approx(0.4, rel=0.01)
+    assert billed_seconds(3_538, 100, services=0) == pytest.approx(0.1)  # more than one is of no use here
+    assert lambda_dollars(1, 1_024) == PRICES["gb_second"].dollars
+
+
+def test_tasks_that_are_due_together_share_a_run() -> None:
+    of = measured()
+    alone, together = cost(ONE, of), cost(replace(ONE, at_a_time=1_000), of)
+    assert together.dynamodb == pytest.approx(alone.dynamodb - of.run.dollars * 0.999)
+    assert together.function < alone.function / 50
+
+
+def test_there_is_no_more_than_a_run_a_minute() -> None:
+    often = replace(ONE, every=timedelta(seconds=6))
+    assert often.runs == ONE.tasks / 10
+
+
+def test_larger_tasks_take_a_unit_for_each_further_kb_of_each_write() -> None:
+    of = measured()
+    further = cost(replace(ONE, size_kb=3.5), of).dynamodb - cost(ONE, of).dynamodb
+    assert further == pytest.approx(3 * 3 * PRICES["write"].dollars)
+    occurrence = replace(ONE, recurs=True)
+    further = cost(replace(occurrence, size_kb=2), of).dynamodb - cost(occurrence, of).dynamodb
+    assert further == pytest.approx(2 * PRICES["write"].dollars)
+
+
+def test_to_the_second_a_run_waits_and_one_run_waits_on_for_tasks_of_each_minute() -> None:
+    of = measured()
+    to_the_second = replace(ONE, precision=Precision.SECOND)
+    assert cost(to_the_second, of).function > cost(ONE, of).function
+    month = replace(to_the_second, tasks=43_200, every=timedelta(minutes=1))
+    waits = of.waiting.dollars(512)[0] * 720 / 1e6
+    tasks = 43_200 / 1e6 * lambda_dollars(of.task_ms / 1000 * 1_769 / 512, 512)
+    assert cost(month, of).function == pytest.approx(waits + tasks)
+
+
+def test_eventbridge_scheduler_invokes_once_a_task_and_its_table_is_written_twice() -> None:
+    of = measured()
+    alone, together = scheduler_cost(ONE, of), scheduler_cost(replace(ONE, at_a_time=1_000), of)
+    assert alone == together
+    assert alone.dynamodb == 2 * PRICES["write"].dollars
+    assert alone.others == PRICES["schedule"].dollars
+    assert scheduler_cost(replace(ONE, recurs=True), of).dynamodb == 0
+
+
+def test_the_command_says_dollars_a_month() -> None:
+    done = duebell("cost", "--tasks", "100000", "--at-a-time", "10")
+    assert done.returncode == 0, done.stderr
+    first, *_, theirs = done.stdout.splitlines()
+    assert first == "100,000 tasks in 10,000 runs a month"
+    assert theirs.startswith("EventBridge Scheduler, a Lambda and a table: $")
+
+
+def test_the_command_tells_programs_too_and_counts_occurrences() -> None:
+    options = ("--recurring", "hourly", "--precision", "second", "--actions", "1", "--json")
+    done = duebell("cost", "--tasks", "3", *options)
+    told = json.loads(done.stdout)
+    of = measured()
+    usage = Usage(tasks=3 * 720, at_a_time=1, every=HOUR / 3, recurs=True, precision=Precision.SECOND)
+    ours = told["usd_a_month"]
+    metrics = (of.fixed_metrics + of.action_metrics) * PRICES["metric"].dollars
+    assert ours["total"] == pytest.approx(cost(usage, of).dollars + metrics, abs=1e-3)
+    assert told["eventbridge_scheduler"]["DynamoDB"] == 0
+
+
+def test_what_is_no_number_of_tasks_is_wrong_usage() -> None:
+    assert duebell("cost", "--tasks", "0").returncode == 2

@@ -1,0 +1,188 @@
+"""A queue and a rule in memory for runs of few tasks, with their calls counted and hooks in them."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_infra.testing import InlinePool
+from duebell_infra.testing.bell import Bell
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.backend import Backend
+from duebell_shared.expression import next_ring
+from duebell_shared.rule import Rule
+from duebell_shared.settings import Settings
+from duebell_worker import Worker
+from tests.support import NOON, Clock
+from tests.worker.refusing_store import RefusingStore
+
+__all__ = [
+    "DUE",
+    "MINUTE",
+    "SECOND",
+    "Costs",
+    "CountingStore",
+    "HookedBell",
+    "at_release",
+    "backend",
+    "bell",
+    "costs",
+    "done",
+    "editor",
+    "in_lane",
+    "rehearsed",
+    "ring",
+    "store",
+    "worker",
+]
+
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+
+#: When the task is due that a run comes for.
+DUE = NOON + timedelta(hours=1)
+
+
+class CountingStore(RefusingStore):
+    """Counts the reads and writes of the record; something can happen just before a write, or after it.
+
+    The first write for which `loses_answer` takes effect, and is refused when the SDK tries it again.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+        self.swaps = 0
+        self.before: Callable[[ArmingRecord], object] = lambda _: None
+        self.after: Callable[[ArmingRecord], object] = lambda _: None
+        self.loses_answer: Callable[[ArmingRecord], bool] = lambda _: False
+
+    def read_record(self) -> ArmingRecord | None:
+        self.reads += 1
+        return super().read_record()
+
+    def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
+        is_lost = self.loses_answer(new)
+        self.before(new)
+        self.swaps += 1
+        swapped = super().swap_record(old, new)
+        self.after(new)
+        if not is_lost:
+            return swapped
+        self.loses_answer = lambda _: False
+        return None
+
+    def is_release(self, new: ArmingRecord) -> bool:
+        """Tell whether this write frees lanes, so that none is held any more."""
+        is_held = self.record is not None and any(lane.owner for lane in self.record.lanes)
+        return is_held and not any(lane.owner for lane in new.lanes)
+
+
+class HookedBell(Bell):
+    """The rule; something can happen just before it is set, or after."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before: Callable[[], object] = lambda: None
+        self.after: Callable[[], object] = lambda: None
+
+    def _put_rule(self, **arguments: Any) -> dict[str, Any]:
+        self.before()
+        answer = super()._put_rule(**arguments)
+        self.after()
+        return answer
+
+
+class Costs:
+    """The calls since the last `clear`, as `reads`, `swaps`, `puts`, `queries` and `heads`."""
+
+    def __init__(self, store: CountingStore, rule: Rule) -> None:
+        self._store = store
+        self._rule = rule
+        self._puts = 0
+
+    def clear(self) -> None:
+        self._store.reads = self._store.swaps = 0
+        self._store.calls.clear()
+        self._puts = self._rule.puts
+
+    def of(self, *names: str) -> dict[str, int]:
+        """So many calls of each of these kinds; without names, all."""
+        counted = {
+            "reads": self._store.reads,
+            "swaps": self._store.swaps,
+            "puts": self._rule.puts - self._puts,
+            "queries": self._calls("queued"),
+            "heads": self._calls("head"),
+        }
+        return {name: counted[name] for name in names or counted}
+
+    def _calls(self, wanted: str) -> int:
+        return sum(count for (verb, _), count in self._store.calls.items() if verb == wanted)
+
+
+@pytest.fixture
+def store() -> CountingStore:
+    return CountingStore()
+
+
+@pytest.fixture
+def bell() -> HookedBell:
+    return HookedBell()
+
+
+@pytest.fixture
+def backend(clock: Clock, store: CountingStore, bell: HookedBell) -> Backend:
+    rule = Rule("duebell", bell.client, clock=clock, sleep=clock.sleep)
+    return Backend(Settings(lanes=4), store, rule, clock=clock, sleep=clock.sleep)
+
+
+@pytest.fixture
+def editor(backend: Backend) -> Editor:
+    return Editor(backend=backend)
+
+
+@pytest.fixture
+def costs(store: CountingStore, backend: Backend) -> Costs:
+    return Costs(store, backend.rule)
+
+
+@pytest.fixture
+def done() -> list[str]:
+    """The tasks whose action `act` was called, in order."""
+    return []
+
+
+@pytest.fixture
+def worker(backend: Backend, done: list[str]) -> Worker:
+    return rehearsed(backend, done)
+
+
+def rehearsed(backend: Backend, done: list[str]) -> Worker:
+    """A worker whose action `act` is noted."""
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+    worker.action("act")(lambda _, task: done.append(task.id))
+    return worker
+
+
+def ring(clock: Clock, bell: HookedBell, *, after: timedelta = 10 * SECOND) -> None:
+    """Let time pass to so long after the beginning of the next minute that the rule rings in."""
+    minute = next_ring(bell.expression, clock.now)
+    assert minute, "the rule rings no more"
+    clock.now = minute + after
+
+
+def in_lane(editor: Editor, lane: int, *, name: str = "task") -> str:
+    return next(id for n in range(99) if editor.queue.lane_of(id := f"{name}-{n}") == lane)
+
+
+def at_release(store: CountingStore, change: Callable[[], object]) -> None:
+    """Make this change once, when the run is about to write that it gives its lanes back."""
+
+    def hook(new: ArmingRecord) -> None:
+        if store.is_release(new):
+            store.before = lambda _: None
+            change()
+
+    store.before = hook

@@ -83,6 +83,15 @@ data "aws_iam_policy_document" "worker" {
     actions   = ["sqs:SendMessage"]
     resources = [aws_sqs_queue.failed_runs.arn]
   }
+  # What is delivered to, and nothing beside it.
+  dynamic "statement" {
+    for_each = { for sid, one in local.may_deliver : sid => one if length(one.arns) > 0 }
+    content {
+      sid       = statement.key
+      actions   = [statement.value.action]
+      resources = statement.value.arns
+    }
+  }
   # Lambda reads the environment, and puts failed runs into their queue, in the role's name.
   dynamic "statement" {
     for_each = var.kms_key_arn == "" ? [] : [var.kms_key_arn]

@@ -1,12 +1,12 @@
 """The worker: actions, and the Lambda that runs them when the rule rings. Users import it from `duebell`."""
 
+from duebell_shared.backoff import Backoff
 from duebell_shared.failure import Failure
 from duebell_shared.settings import Settings
 from duebell_shared.status import Status
 from duebell_shared.task import Task
 
 from .action import Action, ArgumentsAction, PayloadAction
-from .backoff import Backoff
 from .outcome import Abort, Retry
 from .report import RunReport
 from .worker import Worker

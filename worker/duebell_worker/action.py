@@ -23,6 +23,7 @@ from typing import (
 import msgspec
 
 from duebell_shared import payload as payloads
+from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidTask
 from duebell_shared.given import check_name
 from duebell_shared.payload_faults import ignored_field, misfit, wrong_names
@@ -32,7 +33,6 @@ from duebell_shared.reserved import VERIFY
 from duebell_shared.task import Task
 from duebell_shared.task_warnings import DoubtfulPayload, warn_user
 
-from .backoff import Backoff
 from .log import emit
 from .parameters import Parameters
 from .payload_type import InvalidPayload, may_convert

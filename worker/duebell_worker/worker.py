@@ -12,6 +12,7 @@ import boto3
 import msgspec
 
 from duebell_shared.backend import Backend
+from duebell_shared.backoff import Backoff
 from duebell_shared.errors import AwsUnavailable, NotArmed
 from duebell_shared.function import lanes_in, token_in
 from duebell_shared.instants import time_text
@@ -23,7 +24,6 @@ from duebell_shared.task import Task
 from duebell_shared.worker_record import DeclaredTask
 
 from .action import BUILT_IN, Action, ActionDecorator, ArgumentsAction, PayloadAction, name_of, new_action
-from .backoff import Backoff
 from .context import RunContext
 from .declaring import check_room, declared_task
 from .log import emit, invocation

@@ -1,0 +1,177 @@
+"""What deliveries can be declared, and what their targets need."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duebell_shared.backoff import Backoff
+from duebell_shared.delivery import (
+    Delivery,
+    DeliverySecret,
+    DeliveryTarget,
+    Kind,
+    deliveries_in,
+    deliveries_text,
+)
+from duebell_shared.errors import InvalidSettings
+
+QUEUE = "arn:aws:sqs:eu-central-1:123456789012:orders"
+SECRET = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:signing-AbCdEf"
+PARAMETER = "arn:aws:ssm:eu-west-1:123456789012:parameter/shop/signing"
+
+
+@pytest.mark.parametrize(
+    ("rest", "kind", "name", "iam_action"),
+    [
+        ("sqs:eu-central-1:123456789012:orders", Kind.QUEUE, "orders", "sqs:SendMessage"),
+        ("sqs:eu-central-1:123456789012:orders.fifo", Kind.FIFO_QUEUE, "orders.fifo", "sqs:SendMessage"),
+        ("sns:us-east-1:123456789012:news", Kind.TOPIC, "news", "sns:Publish"),
+        ("sns:us-east-1:123456789012:news.fifo", Kind.FIFO_TOPIC, "news.fifo", "sns:Publish"),
+        ("events:us-east-1:123456789012:event-bus/default", Kind.BUS, "default", "events:PutEvents"),
+        ("events:us-east-1:123456789012:event-bus/a/b.fifo", Kind.BUS, "a/b.fifo", "events:PutEvents"),
+        ("lambda:us-east-1:123456789012:function:f", Kind.FUNCTION, "f", "lambda:InvokeFunction"),
+        ("lambda:us-east-1:123456789012:function:f:live", Kind.FUNCTION, "f", "lambda:InvokeFunction"),
+        ("states:us-east-1:123456789012:stateMachine:m", Kind.STATE_MACHINE, "m", "states:StartExecution"),
+        ("states:us-east-1:123456789012:stateMachine:m:2", Kind.STATE_MACHINE, "m", "states:StartExecution"),
+    ],
+)
+def test_a_target_is_known_by_its_arn(rest: str, kind: Kind, name: str, iam_action: str) -> None:
+    arn = f"arn:aws:{rest}"
+    target = DeliveryTarget.parse(arn)
+    assert (target.to, target.kind, target.name, target.iam_action) == (arn, kind, name, iam_action)
+    assert (target.region, target.account) == (rest.split(":")[1], "123456789012")
+    assert target.default_form == ("envelope" if kind is Kind.BUS else "payload")
+
+
+@pytest.mark.parametrize("url", ["https://example.com:8443/due?from=us", "http://localhost:8080/x"])
+def test_an_https_url_is_a_target_without_permissions(url: str) -> None:
+    target = DeliveryTarget.parse(url)
+    assert (target.kind, target.iam_action, target.region) == (Kind.HTTPS, None, "")
+
+
+def test_targets_of_other_partitions_are_known() -> None:
+    assert DeliveryTarget.parse("arn:aws-cn:sqs:cn-north-1:123456789012:q").region == "cn-north-1"
+
+
+@pytest.mark.parametrize(
+    ("to", "words"),
+    [
+        ("", "must be an ARN or an https URL"),
+        (None, "must be an ARN or an https URL"),
+        ("orders", "is no ARN or an https URL"),
+        ("arn:aws:sqs:eu-central-1:12345:orders", "account, 12 digits"),
+        ("arn:aws:sqs:eu-central-1:123456789012:*", "is no ARN"),
+        ("arn:aws:sqs:eu-central-1:123456789012:orders\n", "is no ARN"),
+        ("arn:aws:s3:eu-central-1:123456789012:bucket", "delivered to the service 's3'"),
+        ("arn:aws:sqs::123456789012:orders", "must be like arn:aws:sqs:eu-central-1:123456789012:orders"),
+        ("arn:aws:events:eu-west-1:123456789012:rule/x", "event-bus/default"),
+        ("arn:aws:states:eu-west-1:123456789012:execution:m:x", "stateMachine:reminding"),
+        ("arn:aws:lambda:eu-west-1:123456789012:layer:x", "function:remind"),
+        ("https://sqs.eu-central-1.amazonaws.com/123456789012/orders", "give its ARN"),
+        ("http://example.com/", "must be https"),
+        ("https://", "is no URL"),
+        ("https://example.com:x/", "is no URL"),
+        ("https://exämple.com/", "is no URL"),
+        ("https://me:mine@example.com/", "no password"),
+    ],
+)
+def test_what_is_no_target_is_refused_with_the_way_out(to: Any, words: str) -> None:
+    with pytest.raises(InvalidSettings, match=words) as caught:
+        DeliveryTarget.parse(to)
+    assert caught.value.field == "to"
+
+
+@pytest.mark.parametrize(
+    ("arn", "iam_action"),
+    [(SECRET, "secretsmanager:GetSecretValue"), (PARAMETER, "ssm:GetParameter")],
+)
+def test_a_secret_is_known_by_its_arn(arn: str, iam_action: str) -> None:
+    secret = DeliverySecret.parse(arn)
+    assert secret.iam_action == iam_action
+    assert Delivery(name="a", to="https://example.com", secret=arn).permissions == {iam_action: arn}
+
+
+@pytest.mark.parametrize(
+    "arn", ["hush", QUEUE, SECRET.rpartition(":")[0], SECRET.replace("eu-central-1", "")]
+)
+def test_what_is_no_secret_is_refused(arn: str) -> None:
+    with pytest.raises(InvalidSettings, match=r"^secret: .* is no ARN"):
+        DeliverySecret.parse(arn)
+
+
+def test_a_delivery_needs_one_permission_for_its_target() -> None:
+    delivery = Delivery(name="remind", to=QUEUE)
+    assert delivery.permissions == {"sqs:SendMessage": QUEUE}
+    assert (delivery.sent_as, delivery.attempts, delivery.backoff) == ("payload", 5, Backoff())
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"name": ""}, "^name: "),
+        ({"name": "duebell.x"}, "^name: .*reserved|duebell's own"),
+        ({"form": "xml"}, "^form: must be payload or envelope"),
+        ({"attempts": 0}, "^attempts: must be 1 or more"),
+        ({"group": "ä"}, "^group: "),
+        ({"group": ""}, "^group: "),
+        ({"secret": SECRET}, "^secret: is for an https URL only, and this target is a queue"),
+        ({"detail_type": "x"}, "^detail_type: is for an event bus only"),
+        ({"to": "https://example.com", "group": "x"}, "^group: is for a queue or a topic only"),
+        ({"to": "arn:aws:events:eu-west-1:123456789012:event-bus/x", "detail_type": ""}, "^detail_type: "),
+    ],
+)
+def test_a_delivery_that_cannot_be_is_refused(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidSettings, match=words):
+        Delivery(**{"name": "remind", "to": QUEUE, **given})
+
+
+def test_deliveries_are_read_from_json_with_all_their_arguments() -> None:
+    declared = {
+        "remind": {"to": QUEUE},
+        "tell": {
+            "to": f"{QUEUE}.fifo",
+            "form": "envelope",
+            "attempts": 2,
+            "backoff": {"first": 5, "longest": "PT10M", "factor": 3},
+            "group": "all",
+        },
+    }
+    found = deliveries_in(json.dumps(declared))
+    assert list(found) == ["remind", "tell"]
+    assert found["remind"] == Delivery(name="remind", to=QUEUE)
+    backoff = Backoff(first=timedelta(seconds=5), longest=timedelta(minutes=10), factor=3)
+    assert found["tell"].backoff == backoff
+    assert (found["tell"].sent_as, found["tell"].attempts, found["tell"].group) == ("envelope", 2, "all")
+    assert deliveries_in(deliveries_text(found.values())) == found
+
+
+def test_the_text_of_deliveries_leaves_defaults_out() -> None:
+    assert deliveries_text([Delivery(name="remind", to=QUEUE)]) == f'{{"remind":{{"to":"{QUEUE}"}}}}'
+
+
+def test_no_text_declares_no_deliveries() -> None:
+    assert deliveries_in("") == deliveries_in(" ") == deliveries_in("{}") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "is no JSON"),
+        ("[]", "must be a JSON object"),
+        ('{"a": {"to": "x"}, "a": {}}', "twice"),
+        ('{"a": "arn:aws:x"}', "'a' must be an object"),
+        ('{"a": {}}', "the delivery 'a': .*missing required field `to`"),
+        ('{"a": {"to": "x"}}', "the delivery 'a': to: 'x' is no ARN"),
+        ('{"a": {"to": 5}}', "the delivery 'a': .*to"),
+        ('{"a": {"tow": "x"}}', "no field 'tow': there are to, form"),
+        ('{"a": {"to": "https://x.com", "name": "b"}}', "no field 'name'"),
+        ('{"a": {"to": "https://x.com", "backoff": {"factor": 0}}}', "backoff: factor must be"),
+        ('{"duebell.a": {"to": "https://x.com"}}', "duebell's own"),
+    ],
+)
+def test_json_that_declares_none_is_refused_with_the_place(text: str, words: str) -> None:
+    with pytest.raises(InvalidSettings, match=words) as caught:
+        deliveries_in(text)
+    assert caught.value.field == "DUEBELL_DELIVERIES"

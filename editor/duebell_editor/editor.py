@@ -21,7 +21,7 @@ from duebell_shared.verbs import Verb
 from .batches import check_all
 from .change_many import ChangeReport, change_all, check_verb
 from .filters import check_flag, check_ids
-from .health import silence_problem
+from .health import Problem, silence_problem
 from .known_worker import KnownWorker
 from .queue_keeper import QueueKeeper
 from .status import Diagnosis, SchedulerStatus, after_repair
@@ -276,11 +276,22 @@ class Editor(QueueKeeper):
         if fix:
             self._backend.armer.verify()
         status = self.status(thorough=True)
+        wrong, unseen = self._look_at_targets()
+        status = msgspec.structs.replace(status, problems=(*status.problems, *wrong))
         still = {problem.kind for problem in status.problems}
         mended = tuple(one for one in before if one.mendable and one.kind not in still)
         silence = self._backend.alarms.silence() if self._backend.alarms else None
-        advice = () if silence is None else (silence_problem(silence),)
+        advice = unseen if silence is None else (*unseen, silence_problem(silence))
         return Diagnosis(status=after_repair(status) if fix else status, mended=mended, advice=advice)
+
+    def _look_at_targets(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+        """The problems of the deliveries' targets, and those targets that may not be looked at."""
+        worker, session = self.worker(), self._backend.session
+        if session is None or worker is None or not any(one.to for one in worker.actions):
+            return (), ()
+        from .delivery_targets import look_at_all  # noqa: PLC0415 (most have no deliveries)
+
+        return look_at_all(worker, session, self._backend.parallel)
 
     def ensure_armed(self) -> SchedulerStatus:
         """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""

@@ -10,23 +10,23 @@ locals {
     [for one in var.deliveries : one.secret if one.secret != null],
   ))
 
-  # The permission for a version or an alias of a state machine is that for the state machine.
+  # By the service in an ARN: the action, and how many of the ARN's parts the permission names. That for a version or
+  # an alias of a state machine is for the state machine.
   # https://docs.aws.amazon.com/step-functions/latest/dg/auth-version-alias.html
-  may_deliver = {
-    for sid, one in {
-      DeliverToQueues        = { service = "sqs", action = "sqs:SendMessage", parts = 6 }
-      DeliverToTopics        = { service = "sns", action = "sns:Publish", parts = 6 }
-      DeliverToBuses         = { service = "events", action = "events:PutEvents", parts = 6 }
-      DeliverToFunctions     = { service = "lambda", action = "lambda:InvokeFunction", parts = 8 }
-      DeliverToStateMachines = { service = "states", action = "states:StartExecution", parts = 7 }
-      ReadSecrets            = { service = "secretsmanager", action = "secretsmanager:GetSecretValue", parts = 7 }
-      ReadParameters         = { service = "ssm", action = "ssm:GetParameter", parts = 6 }
-      } : sid => {
-      action = one.action
-      arns = sort(distinct([
-        for arn in local.delivery_arns : join(":", slice(split(":", arn), 0, min(one.parts, length(split(":", arn)))))
-        if split(":", arn)[2] == one.service
-      ]))
-    }
+  delivery_permissions = {
+    sqs            = { sid = "DeliverToQueues", action = "sqs:SendMessage", parts = 6 }
+    sns            = { sid = "DeliverToTopics", action = "sns:Publish", parts = 6 }
+    events         = { sid = "DeliverToBuses", action = "events:PutEvents", parts = 6 }
+    lambda         = { sid = "DeliverToFunctions", action = "lambda:InvokeFunction", parts = 8 }
+    states         = { sid = "DeliverToStateMachines", action = "states:StartExecution", parts = 7 }
+    secretsmanager = { sid = "ReadSecrets", action = "secretsmanager:GetSecretValue", parts = 7 }
+    ssm            = { sid = "ReadParameters", action = "ssm:GetParameter", parts = 6 }
+  }
+
+  deliveries_allowed = {
+    for service, one in local.delivery_permissions : service => sort(distinct([
+      for arn in local.delivery_arns : join(":", slice(split(":", arn), 0, min(one.parts, length(split(":", arn)))))
+      if split(":", arn)[2] == service
+    ]))
   }
 }

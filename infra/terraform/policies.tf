@@ -85,11 +85,11 @@ data "aws_iam_policy_document" "worker" {
   }
   # What is delivered to, and nothing beside it.
   dynamic "statement" {
-    for_each = { for sid, one in local.may_deliver : sid => one if length(one.arns) > 0 }
+    for_each = { for service, arns in local.deliveries_allowed : service => arns if length(arns) > 0 }
     content {
-      sid       = statement.key
-      actions   = [statement.value.action]
-      resources = statement.value.arns
+      sid       = local.delivery_permissions[statement.key].sid
+      actions   = [local.delivery_permissions[statement.key].action]
+      resources = statement.value
     }
   }
   # Lambda reads the environment, and puts failed runs into their queue, in the role's name.

@@ -194,7 +194,7 @@ variable "worker_policies" {
 }
 
 variable "deliveries" {
-  description = "Actions that are deliveries, by their names: to is the ARN of a queue, topic, event bus, function or state machine, or an https URL. The worker may use these, and no others."
+  description = "Actions that are deliveries: a map, each name with its target and options. to is the ARN of a queue, topic, event bus, function or state machine, or an https URL. The worker may use these, and no others."
   type = map(object({
     to          = string
     form        = optional(string)

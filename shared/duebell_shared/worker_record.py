@@ -46,6 +46,8 @@ class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
     schema     the JSON Schema of its payload; None if it takes none
     converts   whether its type may convert a payload that does not fit the schema, as pydantic's do
     recurring  ids of the recurring tasks that are declared for it in code
+    kind       what it is: `function`, or the kind of a delivery's target, such as `queue`: see Kind
+    to         the ARN that a delivery is sent to, or scheme and host of its URL; None for a function
     """
 
     name: str
@@ -53,6 +55,8 @@ class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
     schema: dict[str, Any] | None = None
     converts: bool = False
     recurring: tuple[str, ...] = ()
+    kind: str = "function"
+    to: str | None = None
 
 
 class WorkerDescription(msgspec.Struct, frozen=True, kw_only=True):

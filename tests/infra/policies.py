@@ -1,7 +1,7 @@
 """IAM policies as tests need them: read off the template, and enforced on every call of a session."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import boto3
@@ -28,9 +28,12 @@ ALLOWED_BY = {
 Statements = list[dict[str, Any]]
 
 
-def statements_of(document: Any) -> Statements:
-    """The statements as CloudFormation makes them with the parameters' defaults."""
-    return [resolved for one in document["Statement"] if (resolved := _resolved(one)) is not None]
+def statements_of(document: Any, given: Mapping[str, Mapping[str, Sequence[str]]] = {}) -> Statements:
+    """The statements as CloudFormation makes them with the parameters' defaults.
+
+    given  conditions that hold, each with the lists that it is about, by their parameters
+    """
+    return [resolved for one in document["Statement"] if (resolved := _resolved(one, given)) is not None]
 
 
 def granted(statements: Statements) -> set[tuple[str, str]]:
@@ -95,14 +98,18 @@ def _listed(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-def _resolved(value: Any) -> Any:
+def _resolved(value: Any, given: Mapping[str, Mapping[str, Sequence[str]]]) -> Any:
     if isinstance(value, dict):
-        if "Fn::If" in value:
-            return None  # all of these are off unless asked for
+        if "Fn::If" in value:  # all of these are off unless asked for
+            condition, then, _ = value["Fn::If"]
+            return _resolved(then, given) if condition in given else None
+        if set(value) == {"Ref"} and value["Ref"] not in VALUES:
+            [several] = [lists[value["Ref"]] for lists in given.values() if value["Ref"] in lists]
+            return list(several)
         if "Fn::Sub" in value:
             return re.sub(r"\$\{([^}]+)\}", lambda name: VALUES[name[1]], value["Fn::Sub"])
         if "Fn::GetAtt" in value:
             given = value["Fn::GetAtt"]
             return f"the ARN of {given[0] if isinstance(given, list) else given.split('.')[0]}"
-        return {key: _resolved(inner) for key, inner in value.items()}
-    return [_resolved(inner) for inner in value] if isinstance(value, list) else value
+        return {key: _resolved(inner, given) for key, inner in value.items()}
+    return [_resolved(inner, given) for inner in value] if isinstance(value, list) else value

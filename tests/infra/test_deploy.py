@@ -38,7 +38,8 @@ class FakeStack:
     def parameters(self) -> Mapping[str, str]:
         return self._before
 
-    def apply(self, *_: object, **__: object) -> Outcome:
+    def apply(self, _: str, parameters: Mapping[str, str], **__: object) -> Outcome:
+        self.applied = parameters
         self._change()
         return Outcome.UPDATED
 
@@ -52,7 +53,7 @@ def deployed(session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Callabl
         *,
         before: Mapping[str, str],
         called: Callable[..., None] = lambda *_, **__: None,
-        actions: str | None = None,
+        actions: str = "",
     ) -> list[str]:
         bundle = Bundle(data=b"zip", actions="", target=Target(), files=1, unpacked=3)
         monkeypatch.setattr(module, "build", lambda *_, **__: bundle)

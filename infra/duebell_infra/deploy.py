@@ -187,10 +187,11 @@ def _permissions(
 ) -> dict[str, str]:
     """The parameters with what the worker may deliver to. `say` is given a line for each delivery."""
     without_code = deliveries_in(given[DELIVERIES])
-    for one in (*without_code.values(), *(bundle.deliveries or ())):
-        say(f"delivery: {one.name} to {one.to}")
+    in_code = [one for one in bundle.deliveries or () if one.name not in without_code]
+    for one in (*without_code.values(), *in_code):
+        say(f"delivery: {one.name} to {one.target.shown}")
     if bundle.deliveries is not None:
-        return permitted([*without_code.values(), *bundle.deliveries], before={})
+        return permitted([*without_code.values(), *in_code], before={})
     if kept := [name for name in LISTS.values() if before.get(name)]:
         say(f"deliveries in code are not known, as it was not imported, so {', '.join(kept)} stay permitted")
     return permitted(without_code.values(), before=before)

@@ -89,7 +89,7 @@ def serve(
         say(f"stack    {stack.endpoint_url}  (state and log in {state})")
         say(f"worker   {f'{actions}, reloaded when its sources change' if actions else none}")
         for one in deliveries:
-            say(f"delivery {one.name} to {one.to}")
+            say(f"delivery {one.name} to {one.target.shown}")
         for line in ways_in(state, stack.environment):
             say(line)
         say("Ctrl-C stops it and keeps what is in the queue")

@@ -77,6 +77,7 @@ class Backend:
     parallel  makes many calls of the store side by side
     armer     changes the arming record and sets the rule
     alarms    the alarms in CloudWatch; None where there is none of it
+    session   what its clients were made of; None for one that tests have put together
     """
 
     settings: Settings
@@ -88,6 +89,7 @@ class Backend:
     parallel: Parallel = field(default_factory=Parallel)
     function: Function | None = None
     alarms: Alarms | None = None
+    session: boto3.Session | None = None
     armer: Armer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -158,4 +160,5 @@ class Backend:
             parallel=parallel or Parallel(),
             function=function,
             alarms=None if is_here else alarms,
+            session=session,
         )

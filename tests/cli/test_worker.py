@@ -52,9 +52,9 @@ def test_actions_are_listed_with_the_fields_of_their_payloads(duebell: Duebell, 
     assert first.startswith("version ")
     assert second.startswith("duebell ")
     assert [line.split() for line in rest if line] == [
-        ["action", "attempts", "recurring", "payload"],
-        ["put_on_sale", "3", "item,", "price?"],
-        ["report", "5", "daily", "none"],
+        ["action", "kind", "attempts", "recurring", "payload"],
+        ["put_on_sale", "function", "3", "item,", "price?"],
+        ["report", "function", "5", "daily", "none"],
     ]
 
 
@@ -66,7 +66,15 @@ def test_actions_as_json_are_the_answer_of_the_api(duebell: Duebell, editor: Edi
     worker.register()
     [told] = lines(duebell("actions", "--json").out)
     assert told["worker"]["actions"] == [
-        {"name": "act", "attempts": 5, "schema": None, "converts": False, "recurring": []}
+        {
+            "name": "act",
+            "attempts": 5,
+            "schema": None,
+            "converts": False,
+            "recurring": [],
+            "kind": "function",
+            "to": None,
+        }
     ]
     assert told["worker"]["started_at"] == "2026-11-21T12:00:00.000Z"
 

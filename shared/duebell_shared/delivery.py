@@ -82,8 +82,9 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
             )
         if self.form not in {None, *Form}:
             raise InvalidSettings("form", f"must be payload or envelope, not {quoted(self.form)}")
-        if isinstance(self.attempts, bool) or not isinstance(self.attempts, int) or self.attempts < 1:
-            raise InvalidSettings("attempts", f"must be 1 or more, not {quoted(self.attempts)}")
+        attempts: object = self.attempts
+        if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
+            raise InvalidSettings("attempts", f"must be 1 or more, not {quoted(attempts)}")
         kind = self.target.kind
         _check_only(kind, "group", self.group, _GROUPED, "a queue or a topic")
         _check_only(kind, "secret", self.secret, {Kind.HTTPS}, "an https URL")

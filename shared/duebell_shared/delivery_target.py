@@ -30,6 +30,16 @@ class Kind(StrEnum):
     STATE_MACHINE = "state machine"
     HTTPS = "https"
 
+    @property
+    def is_fifo(self) -> bool:
+        """True if what is sent has a group, and is dropped if it was sent before."""
+        return self in {Kind.FIFO_QUEUE, Kind.FIFO_TOPIC}
+
+    @property
+    def has_batches(self) -> bool:
+        """True if one call takes several messages."""
+        return self in {Kind.QUEUE, Kind.FIFO_QUEUE, Kind.TOPIC, Kind.FIFO_TOPIC, Kind.BUS}
+
 
 #: By the ARN's service: the pattern of its last part, an example of one, the kind, and the IAM action.
 _SERVICES = {
@@ -76,6 +86,14 @@ class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
     account: str = ""
     name: str = ""
     iam_action: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """What messages and records show: the ARN; of a URL the host alone, as the rest may be secret."""
+        if self.kind is not Kind.HTTPS:
+            return self.to
+        parts = urlsplit(self.to)
+        return f"{parts.scheme}://{parts.netloc}"
 
     @property
     def default_form(self) -> str:
@@ -128,6 +146,11 @@ class DeliverySecret(msgspec.Struct, frozen=True, kw_only=True):
     service: str
     region: str
     iam_action: str
+
+    @property
+    def shown(self) -> str:
+        """What messages show."""
+        return self.arn
 
     @classmethod
     def parse(cls, arn: object) -> Self:

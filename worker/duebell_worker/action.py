@@ -39,6 +39,7 @@ from .payload_type import InvalidPayload, may_convert
 
 if TYPE_CHECKING:
     from duebell_editor import Editor, IfExists, NewTask
+    from duebell_shared.delivery import Delivery
 
 __all__ = [
     "BUILT_IN",
@@ -89,9 +90,12 @@ class Action(Generic[_P, _R]):
     attempts  how often it is tried
     backoff   the wait between a failed attempt and the next
     function  the function itself
+    delivery  what is sent, and where to, instead of a call of the function; None for all others
     """
 
     __name__: str
+    __qualname__: str
+    delivery: "Delivery | None" = None
 
     def __init__(
         self,
@@ -142,6 +146,11 @@ class Action(Generic[_P, _R]):
     def converts(self) -> bool:
         """True if the payload's type may convert what does not fit its schema."""
         return may_convert(self._parameters.payload_type)
+
+    @property
+    def batch(self) -> str | None:
+        """The target, if attempts at it go in batches; None if each is made alone."""
+        return self.delivery.to if self.delivery and self.delivery.target.kind.has_batches else None
 
     def is_last_attempt(self, claimed: Task) -> bool:
         """Tell whether to make the last attempt: this is its claim, or a later one and it was not begun."""

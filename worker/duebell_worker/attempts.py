@@ -1,8 +1,10 @@
 """The attempts of one run: its own thread starts them, waits for them, counts and logs them."""
 
 import logging
+from collections.abc import Collection
 from concurrent.futures import Future
 from datetime import timedelta
+from typing import Any
 
 from duebell_shared.errors import AwsError, DuebellError, NotDeployed, UnreadableTask
 from duebell_shared.store import AT_ONCE
@@ -16,6 +18,9 @@ from .report import Outcome, Tally
 from .trouble import Trouble
 
 __all__ = ["Attempts"]
+
+#: The tasks that may be under way in batches beside those in places.
+_IN_BATCHES = 100
 
 
 class Attempts:
@@ -35,12 +40,26 @@ class Attempts:
         self._trouble = trouble
         self._performer = Performer(context, lease, trouble)
         self._under_way: dict[Future[Ended | None], Attempt] = {}
+        self._claims: set[Future[None]] = set()
         self._to_claim: list[Attempt] = []
         self._unrecorded: list[Attempt] = []
 
     def __len__(self) -> int:
         """Count the attempts that are under way."""
         return len(self._under_way)
+
+    @property
+    def has_place(self) -> bool:
+        """True if another task can be started.
+
+        Tasks that are sent in batches take no place: no thread waits for each. So they fill their batches,
+        up to a number that memory has room for, and leave the places to others.
+        """
+        places = self._context.places
+        if len(self._under_way) < places:
+            return True
+        in_places = sum(attempt.has_place for attempt in self._under_way.values())
+        return in_places < places and len(self._under_way) < places + _IN_BATCHES
 
     def under_way(self) -> list[QueueKey]:
         """Return the tasks that are under way, or whose outcome is still to be recorded."""
@@ -60,7 +79,9 @@ class Attempts:
         """Have a thread claim the tasks that were started since the last call; False if none were."""
         attempts, self._to_claim = self._to_claim, []
         if attempts:
-            self._context.pool.submit(self._performer.claim, attempts)
+            claim = self._context.pool.submit(self._performer.claim, attempts)
+            if self._context.deliver:  # then a claim may free places
+                self._claims.add(claim)
         return bool(attempts)
 
     def record_again(self) -> None:
@@ -85,7 +106,10 @@ class Attempts:
         if not self._under_way:
             self._context.backend.sleep(max(patience.total_seconds(), 0))
             return []
-        ended = [self._take_result(future) for future in self._context.pool.wait(self._under_way, patience)]
+        awaited: Collection[Future[Any]] = [*self._under_way, *self._claims]
+        over = self._context.pool.wait(awaited, patience)
+        self._claims.difference_update(over)
+        ended = [self._take_result(future) for future in over if future in self._under_way]
         return [task for task in ended if task and task.queued]
 
     def leave(self) -> None:

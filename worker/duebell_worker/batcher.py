@@ -19,19 +19,22 @@ class Batcher(Generic[_T]):
     calls with many items. No thread waits: one that finds enough calls under way leaves its item to them.
     """
 
-    def __init__(self, call: Callable[[list[_T]], None], *, most: int) -> None:
+    def __init__(
+        self, call: Callable[[list[_T]], None], *, most: int, side_by_side: int = _SIDE_BY_SIDE
+    ) -> None:
         """`call` gets one to `most` items at a time, and must raise nothing."""
         self._call = call
         self._most = most
+        self._side_by_side = side_by_side
         self._lock = threading.Lock()
         self._waiting: list[_T] = []
         self._calls = 0
 
-    def __call__(self, one: _T) -> None:
-        """Have this item handled: here, or in a later batch of another thread."""
+    def __call__(self, *items: _T) -> None:
+        """Have these items handled: here, or in later batches of other threads."""
         with self._lock:
-            self._waiting.append(one)
-            if self._calls == _SIDE_BY_SIDE:
+            self._waiting += items
+            if self._calls == self._side_by_side:
                 return
             self._calls += 1
         while batch := self._take():

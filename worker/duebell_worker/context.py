@@ -1,20 +1,29 @@
 """Everything that the parts of one run share: its id, what it runs, where, and until when."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from duebell_shared.backend import Backend
+from duebell_shared.task import Task
 
 from .action import Action
 from .log import emit
 from .metrics import Metrics
 from .pool import Pool
 
-__all__ = ["RunContext"]
+if TYPE_CHECKING:
+    from duebell_shared.delivery import Delivery
+
+__all__ = ["RESERVE", "Deliver", "RunContext", "end_of_run"]
+
+#: The part of a run that is kept for giving the lanes back and re-arming; a fifth of the run if that is less.
+RESERVE = timedelta(seconds=20)
+
+Deliver = Callable[[Sequence[tuple["Delivery", Task]]], Sequence[BaseException | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +36,8 @@ class RunContext:
     stop_at   from then on no task is started; None for a run that has no time limit
     leave_at  attempts that still run then are ended as failed, and retried later
     metrics   None when no metrics are wanted
+    deliver   sends tasks, all to one target, and returns the error of each that was not accepted; None if no
+              action is a delivery
 
     A run without a time limit does what is due, or is in a moment. It does not wait for more, and shares
     nothing with further runs.
@@ -41,10 +52,16 @@ class RunContext:
     stop_at: datetime | None = None
     leave_at: datetime | None = None
     metrics: Metrics | None = None
+    deliver: Deliver | None = None
 
     def now(self) -> datetime:
         """Read the clock that the run goes by."""
         return self.backend.clock()
+
+    def batch_of(self, task: Task) -> str | None:
+        """The target that attempts at this task go to in batches; None if each is made alone."""
+        action = self.actions.get(task.action)
+        return action.batch if action else None
 
     @property
     def waits_for_due(self) -> bool:
@@ -63,3 +80,12 @@ class RunContext:
     def warn(self, event: str, error: Exception, **fields: Any) -> None:
         """Log an error that does not end the run."""
         self.log(event, level=logging.WARNING, error=str(error), **fields)
+
+
+def end_of_run(now: datetime, time_left: timedelta | None) -> tuple[datetime | None, datetime | None]:
+    """When a run that has so much time left starts no more tasks, and when it leaves; see RunContext."""
+    if time_left is None:
+        return None, None
+    reserve = min(RESERVE, time_left / 5)
+    stop_at = now + time_left - reserve
+    return stop_at, stop_at + reserve / 2

@@ -1,7 +1,7 @@
 """Recurring tasks that are declared in code, checked when the code is imported."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,7 @@ from duebell_shared.worker_record import DeclaredTask
 
 from .action import Action
 
-__all__ = ["check_room", "declared_task"]
+__all__ = ["declare_among", "declared_task"]
 
 #: Bytes of all declared tasks of a worker: they stand in one item of the table, beside its description.
 _MOST_BYTES = 200 * 1024
@@ -66,11 +66,14 @@ def _place_of(function: Callable[..., Any]) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}" if code else quoted(function)
 
 
-def check_room(tasks: Iterable[DeclaredTask]) -> None:
-    """Raise ValueError if these tasks take more than the worker record has room for."""
-    size = len(msgspec.json.encode(list(tasks)))
+def declare_among(declared: dict[str, DeclaredTask], task: DeclaredTask) -> None:
+    """Add this task to those that a worker declares. Raises ValueError if its id is taken, or for no room."""
+    if task.id in declared:
+        raise ValueError(f"a recurring task {task.id!r} is declared twice: give each an id of its own")
+    size = len(msgspec.json.encode([*declared.values(), task]))
     if size > _MOST_BYTES:
         raise ValueError(
             f"the declared recurring tasks take {size:,} bytes, at most {_MOST_BYTES:,} are allowed: keep "
             f"their data elsewhere, in S3 for example, and put its key into the payload"
         )
+    declared[task.id] = task

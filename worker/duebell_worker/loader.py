@@ -12,9 +12,16 @@ __all__ = ["load"]
 
 
 def load(name: str) -> Worker:
-    """Return the worker that `module:attribute` names; one without actions for "". Raises InvalidSettings."""
-    if not name:
-        return Worker.from_env()
+    """Return the worker that `module:attribute` names; one without functions for "". Raises InvalidSettings.
+
+    It also has the deliveries that the environment declares.
+    """
+    worker = _named(name) if name else Worker.from_env()
+    worker.add_declared_deliveries()
+    return worker
+
+
+def _named(name: str) -> Worker:
     module, _, attribute = name.partition(":")
     if not module or not attribute:
         raise InvalidSettings(

@@ -20,7 +20,17 @@ from .action import Action
 from .payload_type import InvalidPayload
 from .report import Outcome
 
-__all__ = ["Abort", "Ended", "Retry", "Unfinished", "after_attempt", "describe_error", "without_attempt"]
+__all__ = [
+    "Abort",
+    "Ended",
+    "Retry",
+    "Undeliverable",
+    "Undelivered",
+    "Unfinished",
+    "after_attempt",
+    "describe_error",
+    "without_attempt",
+]
 
 _MESSAGE, _TRACEBACK = 1_000, 4_000
 
@@ -51,6 +61,18 @@ class Unfinished(Exception):
         super().__init__(
             "was still running when the worker's time was up: shorten it, or lengthen the time-out"
         )
+
+
+class Undelivered(Exception):
+    """A delivery was not accepted this time; the next attempt may be."""
+
+
+class Undeliverable(Abort):
+    """A delivery was refused for good. `of_target`: so would be any other to the same target."""
+
+    def __init__(self, reason: str, *, of_target: bool = False) -> None:
+        super().__init__(reason)
+        self.of_target = of_target
 
 
 class Ended(NamedTuple):
@@ -105,7 +127,7 @@ def after_attempt(
 
 def describe_error(error: BaseException) -> Failure:
     """The error's type, its message and the end of its traceback."""
-    needs_no_trace = isinstance(error, Abort | Retry | InvalidPayload | Unfinished)
+    needs_no_trace = isinstance(error, Abort | Retry | InvalidPayload | Unfinished | Undelivered)
     trace = _from_users_frame(error.__traceback__)
     lines = "" if needs_no_trace else "".join(traceback.format_exception(type(error), error, trace))
     return Failure(

@@ -24,6 +24,12 @@ from .whole_lines import end_lines
 
 __all__ = ["Attempt", "Performer"]
 
+#: The messages of one call to a service that takes several, and the calls to one target at a time: a call to
+#: AWS is mostly waiting.
+_BATCH, _BATCHES = 10, 4
+
+_Step = Callable[..., None]
+
 
 class Attempt:
     """One attempt in the pool, and how far it has come: claimed, started, ended, recorded.
@@ -36,6 +42,7 @@ class Attempt:
     ended    the end of the attempt
     over     done when the attempt is over. Its result is `ended` as it was recorded; None if the task could
              not be claimed, or the attempt was not made
+    has_place  whether it takes one of the run's places: not once it waits to go in a batch with others
     """
 
     def __init__(self, key: QueueKey, status: Status) -> None:
@@ -45,6 +52,7 @@ class Attempt:
         self.started: Task | None = None
         self.ended: Ended | None = None
         self.over: Future[Ended | None] = Future()
+        self.has_place = True
 
     def set_over(self, result: Ended | BaseException | None) -> None:
         """End the attempt with this result or error."""
@@ -74,28 +82,50 @@ class Performer:
         self._has_left = False
         self._beginnings = Batcher(self._begin, most=AT_ONCE)
         self._outcomes = Batcher(self.record, most=AT_ONCE)
+        self._deliveries = {
+            batch: Batcher(self._deliver, most=_BATCH, side_by_side=_BATCHES)
+            for action in context.actions.values()
+            if (batch := action.batch)
+        }
 
     def claim(self, attempts: Sequence[Attempt]) -> None:
         """Claim these tasks, all of one status, and submit their attempts."""
         found = self._writer.claim([attempt.key for attempt in attempts], attempts[0].status)
+        claimed = []
         for attempt, task in zip(attempts, found, strict=True):
             # Problem: the process may have stood still for minutes. Solution: check the lease once more.
             if isinstance(task, Task) and self._lease.is_held():
                 attempt.stored = (task,)
-                self._context.pool.submit(self._go_on, attempt)
+                claimed.append(attempt)
             else:
                 attempt.set_over(task if isinstance(task, BaseException) else None)
+        for together in self._together(claimed):
+            self._context.pool.submit(self._go_on, *together)
 
-    def _go_on(self, attempt: Attempt) -> None:
-        """Take the next step with a task that was claimed."""
-        try:
-            step = self._next_step(attempt)
-        except BaseException as error:  # noqa: BLE001 (a bug of ours)
-            attempt.set_over(error)
-        else:
-            step(attempt)
+    def _together(self, attempts: Iterable[Attempt]) -> Iterable[Sequence[Attempt]]:
+        """Put the attempts together that go in batches to one target; each of the others is alone."""
+        alone: list[list[Attempt]] = []
+        batches: dict[str, list[Attempt]] = {}
+        for attempt in attempts:
+            if batch := self._context.batch_of(attempt.stored[-1]):
+                attempt.has_place = False
+                batches.setdefault(batch, []).append(attempt)
+            else:
+                alone.append([attempt])
+        return [*alone, *batches.values()]
 
-    def _next_step(self, attempt: Attempt) -> Callable[[Attempt], None]:
+    def _go_on(self, *attempts: Attempt) -> None:
+        """Take the next step with tasks that were claimed."""
+        steps: dict[_Step, list[Attempt]] = {}
+        for attempt in attempts:
+            try:
+                steps.setdefault(self._next_step(attempt), []).append(attempt)
+            except BaseException as error:  # noqa: BLE001 (a bug of ours)
+                attempt.set_over(error)
+        for step, those in steps.items():
+            step(*those)
+
+    def _next_step(self, attempt: Attempt) -> _Step:
         """Decide whether the attempt is made; a last one is recorded as begun before."""
         [claimed] = attempt.stored
         attempt.ended = self._ended_without(attempt)
@@ -105,7 +135,14 @@ class Performer:
         if action.is_last_attempt(claimed):
             attempt.stored = (claimed, claimed.beginning(action.attempts))
             return self._beginnings
-        return self._perform
+        return self._way_of(claimed)
+
+    def _way_of(self, task: Task) -> _Step:
+        """How attempts at this task are made."""
+        action = self._context.actions[task.action]
+        if action.delivery is None:
+            return self._perform
+        return self._deliveries[action.batch] if action.batch else self._deliver_alone
 
     def _ended_without(self, attempt: Attempt) -> Ended | None:
         """End an attempt that is not to be made; None for one that is."""
@@ -118,14 +155,17 @@ class Performer:
         No other run performs one that is recorded, so it is performed here even if the lease is lost.
         """
         changes = [(claimed, begun) for claimed, begun in (attempt.stored for attempt in attempts)]
+        begun = []
         for attempt, result in zip(attempts, self._writer.save(changes), strict=True):
             with attempt.is_over_at_error():
                 if result is True:
                     attempt.stored = attempt.stored[-1:]
                 if result is True or (isinstance(result, AwsUnavailable) and self._may_have_begun(attempt)):
-                    self._context.pool.submit(self._perform, attempt)
+                    begun.append(attempt)
                 else:  # refused; or the lease is lost, or the task was changed meanwhile
                     attempt.set_over(result if isinstance(result, BaseException) else None)
+        for together in self._together(begun):
+            self._context.pool.submit(self._way_of(together[0].stored[-1]), *together)
 
     def _may_have_begun(self, attempt: Attempt) -> bool:
         """Tell whether the attempt may be recorded as begun. Raises NotDeployed, UnreadableTask."""
@@ -157,6 +197,40 @@ class Performer:
         finally:
             end_lines()
         return None
+
+    def _deliver_alone(self, attempt: Attempt) -> None:
+        """Send this task, in this thread."""
+        self._deliver([attempt])
+
+    def _deliver(self, attempts: Sequence[Attempt]) -> None:
+        """Send these tasks, all to one target, and have the outcomes recorded; not if the run has left."""
+        tasks: list[tuple[Attempt, Task]] = []
+        for attempt in attempts:
+            with attempt.is_over_at_error():
+                tasks.append((attempt, _as_run(attempt)))
+        with self._starting:
+            has_left = self._has_left
+            for attempt, task in tasks:
+                attempt.started = None if has_left else task
+        ended: list[Attempt] = []
+        errors = [] if has_left else self._send([task for _, task in tasks])
+        for place, (attempt, task) in enumerate(tasks):
+            with attempt.is_over_at_error():
+                if has_left:
+                    attempt.over.set_result(None)
+                else:
+                    attempt.ended = self._ended_with(task, errors[place])
+                    ended.append(attempt)
+        self._outcomes(*ended)
+
+    def _send(self, tasks: Sequence[Task]) -> Sequence[BaseException | None]:
+        """Send these tasks; return the error of each that was not accepted."""
+        deliver = self._context.deliver or _send_nothing
+        to_send = ((self._context.actions[task.action].delivery, task) for task in tasks)
+        try:
+            return deliver([(delivery, task) for delivery, task in to_send if delivery])
+        except BaseException as raised:  # noqa: BLE001 (a bug of ours)
+            return [raised] * len(tasks)
 
     def _ended_with(self, started: Task, error: BaseException | None) -> Ended:
         action, now, random = self._context.actions[started.action], self._context.now(), self._context.random
@@ -220,3 +294,7 @@ def _as_run(attempt: Attempt) -> Task:
     """The claimed task at the occurrence to run, with the lost attempts of a run that died."""
     task = attempt.stored[-1].caught_up()
     return task.left_running() if attempt.status is Status.RUNNING else task
+
+
+def _send_nothing(_: object) -> Sequence[BaseException | None]:
+    raise TypeError("this run was made without anything that sends deliveries")

@@ -65,6 +65,7 @@ class Registration:
                 schema=action.schema(),
                 converts=action.converts,
                 recurring=tuple(task.id for task in tasks if task.action == name),
+                **_kind_of(action),
             )
             for name, action in sorted(actions.items())
         )
@@ -106,3 +107,9 @@ class Registration:
             self._backend.armer.ensure()
         except DuebellError as error:
             emit("not_armed", level=logging.ERROR, error=str(error))
+
+
+def _kind_of(action: Action[..., Any]) -> dict[str, Any]:
+    """What a delivery is sent to; nothing of a function."""
+    target = action.delivery and action.delivery.target
+    return {"kind": str(target.kind), "to": target.shown} if target else {}

@@ -161,7 +161,7 @@ class _Run:
                 break
             if key in known:
                 continue
-            if len(self._attempts) >= self._context.places:
+            if not self._attempts.has_place:
                 was_full = self._is_full = True
                 self._waits.stop_taking_over()
             self._waits.wait_for_place()

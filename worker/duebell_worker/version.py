@@ -18,7 +18,7 @@ __all__ = ["BUNDLE_FILE", "duebell_release", "version_of"]
 BUNDLE_FILE = "duebell-bundle.json"
 
 #: Variables of the set-up that may keep the code from starting.
-_SETUP = ("DUEBELL_WORKER", "DUEBELL_ENVIRONMENT", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
+_SETUP = ("DUEBELL_WORKER", "DUEBELL_DELIVERIES", "DUEBELL_ENVIRONMENT", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
 
 
 class _Bundle(NamedTuple):

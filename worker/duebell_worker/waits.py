@@ -45,7 +45,7 @@ class Waits:
 
     def wait_for_place(self) -> None:
         """Wait until another task can be started."""
-        self._wait(lambda: len(self._attempts) < self._context.places)
+        self._wait(lambda: self._attempts.has_place)
 
     def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
         """Wait until nothing is under way; False if something still is at `by`.
@@ -111,7 +111,7 @@ class Waits:
             next_due = self._lease.next_due()
             if is_idle and (self._lease.must_leave or self._lease.has_taker()):
                 return True
-            if len(self._attempts) < self._context.places:
+            if self._attempts.has_place:
                 self._lease.take_over()
             if next_due >= by:
                 return False

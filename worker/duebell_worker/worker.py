@@ -6,7 +6,17 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cached_property
 from random import Random, random
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, Self, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Self,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 import boto3
 import msgspec
@@ -18,14 +28,15 @@ from duebell_shared.function import lanes_in, token_in
 from duebell_shared.instants import time_text
 from duebell_shared.owner import owner_of
 from duebell_shared.recurrence import Missed
-from duebell_shared.reserved import RESERVED, is_reserved
 from duebell_shared.settings import Settings
 from duebell_shared.task import Task
 from duebell_shared.worker_record import DeclaredTask
 
 from .action import BUILT_IN, Action, ActionDecorator, ArgumentsAction, PayloadAction, name_of, new_action
-from .context import RunContext
-from .declaring import check_room, declared_task
+from .actions import Actions, DeliveryOptions
+from .context import RESERVE, Deliver, RunContext, end_of_run
+from .declaring import declare_among, declared_task
+from .invocation import FailedOnPurpose, LambdaContext
 from .log import emit, invocation
 from .metrics import Metrics
 from .pool import Pool, ThreadPool
@@ -35,6 +46,7 @@ from .run import execute
 
 if TYPE_CHECKING:
     from duebell_editor import Editor
+    from duebell_shared.delivery import Delivery
 
 __all__ = ["FailedOnPurpose", "LambdaContext", "Worker"]
 
@@ -45,20 +57,6 @@ _Action = TypeVar("_Action", bound=Action[..., Any])
 
 #: Seconds until a run that failed is tried again; the last failure is raised, and Lambda invokes again.
 _PAUSES = (1.0, 4.0, 16.0, 32.0, 0.0)
-
-#: The part of a run that is kept for giving the lanes back and re-arming; a fifth of the run if that is less.
-_RESERVE = timedelta(seconds=20)
-
-
-class FailedOnPurpose(Exception):
-    """The error of an invocation that `duebell verify --dead-letter` makes fail."""
-
-
-class LambdaContext(Protocol):
-    """The context that Lambda gives a handler, as far as the worker uses it."""
-
-    def get_remaining_time_in_millis(self) -> int:
-        """The time until Lambda ends this invocation, in milliseconds."""
 
 
 class Worker:
@@ -86,20 +84,30 @@ class Worker:
         self._given_backend = backend
         self._concurrency = concurrency
         self._make_pool = pool
-        self._actions: dict[str, Action[..., Any]] = {}
+        self._actions = Actions(lambda: self.editor)
         self._declared: dict[str, DeclaredTask] = {}
         self._is_registered = False
         self._editor: Editor | None = None
+        self._deliver: Deliver | None = None
 
     @classmethod
     def from_env(cls) -> Self:
         """A worker set up by the `DUEBELL_…` variables and the AWS SDK's own, read when it first runs."""
-        return cls()
+        worker = cls()
+        worker._actions.is_from_env = True
+        return worker
 
-    def over(self, backend: Backend, *, pool: Callable[[int], Pool] = ThreadPool) -> Self:
-        """A worker with the same actions over another queue and rule, for tests."""
+    def over(
+        self, backend: Backend, *, pool: Callable[[int], Pool] = ThreadPool, deliver: Deliver | None = None
+    ) -> Self:
+        """A worker with the same actions over another queue and rule, for tests.
+
+        deliver  stands in for the services that deliveries are sent to
+        """
+        self._actions.complete()
         other = type(self)(backend=backend, concurrency=self._concurrency, pool=pool)
         other._actions, other._declared = self._actions, self._declared  # noqa: SLF001 (its own class)
+        other._deliver = deliver  # noqa: SLF001
         return other
 
     def reuse(self, backend: Backend) -> None:
@@ -119,7 +127,8 @@ class Worker:
 
         Raises InvalidSettings.
         """
-        modules = {action.function.__module__ for action in self._actions.values()}
+        self._actions.complete()
+        modules = {one.function.__module__ for one in self._actions.values() if one.delivery is None}
         started = registration or Registration(self.backend, modules)
         started.succeed(self._actions, self._declared.values())
         self._is_registered = True
@@ -194,19 +203,42 @@ class Worker:
 
         def register(function: Callable[..., Any]) -> Action[..., Any]:
             chosen = name_of(function) if name is None or callable(name) else name
-            if chosen in self._actions:
-                raise ValueError(
-                    f"there is an action {chosen!r} already: {self._actions[chosen].function.__qualname__}"
-                )
+            self._actions.check_is_new(chosen)
             action = new_action(
                 chosen, function, attempts=attempts, backoff=backoff, editor=lambda: self.editor
             )
-            if is_reserved(chosen):
-                raise ValueError(f"action {chosen!r}: names that start with {RESERVED!r} are duebell's own")
-            self._actions[chosen] = action
+            self._actions.add(action)
             return action
 
         return register(name) if callable(name) else register
+
+    def deliver(
+        self, name: str, to: str, **options: Unpack[DeliveryOptions]
+    ) -> PayloadAction[Any, [Any], None]:
+        """Register an action of this name that sends its tasks to a service, instead of calling a function.
+
+        to           the ARN of a queue, topic, event bus, Lambda function or state machine; or an https URL
+        form         "payload" or "envelope"; if not given, the envelope for buses and the payload for others
+        attempts     how often a task is tried, with `backoff` between; 5 times
+        group        for queues and topics: the message group
+        secret       for https: ARN of the secret, or of the SSM parameter, whose text is the signature's key
+        detail_type  for buses: the detail-type of the events
+
+        A task is done when the service has accepted it. Returns a handle whose `add` takes any payload.
+        Raises ValueError if the name is taken, and InvalidSettings for what cannot be delivered.
+        """
+        from duebell_shared.delivery import Delivery  # noqa: PLC0415 (most workers have no delivery)
+
+        return self._actions.add_delivery(Delivery(name=name, to=to, **options))
+
+    @property
+    def deliveries(self) -> "tuple[Delivery, ...]":
+        """The deliveries that are registered."""
+        return self._actions.deliveries
+
+    def add_declared_deliveries(self) -> None:
+        """Register those that DUEBELL_DELIVERIES declares, as `from_env` does later. Raises InvalidSettings."""
+        self._actions.add_declared()
 
     def recurring(
         self,
@@ -242,12 +274,7 @@ class Worker:
                 spread=spread,
                 expires_after=expires_after,
             )
-            if task.id in self._declared:
-                raise ValueError(
-                    f"a recurring task {task.id!r} is declared twice: give each an id of its own"
-                )
-            check_room([*self._declared.values(), task])
-            self._declared[task.id] = task
+            declare_among(self._declared, task)
             return action
 
         return declare
@@ -287,7 +314,7 @@ class Worker:
             try:
                 report = self._run(id, self.backend, left, lanes_in(event))
             except (AwsUnavailable, NotArmed) as error:
-                if timedelta(milliseconds=context.get_remaining_time_in_millis()) < 2 * _RESERVE or not pause:
+                if timedelta(milliseconds=context.get_remaining_time_in_millis()) < 2 * RESERVE or not pause:
                     raise
                 emit("run_failed", level=logging.ERROR, run=id, error=str(error), trying_again_in=pause)
                 self.backend.sleep(pause)
@@ -299,11 +326,9 @@ class Worker:
     def _run(
         self, id: str, backend: Backend, time_left: timedelta | None, lanes: tuple[int, ...] | None = None
     ) -> RunReport:
-        leave_at = stop_at = None
-        if time_left is not None:
-            reserve = min(_RESERVE, time_left / 5)
-            stop_at = backend.clock() + time_left - reserve
-            leave_at = stop_at + reserve / 2
+        self._actions.complete()
+        self._deliver = self._deliver or self._actions.deliverer(self.backend)
+        stop_at, leave_at = end_of_run(backend.clock(), time_left)
         wanted = backend.settings.metrics
         pool = self._make_pool(self._concurrency)
         context = RunContext(
@@ -316,6 +341,7 @@ class Worker:
             stop_at=stop_at,
             leave_at=leave_at,
             metrics=Metrics(backend.settings.rule, actions=self._actions) if wanted else None,
+            deliver=self._deliver,
         )
         try:
             return execute(context, lanes)

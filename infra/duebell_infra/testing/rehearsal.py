@@ -1,20 +1,25 @@
 """A scheduler for tests: in memory, without AWS, and time passes when the test says so."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from duebell_editor import Editor, SyncReport
 from duebell_shared.backend import Backend
 from duebell_shared.expression import minute_of
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
+from duebell_shared.task import Task
 from duebell_worker import RunReport, Worker
 
 from .bell import Bell
 from .inline import InlinePool
 from .memory import MemoryStore
+
+if TYPE_CHECKING:
+    from duebell_shared.delivery import Delivery
+    from duebell_worker.deliveries import Message
 
 __all__ = ["FrozenClock", "Rehearsal"]
 
@@ -29,9 +34,10 @@ class FrozenClock(Protocol):
 class Rehearsal:
     """An editor for the code under test, and a worker that runs what comes due while time passes.
 
-    editor   what the code under test is given; the real one, over a queue in memory
-    now      the time here, in UTC; due dates that are given as a timedelta count from it
-    reports  the report of each run
+    editor     what the code under test is given; the real one, over a queue in memory
+    now        the time here, in UTC; due dates that are given as a timedelta count from it
+    reports    the report of each run
+    delivered  what the worker's deliveries would have sent, in order: nothing leaves the process
 
     The actions of the worker add their tasks here from then on, until `close` or the end of a `with`.
     """
@@ -40,12 +46,13 @@ class Rehearsal:
         """`worker` is yours, with your actions; of it, only its editor is changed. `now` is aware."""
         self.now = now.astimezone(UTC)
         self.reports: list[RunReport] = []
+        self.delivered: list[Message] = []
         self._frozen: FrozenClock | None = None
         self._bell = Bell()
         rule = Rule("duebell", self._bell.client, clock=self._clock, sleep=self._sleep)
         backend = Backend(Settings(), MemoryStore(), rule, clock=self._clock, sleep=self._sleep)
         self.editor = Editor(backend=backend)
-        self._worker = worker.over(backend, pool=lambda _: InlinePool())
+        self._worker = worker.over(backend, pool=lambda _: InlinePool(), deliver=self._deliver)
         self._users = worker
         self._users_editor = worker.set_editor(self.editor)
 
@@ -96,6 +103,13 @@ class Rehearsal:
             yield
         finally:
             self._users.set_editor(other)
+
+    def _deliver(self, tasks: Sequence[tuple["Delivery", Task]]) -> list[None]:
+        """Keep what is sent, and accept it."""
+        from duebell_worker.deliveries import message_of  # noqa: PLC0415 (most workers have no delivery)
+
+        self.delivered += [message_of(delivery, task) for delivery, task in tasks]
+        return [None] * len(tasks)
 
     def _clock(self) -> datetime:
         return self.now

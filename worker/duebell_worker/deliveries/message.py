@@ -1,0 +1,138 @@
+"""What a delivery sends: the message that is made of a task."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from duebell_shared.delivery import Delivery, Form
+from duebell_shared.instants import render
+from duebell_shared.task import Task
+
+__all__ = ["BATCH", "Message", "fitting", "message_of"]
+
+_T = TypeVar("_T")
+
+#: Messages of one call, to SQS, SNS and EventBridge alike.
+#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
+#: https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html
+#: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html
+BATCH = 10
+
+#: Bytes of the messages of one call: the smallest limit of these services is 256 KiB, names and types of
+#: attributes included. A larger message goes alone, and the service decides: SQS takes 1 MiB.
+_BATCH_BYTES = 240 * 1024
+
+#: Bytes of a message beside its body, at most: the names of its attributes, their types, an entry's id.
+_AROUND = 256
+
+#: The longest name of an execution of Step Functions; all others may be longer.
+#: https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html
+_MOST_KEY = 80
+
+_DIGEST = 16
+
+#: What a message group cannot be: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+_NO_GROUP = re.compile(r"[^!-~]")
+_MOST_GROUP = 128
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A task as it is delivered.
+
+    to       the ARN or the URL that it is sent to
+    id, action, attempt   of the task
+    due      when its occurrence is due, as text: `2026-12-31T00:00:00.000Z`
+    body     the task's payload as it was given, or the envelope: JSON
+    key      the same for each attempt at the same occurrence, and for nothing else: what is sent twice is
+             known by it. Letters, digits, `-` and `_`; 80 of them at most
+    group    the message group for queues and topics; None where none is given, and none is needed
+    """
+
+    to: str
+    id: str
+    action: str
+    attempt: int
+    due: str
+    body: str
+    key: str
+    group: str | None = None
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """What is told beside the body, in attributes or headers."""
+        return {
+            "duebell-id": self.id,
+            "duebell-action": self.action,
+            "duebell-due": self.due,
+            "duebell-attempt": str(self.attempt),
+        }
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in a call, at most."""
+        beside = (self.key, self.group or "", *self.attributes.values())
+        return sum(len(text.encode()) for text in (self.body, *beside)) + _AROUND
+
+
+def message_of(delivery: Delivery, task: Task) -> Message:
+    """The message of a task that is about to be tried."""
+    due = render(task.due)
+    # A task that replaced another of the same id and date is another task: the time it was added tells.
+    key = _key(task.id, due, digest_of=f"{task.id}\0{due}\0{render(task.created_at)}")
+    group = delivery.group
+    if group is None and delivery.target.kind.is_fifo:
+        group = task.id if _is_group(task.id) else _key(task.id, digest_of=task.id)
+    return Message(
+        to=delivery.to,
+        id=task.id,
+        action=task.action,
+        attempt=task.attempt,
+        due=due,
+        body=task.payload_json if delivery.sent_as is Form.PAYLOAD else _envelope(task, due),
+        key=key,
+        group=group,
+    )
+
+
+def _envelope(task: Task, due: str) -> str:
+    known = {
+        "id": task.id,
+        "action": task.action,
+        "due": due,
+        "attempt": task.attempt,
+        "recurring": task.recurrence is not None,
+        "missed_runs": task.missed_runs,
+        "payload": msgspec.Raw(task.payload_json.encode()),
+    }
+    return msgspec.json.encode(known).decode()
+
+
+def _key(id: str, *others: str, digest_of: str) -> str:
+    """A readable beginning, and a digest that makes it the only one."""
+    end = "-".join((*(re.sub("[-:.]", "", other) for other in others), _digest(digest_of)))
+    return f"{re.sub('[^A-Za-z0-9_-]', '-', id)[: _MOST_KEY - len(end) - 1]}-{end}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]
+
+
+def _is_group(id: str) -> bool:
+    return len(id) <= _MOST_GROUP and not _NO_GROUP.search(id)
+
+
+def fitting(messages: Iterable[tuple[_T, Message]], *, most: int) -> Iterator[Sequence[tuple[_T, Message]]]:
+    """Divide messages into batches that fit one call, in order: by count and by bytes."""
+    batch: list[tuple[_T, Message]] = []
+    size = 0
+    for one in messages:
+        if batch and (len(batch) == most or size + one[1].size > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(one)
+        size += one[1].size
+    if batch:
+        yield batch

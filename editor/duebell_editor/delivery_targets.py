@@ -13,6 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.delivery import DeliveryTarget, Kind
+from duebell_shared.endpoint import is_here
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.parallel import Parallel
 from duebell_shared.quoting import in_brief, quoted
@@ -50,6 +51,11 @@ def _queue(client: Any, target: DeliveryTarget) -> Any:
     return client.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
 
 
+def _bus(client: Any, target: DeliveryTarget) -> Any:
+    # By its ARN, for it may be another account's. The embedded stack finds buses by their names only.
+    return client.describe_event_bus(Name=target.name if is_here(client.meta.endpoint_url) else target.to)
+
+
 _QUEUE = _Look("sqs", "sqs:GetQueueAttributes", _queue)
 _TOPIC = _Look("sns", "sns:GetTopicAttributes", lambda sns, one: sns.get_topic_attributes(TopicArn=one.to))
 _LOOKS: Mapping[Kind, _Look] = {
@@ -57,9 +63,7 @@ _LOOKS: Mapping[Kind, _Look] = {
     Kind.FIFO_QUEUE: _QUEUE,
     Kind.TOPIC: _TOPIC,
     Kind.FIFO_TOPIC: _TOPIC,
-    Kind.BUS: _Look(
-        "events", "events:DescribeEventBus", lambda events, one: events.describe_event_bus(Name=one.to)
-    ),
+    Kind.BUS: _Look("events", "events:DescribeEventBus", _bus),
     Kind.FUNCTION: _Look(
         "lambda",
         "lambda:GetFunctionConfiguration",

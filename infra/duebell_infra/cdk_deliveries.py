@@ -1,11 +1,12 @@
 """Deliveries of the construct for the AWS CDK: to targets that may be made in the same app."""
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aws_cdk import Token
 
-from duebell_shared.delivery import Delivery
+from duebell_shared.delivery import Delivery, deliveries_in
 from duebell_shared.quoting import quoted
 
 from .deliveries import LISTS
@@ -38,13 +39,13 @@ class CdkDeliveries:
         self.fields: dict[str, dict[str, Any]] = {}
         self._arns: dict[str, list[str]] = {}
         for name, one in given.items():
-            fields = dict(one) if isinstance(one, Mapping) else {"to": one}
-            stands_for = {}
+            fields: dict[str, Any] = dict(one) if isinstance(one, Mapping) else {"to": one}
+            checked = dict(fields)
             for field in {"to", "secret"} & fields.keys():
-                fields[field], stands_for[field] = _arn_of(name, field, fields[field])
-            checked = Delivery(**{**fields, **stands_for, "name": name})
-            for action, arn in checked.permissions.items():
-                field = "to" if checked.target.iam_action == action else "secret"
+                fields[field], checked[field] = _arn_of(name, field, fields[field])
+            [delivery] = deliveries_in(json.dumps({name: checked}, default=str), where="deliveries").values()
+            for action, arn in delivery.permissions.items():
+                field = "to" if delivery.target.iam_action == action else "secret"
                 is_made = Token.is_unresolved(fields[field])
                 self._arns.setdefault(LISTS[action], []).append(fields[field] if is_made else arn)
             self.fields[name] = fields

@@ -26,11 +26,11 @@ def make_queue(session: boto3.Session) -> str:
 
 
 def make_topic(session: boto3.Session) -> str:
-    return session.client("sns").create_topic(Name="made")["TopicArn"]
+    return str(session.client("sns").create_topic(Name="made")["TopicArn"])
 
 
 def make_bus(session: boto3.Session) -> str:
-    return session.client("events").create_event_bus(Name="made")["EventBusArn"]
+    return str(session.client("events").create_event_bus(Name="made")["EventBusArn"])
 
 
 def make_state_machine(session: boto3.Session) -> str:
@@ -38,7 +38,7 @@ def make_state_machine(session: boto3.Session) -> str:
     made = session.client("stepfunctions").create_state_machine(
         name="made", definition=json.dumps(definition), roleArn=role(session)
     )
-    return made["stateMachineArn"]
+    return str(made["stateMachineArn"])
 
 
 def make_function(session: boto3.Session) -> str:
@@ -49,13 +49,13 @@ def make_function(session: boto3.Session) -> str:
         Handler="made.handler",
         Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
     )
-    return made["FunctionArn"]
+    return str(made["FunctionArn"])
 
 
 def role(session: boto3.Session) -> str:
     trust = {"Version": "2012-10-17", "Statement": []}
     made = session.client("iam").create_role(RoleName="made", AssumeRolePolicyDocument=json.dumps(trust))
-    return made["Role"]["Arn"]
+    return str(made["Role"]["Arn"])
 
 
 #: How to make each kind, and the call that the doctor makes.

@@ -109,7 +109,7 @@ def _resolved(value: Any, given: Mapping[str, Mapping[str, Sequence[str]]]) -> A
         if "Fn::Sub" in value:
             return re.sub(r"\$\{([^}]+)\}", lambda name: VALUES[name[1]], value["Fn::Sub"])
         if "Fn::GetAtt" in value:
-            given = value["Fn::GetAtt"]
-            return f"the ARN of {given[0] if isinstance(given, list) else given.split('.')[0]}"
+            named = value["Fn::GetAtt"]
+            return f"the ARN of {named[0] if isinstance(named, list) else named.split('.')[0]}"
         return {key: _resolved(inner, given) for key, inner in value.items()}
     return [_resolved(inner, given) for inner in value] if isinstance(value, list) else value

@@ -1,5 +1,7 @@
 """Deliveries on the embedded stack: given at a deployment, and what is sent really arrives."""
 
+import hashlib
+import hmac
 import io
 import json
 import zipfile
@@ -27,8 +29,8 @@ HERE = "us-east-1:000000000000"
 
 def queue(session: boto3.Session, name: str) -> str:
     """A queue of this name; its ARN."""
-    more = {"FifoQueue": "true"} if name.endswith(".fifo") else {}
-    session.client("sqs").create_queue(QueueName=name, Attributes=more)
+    sqs: Any = session.client("sqs")
+    sqs.create_queue(QueueName=name, Attributes={"FifoQueue": "true"} if name.endswith(".fifo") else {})
     return f"arn:aws:sqs:{HERE}:{name}"
 
 
@@ -117,13 +119,18 @@ def test_each_kind_of_target_gets_what_is_due(deployer: Deployer, tmp_path: Path
     targets = {make.__name__.removeprefix("to_"): make(session) for make in kinds}
     with listening() as (address, heard):
         deliver = {name: {"to": arn} for name, (arn, _) in targets.items()}
-        editor = deployer.deploy(actions="", deliver={**deliver, "https": {"to": address}})
+        key = session.client("secretsmanager").create_secret(Name="signing", SecretString="key")["ARN"]
+        signed = {"to": address, "secret": key}
+        editor = deployer.deploy(actions="", deliver={**deliver, "https": signed})
         for name in (*targets, "https"):
             editor.add(name, due=timedelta(0), id=f"task-{name}", payload={"for": name})
         ended(editor, *(f"task-{name}" for name in (*targets, "https")))
         for name, (_, got) in targets.items():
             assert wait_for(got)["for"] == name, name
-        assert heard == [{"for": "https"}]
+        [(body, headers)] = heard
+        assert json.loads(body) == {"for": "https"}
+        time, _, signature = headers["Duebell-Signature"].removeprefix("t=").partition(",v1=")
+        assert signature == hmac.new(b"key", f"{time}.".encode() + body, hashlib.sha256).hexdigest()
     # All of them are there, and so the doctor says nothing
     assert editor.doctor().status.healthy
 
@@ -134,7 +141,8 @@ def test_a_target_that_is_gone_is_a_problem_and_fails_its_tasks_at_once(deployer
     [problem] = editor.doctor().status.problems
     assert f"the delivery 'remind' goes to {gone}, and there is no such queue" in problem.what
     editor.add("remind", due=timedelta(0), id="lost")
-    failed = wait_for(lambda: editor.get("lost") if editor.get("lost").status.is_finished else None)
+    wait_for(lambda: editor.get("lost").status.is_finished)
+    failed = editor.get("lost")
     assert (failed.status, failed.attempt) == (Status.FAILED, 1)
     assert gone in str(failed.failure)
 
@@ -247,7 +255,8 @@ def listening() -> Iterator[tuple[str, list[Any]]]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            heard.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            heard.append((body, dict(self.headers)))
             self.send_response(204)
             self.end_headers()
 

@@ -15,7 +15,14 @@ ACCOUNT = "123456789012"
 VALUES = {"Name": "duebell", "AWS::Partition": "aws", "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
 
 #: Most operations are allowed by an action of the same name.
-NAMED_OTHERWISE = {"lambda:Invoke": "lambda:InvokeFunction"}
+NAMED_OTHERWISE = {
+    "lambda:Invoke": "lambda:InvokeFunction",
+    "sqs:SendMessageBatch": "sqs:SendMessage",
+    "sns:PublishBatch": "sns:Publish",
+}
+
+#: Arguments with the ARN of what is called, by the service.
+BY_ARN = {"sns": "TopicArn", "states": "stateMachineArn", "secretsmanager": "SecretId", "ssm": "Name"}
 
 #: A batch of statements is allowed by what each of them does.
 STATEMENT = re.compile(r'(INSERT INTO|UPDATE|DELETE FROM) "(?P<table>[^"]+)" ')
@@ -83,15 +90,24 @@ def _wanted(service: str, operation: str, params: dict[str, Any]) -> Iterator[tu
         tables = [params["TableName"]] if "TableName" in params else params.get("RequestItems", ["*"])
         for table in tables:
             yield action, f"{here}:table/{table}{index}"
-    elif service == "lambda":
-        yield action, f"{here}:function:{params.get('FunctionName')}"
-    elif service == "sqs":
-        name = params.get("QueueName") or params["QueueUrl"].rpartition("/")[2]
-        yield action, f"{here}:{name}"
-    elif service == "events":
-        yield action, f"{here}:rule/{params.get('Rule') or params.get('Name')}"
     else:
-        yield action, "*"  # nobody here is allowed any of these
+        for resource in _named(service, params):
+            yield action, resource
+
+
+def _named(service: str, params: dict[str, Any]) -> list[str]:
+    """The resources that a call names; of what nobody here is allowed, all."""
+    here = f"arn:aws:{service}:{REGION}:{ACCOUNT}"
+    match service:
+        case "lambda":
+            return [f"{here}:function:{str(params['FunctionName']).removeprefix(f'{here}:function:')}"]
+        case "sqs":
+            return [f"{here}:{params.get('QueueName') or params['QueueUrl'].rpartition('/')[2]}"]
+        case "events":
+            rule = f"{here}:rule/{params.get('Rule') or params.get('Name')}"
+            return [one["EventBusName"] for one in params.get("Entries", ())] or [rule]
+        case _:
+            return [str(params.get(BY_ARN[service]))] if service in BY_ARN else ["*"]
 
 
 def _listed(value: Any) -> list[str]:

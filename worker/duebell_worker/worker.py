@@ -237,7 +237,7 @@ class Worker:
         return self._actions.deliveries
 
     def add_declared_deliveries(self) -> None:
-        """Register those that DUEBELL_DELIVERIES declares, as `from_env` does later. Raises InvalidSettings."""
+        """Register those that DUEBELL_DELIVERIES declares. Raises InvalidSettings."""
         self._actions.add_declared()
 
     def recurring(

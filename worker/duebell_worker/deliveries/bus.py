@@ -10,7 +10,7 @@ from .message import Message
 
 __all__ = ["send"]
 
-_SOURCE, _DETAIL_TYPE = "duebell", "duebell.due"
+_SOURCE = "duebell"
 
 
 def send(deliverer: Deliverer, delivery: Delivery, messages: Sequence[Message]) -> list[Answer | None]:
@@ -22,7 +22,7 @@ def send(deliverer: Deliverer, delivery: Delivery, messages: Sequence[Message]) 
         {
             "EventBusName": delivery.to,
             "Source": _SOURCE,
-            "DetailType": delivery.detail_type or _DETAIL_TYPE,
+            "DetailType": one.detail_type,
             "Detail": one.body,
         }
         for one in messages

@@ -49,6 +49,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     key      the same for each attempt at the same occurrence, and for nothing else: what is sent twice is
              known by it. Letters, digits, `-` and `_`; 80 of them at most
     group    the message group for queues and topics; None where none is given, and none is needed
+    detail_type  that of an event, for buses
     """
 
     to: str
@@ -59,6 +60,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     body: str
     key: str
     group: str | None = None
+    detail_type: str = "duebell.due"
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -94,6 +96,7 @@ def message_of(delivery: Delivery, task: Task) -> Message:
         body=task.payload_json if delivery.sent_as is Form.PAYLOAD else _envelope(task, due),
         key=key,
         group=group,
+        **({"detail_type": delivery.detail_type} if delivery.detail_type else {}),
     )
 
 

@@ -1,0 +1,179 @@
+"""How deliveries are declared: in code, by the environment, and what is known of them then."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from duebell import Backoff
+from duebell.testing import Rehearsal
+from duebell_editor import Editor, InvalidSettings
+from duebell_shared.backend import Backend
+from duebell_worker import Worker, entry
+from tests.deliveries.test_services import HOUR, make_queue, received
+from tests.support import Clock
+
+ROOT = Path(__file__).parents[2]
+QUEUE = "arn:aws:sqs:eu-central-1:123456789012:orders"
+CONTEXT = cast("Any", SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000))
+
+
+def test_an_action_and_a_delivery_cannot_have_the_same_name(worker: Worker) -> None:
+    worker.deliver("remind", to=QUEUE)
+    with pytest.raises(ValueError, match=f"there is an action 'remind' already: a delivery to {QUEUE}"):
+        worker.deliver("remind", to=QUEUE)
+    with pytest.raises(ValueError, match="there is an action 'remind' already"):
+        worker.action("remind")(lambda: None)
+    worker.action("act")(lambda: None)
+    with pytest.raises(ValueError, match="there is an action 'act' already"):
+        worker.deliver("act", to=QUEUE)
+
+
+def test_what_cannot_be_delivered_is_refused_when_it_is_declared(worker: Worker) -> None:
+    with pytest.raises(InvalidSettings, match="^to: "):
+        worker.deliver("remind", to="orders")
+    with pytest.raises(InvalidSettings, match="^name: .*duebell's own"):
+        worker.deliver("duebell.remind", to=QUEUE)
+    assert worker.deliveries == ()
+
+
+def test_a_delivery_cannot_be_called(worker: Worker) -> None:
+    remind = worker.deliver("remind", to=QUEUE)
+    with pytest.raises(TypeError, match="a delivery is sent when its task is due"):
+        remind({"user": 7})
+
+
+def test_editors_know_what_an_action_is(worker: Worker, editor: Editor) -> None:
+    worker.action("act")(lambda: None)
+    worker.deliver("remind", to=QUEUE, attempts=7, backoff=Backoff(factor=3))
+    worker.deliver("post", to="https://example.com/with/a/secret")
+    worker.register()
+    known = editor.worker()
+    assert known
+    assert [(one.name, one.kind, one.to, one.attempts) for one in known.actions] == [
+        ("act", "function", None, 5),
+        ("post", "https", "https://example.com", 5),
+        ("remind", "queue", QUEUE, 7),
+    ]
+    remind = known.action("remind")
+    assert remind
+    assert remind.schema == {}  # any payload will do
+    editor.add("remind", due=HOUR, payload=["any", 1])
+
+
+def test_a_recurring_task_can_be_declared_for_a_delivery() -> None:
+    worker = Worker()
+    worker.recurring("rate(1 day)", id="daily", payload={"kind": "sales"})(worker.deliver("report", to=QUEUE))
+    rehearsal = Rehearsal(worker)
+    rehearsal.deploy()
+    rehearsal.let_time_pass(49 * HOUR)
+    assert [(one.id, json.loads(one.body)) for one in rehearsal.delivered] == [
+        ("daily", {"kind": "sales"})
+    ] * 2
+    assert len({one.key for one in rehearsal.delivered}) == 2
+
+
+def test_a_rehearsal_records_what_would_be_sent() -> None:
+    worker = Worker()
+    remind = worker.deliver("remind", to=QUEUE, form="envelope")
+    with Rehearsal(worker) as rehearsal:
+        remind.add({"user": 7}, due=2 * HOUR, id="one")
+        rehearsal.let_time_pass(HOUR)
+        assert rehearsal.delivered == []
+        [report] = rehearsal.let_time_pass(HOUR)
+    [message] = rehearsal.delivered
+    assert report.done == 1
+    assert (message.to, message.action, message.id, message.attempt) == (QUEUE, "remind", "one", 1)
+    assert json.loads(message.body)["payload"] == {"user": 7}
+
+
+def test_the_environment_declares_deliveries_for_a_worker_without_code(
+    backend: Backend, editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sqs, url, arn = make_queue()
+    monkeypatch.setattr(Backend, "connect", lambda *_: backend)
+    monkeypatch.setenv("DUEBELL_WORKER", "")
+    monkeypatch.setenv("DUEBELL_DELIVERIES", json.dumps({"remind": {"to": arn}}))
+    editor.add("remind", due=HOUR, payload={"user": 7})
+    clock.advance(HOUR)
+    entry._worker.cache_clear()
+    try:
+        assert entry.handler(None, CONTEXT)["done"] == 1
+    finally:
+        entry._worker.cache_clear()
+    assert [one["Body"] for one in received(sqs, url)] == ['{"user":7}']
+    known = editor.worker()
+    assert known
+    assert [one.kind for one in known.actions] == ["queue"]
+
+
+def test_a_worker_from_the_environment_has_them_when_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DUEBELL_DELIVERIES", json.dumps({"remind": {"to": QUEUE}}))
+    worker = Worker.from_env()
+    assert worker.deliveries == ()
+    rehearsal = Rehearsal(worker)
+    assert [one.name for one in worker.deliveries] == ["remind"]
+    rehearsal.editor.add("remind", due=HOUR)
+    rehearsal.let_time_pass(HOUR)
+    assert len(rehearsal.delivered) == 1
+    # One that was set up in code has not
+    assert Rehearsal(Worker()).delivered == []
+    worker.add_declared_deliveries()  # it has them already
+    assert len(worker.deliveries) == 1
+
+
+def test_what_the_environment_declares_wrongly_is_a_start_that_failed(
+    backend: Backend, editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Backend, "connect", lambda *_: backend)
+    monkeypatch.setenv("DUEBELL_DELIVERIES", '{"remind": {"to": "orders"}}')
+    entry._worker.cache_clear()
+    with pytest.raises(InvalidSettings, match="DUEBELL_DELIVERIES: the delivery 'remind': to: 'orders'"):
+        entry.handler(None, CONTEXT)
+    entry._worker.cache_clear()
+    known = editor.worker()
+    assert known
+    assert known.error
+    assert "DUEBELL_DELIVERIES" in known.error.message
+
+
+def test_a_delivery_of_the_environment_does_not_replace_an_action(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DUEBELL_DELIVERIES", json.dumps({"remind": {"to": QUEUE}}))
+    worker = Worker.from_env()
+    worker.action("remind")(lambda: None)
+    with pytest.raises(InvalidSettings, match="DUEBELL_DELIVERIES: there is an action 'remind' already"):
+        worker.add_declared_deliveries()
+
+
+def modules_after(program: str) -> set[str]:
+    """The modules that a program of its own has loaded at its end."""
+    path = [str(ROOT / part) for part in ("worker", "shared")]
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}\nimport sys; print(*sys.modules)"],
+        env={"PYTHONPATH": ":".join(path), "AWS_REGION": "eu-central-1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+@pytest.mark.slow
+def test_a_worker_without_deliveries_loads_nothing_for_them() -> None:
+    start = "from duebell_worker import entry; worker = entry.load('')"
+    of_deliveries = {"duebell_worker.delivery_action", "duebell_shared.delivery"}
+    loaded = modules_after(f"{start}; worker._actions.deliverer(worker.backend)")
+    assert "duebell_worker.run" in loaded
+    assert not {one for one in loaded if one.startswith("duebell_worker.deliver")}
+    assert not loaded & of_deliveries
+    # One that has a queue loads what it needs for queues
+    loaded = modules_after(
+        f"{start}; worker.deliver('a', to={QUEUE!r}); worker._actions.deliverer(worker.backend)"
+    )
+    assert of_deliveries <= loaded
+    assert "duebell_worker.deliveries.https" not in loaded
+    assert "urllib3.poolmanager" in loaded  # the SDK's own

@@ -1,0 +1,189 @@
+"""Deliveries to an HTTPS endpoint, here to a local HTTP server: what is posted, and which answers accept it."""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+from urllib.parse import unquote
+
+import boto3
+import pytest
+
+from duebell_editor import Editor
+from duebell_shared.instants import render
+from duebell_shared.status import Status
+from duebell_worker import Worker
+from tests.deliveries.test_services import HOUR, run_at
+from tests.support import NOON, REGION, Calls, Clock
+
+
+@dataclass
+class Endpoint:
+    """An endpoint, its answer, and what was posted to it."""
+
+    url: str = ""
+    status: int = 204
+    headers: dict[str, str] = field(default_factory=dict)
+    said: bytes = b""
+    posted: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    endpoint = Endpoint()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            endpoint.posted.append((self.path, dict(self.headers), body))
+            self.send_response(endpoint.status)
+            for name, value in endpoint.headers.items():
+                self.send_header(name, value)
+            if endpoint.status != 204:
+                self.send_header("Content-Length", str(len(endpoint.said)))
+            self.end_headers()
+            self.wfile.write(endpoint.said)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        endpoint.url = f"http://127.0.0.1:{server.server_port}"
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield endpoint
+        server.shutdown()
+        thread.join()
+
+
+def test_the_payload_is_posted_with_what_is_known_in_headers(
+    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint
+) -> None:
+    worker.deliver("remind", to=f"{endpoint.url}/due?from=us")
+    editor.add("remind", due=HOUR, id="täsk 7\u20ac", payload={"user": 7})
+    assert run_at(worker, clock).done == 1
+    [(path, headers, body)] = endpoint.posted
+    assert (path, body) == ("/due?from=us", editor.get("täsk 7\u20ac").payload_json.encode())
+    assert headers["Content-Type"] == "application/json"
+    assert unquote(headers["Duebell-Id"]) == "täsk 7\u20ac"
+    assert headers["Duebell-Action"] == "remind"
+    assert (headers["Duebell-Due"], headers["Duebell-Attempt"]) == (render(NOON + HOUR), "1")
+    assert "Duebell-Signature" not in headers
+
+
+def test_each_attempt_at_an_occurrence_has_the_same_key(
+    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint
+) -> None:
+    worker.deliver("remind", to=endpoint.url)
+    editor.add("remind", due=HOUR)
+    endpoint.status = 503
+    assert run_at(worker, clock).retried == 1
+    endpoint.status = 200
+    assert run_at(worker, clock).done == 1
+    first, second = (headers for _, headers, _ in endpoint.posted)
+    assert first["Idempotency-Key"] == second["Idempotency-Key"]
+    assert (first["Duebell-Attempt"], second["Duebell-Attempt"]) == ("1", "2")
+
+
+@pytest.mark.parametrize("place", ["secretsmanager", "ssm"])
+def test_the_secret_signs_time_and_body(
+    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint, calls: Calls, place: str
+) -> None:
+    if place == "ssm":
+        ssm = boto3.client("ssm", region_name=REGION)
+        ssm.put_parameter(Name="/shop/signing", Value="hush", Type="SecureString")
+        secret = ssm.get_parameter(Name="/shop/signing")["Parameter"]["ARN"]
+    else:
+        secrets = boto3.client("secretsmanager", region_name=REGION)
+        secret = secrets.create_secret(Name="signing", SecretString="hush")["ARN"]
+    worker.deliver("remind", to=endpoint.url, secret=secret)
+    for number in range(3):
+        editor.add("remind", due=HOUR, payload={"number": number})
+    assert run_at(worker, clock).done == 3
+    for _, headers, body in endpoint.posted:
+        time, _, signature = headers["Duebell-Signature"].partition(",v1=")
+        assert time == f"t={int(clock.now.timestamp())}"
+        expected = hmac.new(b"hush", f"{time[2:]}.".encode() + body, hashlib.sha256).hexdigest()
+        assert hmac.compare_digest(signature, expected)
+    assert calls["GetParameter"] + calls["GetSecretValue"] == 1
+
+
+def test_a_secret_that_may_not_be_read_fails_the_task_with_its_permission(
+    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint
+) -> None:
+    secret = f"arn:aws:secretsmanager:{REGION}:123456789012:secret:signing-AbCdEf"
+    worker.deliver("remind", to=endpoint.url, secret=secret)
+    editor.add("remind", due=HOUR, id="one")
+    assert run_at(worker, clock).failed == 1
+    failure = editor.get("one").failure
+    assert failure
+    assert failure.message.startswith(f"there is no secret {secret}")
+    assert endpoint.posted == []
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 410, 413, 422])
+def test_an_answer_that_does_not_mend_fails_the_task(
+    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint, status: int
+) -> None:
+    worker.deliver("remind", to=f"{endpoint.url}/with/a/secret")
+    endpoint.status, endpoint.said = status, b"no such trial"
+    editor.add("remind", due=HOUR, id="one")
+    assert run_at(worker, clock).failed == 1
+    failure = editor.get("one").failure
+    assert failure
+    assert failure.message == f"{endpoint.url} answered {status}: no such trial"
+
+
+@pytest.mark.parametrize("status", [401, 408, 409, 429, 500, 502, 503])
+def test_an_answer_that_may_mend_is_a_failed_attempt(
+    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint, status: int
+) -> None:
+    worker.deliver("remind", to=endpoint.url)
+    endpoint.status = status
+    editor.add("remind", due=HOUR)
+    assert run_at(worker, clock).retried == 1
+
+
+def test_a_redirect_is_not_followed(worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint) -> None:
+    worker.deliver("remind", to=endpoint.url)
+    endpoint.status, endpoint.headers = 308, {"Location": f"{endpoint.url}/elsewhere"}
+    editor.add("remind", due=HOUR, id="one")
+    assert run_at(worker, clock).failed == 1
+    assert len(endpoint.posted) == 1
+
+
+def test_the_endpoint_says_when_to_try_again(
+    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint
+) -> None:
+    worker.deliver("remind", to=endpoint.url)
+    endpoint.status, endpoint.headers = 429, {"Retry-After": "1800"}
+    editor.add("remind", due=HOUR, id="one")
+    run_at(worker, clock)
+    assert editor.get("one").queued == clock.now + timedelta(seconds=1800)
+
+
+def test_nobody_there_is_a_failed_attempt_that_does_not_show_the_path(
+    worker: Worker, editor: Editor, clock: Clock
+) -> None:
+    worker.deliver("remind", to="http://127.0.0.1:1/with/a/secret")
+    editor.add("remind", due=HOUR, id="one")
+    assert run_at(worker, clock).retried == 1
+    failure = editor.get("one").failure
+    assert failure
+    assert failure.message.startswith("http://127.0.0.1:1 did not answer: ")
+    assert "secret" not in failure.message
+
+
+def test_an_envelope_is_posted(worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint) -> None:
+    worker.deliver("remind", to=endpoint.url, form="envelope")
+    editor.add("remind", due=HOUR, id="one", payload={"user": 7})
+    run_at(worker, clock)
+    assert json.loads(endpoint.posted[0][2])["payload"] == {"user": 7}
+    assert editor.get("one").status is Status.DONE

@@ -1,0 +1,254 @@
+"""What AWS does not accept: what is tried again, and what fails at once, with the way out."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
+
+from duebell_editor import Editor
+from duebell_shared.delivery import DeliveryTarget
+from duebell_shared.status import Status
+from duebell_worker import Worker
+from duebell_worker.deliveries.faults import Answer, concerns_all, fault_of, fault_of_call
+from duebell_worker.outcome import Undeliverable, Undelivered
+from tests.deliveries.test_services import HOUR, make_queue, received, run_at
+from tests.support import REGION, Calls, Clock
+
+QUEUE = f"arn:aws:sqs:{REGION}:123456789012:orders"
+TARGET = DeliveryTarget.parse(QUEUE)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "words"),
+    [
+        ("AccessDenied", 403, f"access denied to {QUEUE}: the worker's role needs sqs:SendMessage on it"),
+        ("AuthorizationError", 403, "needs sqs:SendMessage"),
+        ("SomethingNew", 403, "needs sqs:SendMessage"),
+        ("AWS.SimpleQueueService.NonExistentQueue", 400, f"there is no queue {QUEUE}: create it"),
+        ("QueueDoesNotExist", 400, "there is no queue"),
+        ("ResourceNotFoundException", 404, "there is no queue"),
+        ("StateMachineDoesNotExist", 400, "there is no queue"),
+        (
+            "KMS.AccessDeniedException",
+            400,
+            "the worker's role needs kms:GenerateDataKey and kms:Decrypt on the key",
+        ),
+        ("KMSNotFound", 400, "the key that encrypts"),
+        ("RequestTooLargeException", 413, f"too large for {QUEUE}: keep the data elsewhere"),
+        ("AWS.SimpleQueueService.BatchRequestTooLong", 400, "too large for"),
+        ("InvalidMessageContents", 400, "refused the message"),
+        ("MalformedDetail", 0, "refused the message"),
+        ("ValidationException", 400, "refused the message"),
+    ],
+)
+def test_what_does_not_mend_fails_at_once_with_the_way_out(code: str, status: int, words: str) -> None:
+    error = fault_of(TARGET, Answer(code, "so it is", status))
+    assert isinstance(error, Undeliverable)
+    assert words in str(error)
+    assert f"({code}: so it is)" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("ThrottlingException", 400),
+        ("RequestThrottled", 403),
+        ("KMS.ThrottlingException", 400),
+        ("TooManyRequestsException", 429),
+        ("ExecutionLimitExceeded", 400),
+        ("ExpiredTokenException", 403),
+        ("InvalidClientTokenId", 403),
+        ("InvalidSignatureException", 403),
+        ("ResourceConflictException", 409),
+        ("InternalError", 500),
+        ("AccessDenied", 503),
+        ("InternalFailure", 0),
+        ("NobodyKnows", 400),
+    ],
+)
+def test_what_may_mend_is_a_failed_attempt(code: str, status: int) -> None:
+    error = fault_of(TARGET, Answer(code, "", status))
+    assert isinstance(error, Undelivered)
+    assert str(error) == f"{QUEUE} did not accept it ({code})"
+
+
+def test_what_is_the_senders_fault_does_not_mend() -> None:
+    assert isinstance(fault_of(TARGET, Answer("Odd", "", is_senders=True)), Undeliverable)
+    assert isinstance(fault_of(TARGET, Answer("Throttled", "", is_senders=True)), Undelivered)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes.",
+        "Invalid parameter: Message too long",
+        "Total size of the entries in the request is over the limit.",
+    ],
+)
+def test_what_is_too_large_is_known_by_its_words(message: str) -> None:
+    error = fault_of(TARGET, Answer("InvalidParameterValue", message, 400))
+    assert str(error).startswith(f"too large for {QUEUE}")
+    assert not concerns_all(error)
+
+
+def test_no_answer_is_a_failed_attempt() -> None:
+    error = fault_of_call(TARGET, ReadTimeoutError(endpoint_url="https://sqs.example"))
+    assert isinstance(error, Undelivered)
+    assert concerns_all(error)
+
+
+# Whole runs.
+
+
+def refuse(session: boto3.Session, call: str, hook: Callable[[dict[str, Any]], Any]) -> None:
+    """Have the hook answer the call, by the parameters of its entries; None to let it through."""
+
+    def before(params: dict[str, Any], context: dict[str, Any], **_: Any) -> Any:
+        answer = hook(context["asked"])
+        if isinstance(answer, Exception):
+            raise answer
+        return None if answer is None else (SimpleNamespace(status_code=200, headers={}), answer)
+
+    def keep(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+        context["asked"] = params
+
+    session.events.register(f"before-parameter-build.{call}", keep)
+    session.events.register(f"before-call.{call}", before)
+
+
+def bad_ids(asked: dict[str, Any]) -> list[str]:
+    """The places of the entries whose task is called bad."""
+    entries = asked["Entries"]
+    return [one["Id"] for one in entries if "bad" in one["MessageAttributes"]["duebell-id"]["StringValue"]]
+
+
+def test_a_queue_that_is_not_there_fails_its_tasks_at_once(
+    worker: Worker, editor: Editor, clock: Clock, calls: Calls
+) -> None:
+    worker.deliver("remind", to=QUEUE)
+    for number in range(3):
+        editor.add("remind", due=HOUR, id=f"task-{number}")
+    assert run_at(worker, clock).failed == 3
+    failed = editor.get("task-0")
+    assert failed.failure
+    assert failed.status is Status.FAILED
+    assert (failed.failure.type, failed.failure.traceback) == ("Undeliverable", "")
+    assert failed.failure.message.startswith(f"there is no queue {QUEUE}: create it")
+    assert calls["SendMessageBatch"] == 1  # it would be no other for each alone
+
+
+def test_entries_that_failed_are_told_from_those_that_did_not(
+    worker: Worker, editor: Editor, clock: Clock, session: boto3.Session
+) -> None:
+    _, _, arn = make_queue()
+    worker.deliver("remind", to=arn)
+
+    def answer(asked: dict[str, Any]) -> dict[str, Any]:
+        bad = bad_ids(asked)
+        return {
+            "Successful": [{"Id": one["Id"]} for one in asked["Entries"] if one["Id"] not in bad],
+            "Failed": [
+                {"Id": id, "Code": "InternalError", "SenderFault": False, "Message": "later"} for id in bad
+            ],
+            "ResponseMetadata": {"HTTPStatusCode": 200},
+        }
+
+    refuse(session, "sqs.SendMessageBatch", answer)
+    for id in ("good-1", "bad-1", "good-2"):
+        editor.add("remind", due=HOUR, id=id)
+    report = run_at(worker, clock)
+    assert (report.done, report.retried) == (2, 1)
+    waiting = editor.get("bad-1")
+    assert waiting.failure
+    assert (waiting.status, waiting.attempt) == (Status.SCHEDULED, 1)
+    assert waiting.failure.message == f"{arn} did not accept it (InternalError: later)"
+
+
+def test_an_entry_that_no_answer_names_is_tried_again(
+    worker: Worker, editor: Editor, clock: Clock, session: boto3.Session
+) -> None:
+    _, _, arn = make_queue()
+    worker.deliver("remind", to=arn)
+    refuse(session, "sqs.SendMessageBatch", lambda _: {"ResponseMetadata": {"HTTPStatusCode": 200}})
+    editor.add("remind", due=HOUR)
+    assert run_at(worker, clock).retried == 1
+
+
+def test_one_message_that_is_refused_does_not_fail_its_batch(
+    worker: Worker, editor: Editor, clock: Clock, session: boto3.Session
+) -> None:
+    sqs, url, arn = make_queue()
+    worker.deliver("remind", to=arn)
+
+    def refused(asked: dict[str, Any]) -> Exception | None:
+        if not bad_ids(asked):
+            return None
+        told = {"Error": {"Code": "InvalidMessageContents", "Message": "odd characters"}}
+        return ClientError({**told, "ResponseMetadata": {"HTTPStatusCode": 400}}, "SendMessageBatch")  # type: ignore[arg-type]
+
+    refuse(session, "sqs.SendMessageBatch", refused)
+    for id in ("good-1", "bad-1", "good-2"):
+        editor.add("remind", due=HOUR, id=id)
+    report = run_at(worker, clock)
+    assert (report.done, report.failed) == (2, 1)
+    assert len(received(sqs, url)) == 2
+
+
+def test_events_that_failed_are_told_by_their_place(
+    worker: Worker, editor: Editor, clock: Clock, session: boto3.Session
+) -> None:
+    worker.deliver("expire", to=f"arn:aws:events:{REGION}:123456789012:event-bus/shop")
+
+    def answer(asked: dict[str, Any]) -> dict[str, Any]:
+        entries = [
+            {"ErrorCode": "ThrottlingException", "ErrorMessage": "slowly"} if '"bad"' in one["Detail"] else {}
+            for one in asked["Entries"]
+        ]
+        return {"Entries": entries, "ResponseMetadata": {"HTTPStatusCode": 200}}
+
+    refuse(session, "events.PutEvents", answer)
+    for id in ("good", "bad"):
+        editor.add("expire", due=HOUR, id=id)
+    report = run_at(worker, clock)
+    assert (report.done, report.retried) == (1, 1)
+    assert editor.get("good").status is Status.DONE
+
+
+def test_attempts_are_used_up_as_those_of_a_function_are(
+    worker: Worker, editor: Editor, clock: Clock, session: boto3.Session
+) -> None:
+    _, _, arn = make_queue()
+    worker.deliver("remind", to=arn, attempts=2)
+    throttled = ClientError({"Error": {"Code": "RequestThrottled", "Message": ""}}, "SendMessageBatch")
+    refuse(session, "sqs.SendMessageBatch", lambda _: throttled)
+    editor.add("remind", due=HOUR, id="one")
+    assert run_at(worker, clock).retried == 1
+    assert run_at(worker, clock, timedelta(minutes=2)).failed == 1
+    assert editor.get("one").attempt == 2
+
+
+def test_large_messages_go_in_calls_of_their_own(
+    worker: Worker, editor: Editor, clock: Clock, calls: Calls
+) -> None:
+    sqs, url, arn = make_queue()
+    worker.deliver("remind", to=arn)
+    for number in range(5):
+        editor.add("remind", due=HOUR, payload="x" * 90_000, id=f"task-{number}")
+    assert run_at(worker, clock).done == 5
+    assert calls["SendMessageBatch"] == 3  # two of them fit into one
+    assert len(received(sqs, url)) == 5
+
+
+def test_a_payload_that_is_no_object_cannot_be_an_event(
+    worker: Worker, editor: Editor, clock: Clock, session: boto3.Session
+) -> None:
+    worker.deliver("expire", to=f"arn:aws:events:{REGION}:123456789012:event-bus/shop", form="payload")
+    malformed = {"ErrorCode": "MalformedDetail", "ErrorMessage": "Detail is malformed."}
+    answer = {"Entries": [malformed], "ResponseMetadata": {"HTTPStatusCode": 200}}
+    refuse(session, "events.PutEvents", lambda _: answer)
+    editor.add("expire", due=HOUR, payload=[1])
+    assert run_at(worker, clock).failed == 1

@@ -1,0 +1,262 @@
+"""Deliveries to each service of AWS, in moto: what arrives, and in how many calls."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import boto3
+import pytest
+
+from duebell_editor import Editor
+from duebell_shared.instants import render
+from duebell_shared.status import Status
+from duebell_worker import Worker
+from tests.support import NOON, REGION, Calls, Clock
+
+HOUR = timedelta(hours=1)
+
+
+def make_queue(name: str = "orders", region: str = REGION, **attributes: str) -> tuple[Any, str, str]:
+    """A client, and the URL and the ARN of a new queue."""
+    sqs = boto3.client("sqs", region_name=region)
+    url = sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    return sqs, url, arn
+
+
+def received(sqs: Any, url: str) -> list[dict[str, Any]]:
+    """Every message of the queue."""
+    found: list[dict[str, Any]] = []
+    while messages := sqs.receive_message(
+        QueueUrl=url, MaxNumberOfMessages=10, MessageAttributeNames=["All"], AttributeNames=["All"]
+    ).get("Messages"):
+        found += messages
+    return found
+
+
+def run_at(worker: Worker, clock: Clock, after: timedelta = HOUR) -> Any:
+    clock.advance(after)
+    return worker.run()
+
+
+def test_a_queue_gets_the_payload_unchanged_and_what_is_known_in_attributes(
+    worker: Worker, editor: Editor, clock: Clock
+) -> None:
+    sqs, url, arn = make_queue()
+    worker.deliver("remind", to=arn)
+    payload = {"user": 7, "big": 12345678901234567890, "text": "ä\u2028"}
+    editor.add("remind", due=HOUR, id="reminder-7", payload=payload)
+    stored = editor.get("reminder-7").payload_json
+
+    report = run_at(worker, clock)
+
+    [message] = received(sqs, url)
+    assert (report.done, message["Body"]) == (1, stored)
+    told = {name: value["StringValue"] for name, value in message["MessageAttributes"].items()}
+    due = render(NOON + HOUR)
+    assert told == {
+        "duebell-id": "reminder-7",
+        "duebell-action": "remind",
+        "duebell-due": due,
+        "duebell-attempt": "1",
+    }
+    assert editor.get("reminder-7").status is Status.DONE
+
+
+def test_an_envelope_tells_what_is_known_of_the_task(worker: Worker, editor: Editor, clock: Clock) -> None:
+    sqs, url, arn = make_queue()
+    worker.deliver("remind", to=arn, form="envelope")
+    editor.add("remind", due=HOUR, id="reminder-7", payload=[1.0, None])
+    run_at(worker, clock)
+    [message] = received(sqs, url)
+    assert json.loads(message["Body"]) == {
+        "id": "reminder-7",
+        "action": "remind",
+        "due": render(NOON + HOUR),
+        "attempt": 1,
+        "recurring": False,
+        "missed_runs": 0,
+        "payload": [1.0, None],
+    }
+    assert '"payload":[1.0,null]' in message["Body"]
+
+
+def test_ten_messages_go_in_one_call(worker: Worker, editor: Editor, clock: Clock, calls: Calls) -> None:
+    sqs, url, arn = make_queue()
+    worker.deliver("remind", to=arn)
+    worker.deliver("warn", to=arn)
+    for number in range(25):
+        editor.add("remind" if number % 2 else "warn", due=HOUR, id=f"task-{number}")
+    report = run_at(worker, clock)
+    ids = {one["MessageAttributes"]["duebell-id"]["StringValue"] for one in received(sqs, url)}
+    assert (report.done, len(ids)) == (25, 25)
+    assert calls["SendMessageBatch"] == 3
+
+
+def test_tasks_with_threads_are_each_sent_once(
+    threaded: Worker, editor: Editor, clock: Clock, calls: Calls
+) -> None:
+    sqs, url, arn = make_queue()
+    threaded.deliver("remind", to=arn)
+    for number in range(150):
+        editor.add("remind", due=HOUR, id=f"task-{number}")
+    assert run_at(threaded, clock).done == 150
+    assert len(received(sqs, url)) == 150
+    assert calls["SendMessageBatch"] <= 40
+
+
+def test_a_fifo_queue_drops_what_is_sent_twice(worker: Worker, editor: Editor, clock: Clock) -> None:
+    sqs, url, arn = make_queue("orders.fifo", FifoQueue="true")
+    worker.deliver("remind", to=arn)
+    task = editor.add("remind", due=HOUR, id="täsk 1")
+    run_at(worker, clock)
+    # The attempt is made again, as if its outcome had been lost
+    again = worker._actions["remind"].delivery
+    assert again
+    assert worker._deliver
+    assert worker._deliver([(again, task)]) == [None]
+    [message] = received(sqs, url)
+    assert message["Attributes"]["MessageGroupId"].startswith("t-sk-1-")
+
+
+def test_a_group_that_is_given_is_that_of_all_messages(worker: Worker, editor: Editor, clock: Clock) -> None:
+    sqs, url, arn = make_queue("orders.fifo", FifoQueue="true")
+    worker.deliver("remind", to=arn, group="all")
+    editor.add("remind", due=HOUR, id="one")
+    editor.add("remind", due=HOUR, id="two")
+    run_at(worker, clock)
+    groups = set()
+    while messages := sqs.receive_message(QueueUrl=url, AttributeNames=["All"]).get("Messages"):
+        for one in messages:
+            groups.add(one["Attributes"]["MessageGroupId"])
+            sqs.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
+    assert groups == {"all"}
+
+
+def test_the_client_is_one_of_the_targets_region(
+    worker: Worker, editor: Editor, clock: Clock, calls: Calls
+) -> None:
+    sqs, url, arn = make_queue("far", region="us-west-2")
+    worker.deliver("remind", to=arn)
+    editor.add("remind", due=HOUR)
+    assert run_at(worker, clock).done == 1
+    assert len(received(sqs, url)) == 1
+
+
+def test_a_topic_gets_messages_in_batches(worker: Worker, editor: Editor, clock: Clock, calls: Calls) -> None:
+    sns = boto3.client("sns", region_name=REGION)
+    topic = sns.create_topic(Name="news")["TopicArn"]
+    sqs, url, arn = make_queue()
+    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes={"RawMessageDelivery": "true"})
+    worker.deliver("tell", to=topic)
+    for number in range(12):
+        editor.add("tell", due=HOUR, id=f"task-{number}", payload={"number": number})
+    assert run_at(worker, clock).done == 12
+    messages = received(sqs, url)
+    assert sorted(json.loads(one["Body"])["number"] for one in messages) == list(range(12))
+    assert messages[0]["MessageAttributes"]["duebell-action"]["StringValue"] == "tell"
+    assert calls["PublishBatch"] == 2
+
+
+def test_a_fifo_topic_gets_a_group(worker: Worker, editor: Editor, clock: Clock) -> None:
+    sns = boto3.client("sns", region_name=REGION)
+    attributes = {"FifoTopic": "true", "ContentBasedDeduplication": "false"}
+    topic = sns.create_topic(Name="news.fifo", Attributes=attributes)["TopicArn"]
+    worker.deliver("tell", to=topic)
+    editor.add("tell", due=HOUR)
+    assert run_at(worker, clock).done == 1
+
+
+def test_a_bus_gets_envelopes(worker: Worker, editor: Editor, clock: Clock, calls: Calls) -> None:
+    events = boto3.client("events", region_name=REGION)
+    sqs, url, arn = make_queue()
+    bus = events.create_event_bus(Name="shop")["EventBusArn"]
+    events.put_rule(Name="all", EventBusName="shop", EventPattern='{"source": ["duebell"]}')
+    events.put_targets(Rule="all", EventBusName="shop", Targets=[{"Id": "queue", "Arn": arn}])
+    worker.deliver("expire", to=bus)
+    worker.deliver("renew", to=bus, detail_type="trial.renewed", form="payload")
+    editor.add("expire", due=HOUR, id="trial-1", payload={"plan": "pro"})
+    editor.add("renew", due=HOUR, id="trial-2", payload={"plan": "free"})
+    assert run_at(worker, clock).done == 2
+    found = sorted(
+        (json.loads(one["Body"]) for one in received(sqs, url)), key=lambda one: one["detail-type"]
+    )
+    assert [(one["detail-type"], one["source"]) for one in found] == [
+        ("duebell.due", "duebell"),
+        ("trial.renewed", "duebell"),
+    ]
+    assert found[0]["detail"]["id"] == "trial-1"
+    assert found[0]["detail"]["payload"] == {"plan": "pro"}
+    assert found[1]["detail"] == {"plan": "free"}
+    assert calls["PutEvents"] == 1
+
+
+def test_a_state_machine_is_started_once_for_an_occurrence(
+    worker: Worker, editor: Editor, clock: Clock
+) -> None:
+    machines = boto3.client("stepfunctions", region_name=REGION)
+    arn = machines.create_state_machine(
+        name="reminding",
+        definition='{"StartAt": "End", "States": {"End": {"Type": "Succeed"}}}',
+        roleArn="arn:aws:iam::123456789012:role/service-role/any",
+    )["stateMachineArn"]
+    worker.deliver("remind", to=arn, form="envelope")
+    task = editor.add("remind", due=HOUR, id="reminder 7", payload={"user": 7})
+    assert run_at(worker, clock).done == 1
+    [execution] = machines.list_executions(stateMachineArn=arn)["executions"]
+    assert execution["name"].startswith("reminder-7-20261121T130000000Z-")
+    started = machines.describe_execution(executionArn=execution["executionArn"])
+    assert json.loads(started["input"])["payload"] == {"user": 7}
+    # An attempt whose answer was lost is made again, with another number in its envelope
+    delivery = worker.deliveries[0]
+    assert worker._deliver
+    assert worker._deliver([(delivery, task)]) == [None]
+    assert len(machines.list_executions(stateMachineArn=arn)["executions"]) == 1
+
+
+def test_a_function_is_invoked_asynchronously_with_the_payload(
+    worker: Worker, editor: Editor, clock: Clock, session: boto3.Session
+) -> None:
+    """By a stub: moto would run the function in a container."""
+    asked: list[dict[str, Any]] = []
+
+    def answer(model: Any, params: dict[str, Any], **_: Any) -> tuple[Any, dict[str, Any]]:
+        asked.append(params)
+        response = type("Response", (), {"status_code": 202, "headers": {}})()
+        return response, {"StatusCode": 202, "ResponseMetadata": {"HTTPStatusCode": 202}}
+
+    session.events.register("before-call.lambda.Invoke", answer)
+    arn = f"arn:aws:lambda:{REGION}:123456789012:function:remind:live"
+    worker.deliver("remind", to=arn)
+    editor.add("remind", due=HOUR, payload={"user": 7})
+    assert run_at(worker, clock).done == 1
+    [call] = asked
+    assert call["headers"]["X-Amz-Invocation-Type"] == "Event"
+    assert call["url_path"].endswith("function%3Aremind%3Alive/invocations")
+    assert json.loads(call["body"]) == {"user": 7}
+
+
+def test_each_occurrence_of_a_recurring_task_has_a_key_of_its_own(
+    worker: Worker, editor: Editor, clock: Clock
+) -> None:
+    sqs, url, arn = make_queue("orders.fifo", FifoQueue="true")
+    worker.deliver("report", to=arn, form="envelope")
+    editor.add("report", schedule="rate(1 hour)", id="hourly")
+    for _ in range(2):
+        run_at(worker, clock)
+    keys = []
+    while messages := sqs.receive_message(QueueUrl=url, AttributeNames=["All"]).get("Messages"):
+        for one in messages:
+            keys.append(one["Attributes"]["MessageDeduplicationId"])
+            assert json.loads(one["Body"])["recurring"] is True
+            sqs.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
+    assert len(set(keys)) == len(keys) == 2
+
+
+@pytest.mark.parametrize("form", ["payload", "envelope"])
+def test_a_delivery_fills_what_a_task_of_it_needs(worker: Worker, editor: Editor, form: Any) -> None:
+    _, _, arn = make_queue()
+    remind = worker.deliver("remind", to=arn, form=form)
+    worker.set_editor(editor)
+    task = remind.add({"user": 7}, due=HOUR)
+    assert (task.action, task.payload) == ("remind", {"user": 7})

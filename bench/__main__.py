@@ -14,6 +14,7 @@ from bench import (
     capacity,
     client_cpu,
     cold_start,
+    delivering,
     draining,
     lateness,
     looking,
@@ -46,6 +47,7 @@ _EMULATED: dict[str, Callable[[boto3.Session], object]] = {
     "adding": adding.measure,
     "many": many.measure,
     "draining": draining.measure,
+    "delivering": delivering.measure,
     "looking": looking.measure,
 }
 

@@ -12,6 +12,7 @@ from bench import (
     client_cpu,
     cold_start,
     costs,
+    delivering,
     draining,
     lateness,
     looking,
@@ -29,6 +30,7 @@ from bench.words import (
     COLD_START,
     CONFIG,
     COSTS,
+    DELIVERING,
     DRAINING,
     FASTER,
     INTRODUCTION,
@@ -54,6 +56,7 @@ def render(figures: Figures) -> str:
         (figures.adding, _adding),
         (figures.many, _many),
         (figures.draining, _draining),
+        (figures.delivering, _delivering),
         (figures.looking, _looking),
         (figures.capacity, _capacity),
         (figures.capacity and figures.telemetry, _costs),
@@ -124,6 +127,18 @@ def _many(figures: Figures) -> Iterator[str]:
             bare=each["put_item"],
             gain=figures.many.gain,
             limit=f"{many.LIMIT:.0f}",
+        )
+
+
+def _delivering(figures: Figures) -> Iterator[str]:
+    if measured := figures.delivering:
+        yield DELIVERING.format(
+            tasks=f"{measured.tasks:,}",
+            rate=f"{median(measured.in_batches):,.0f}",
+            calls=f"{median(measured.calls):,.0f}",
+            gain=measured.gain,
+            over_threads=measured.over_threads,
+            limit=f"{delivering.LIMIT:.0f}",
         )
 
 

@@ -12,6 +12,7 @@ import msgspec
 from bench.adding import Adding
 from bench.bundle_size import BundleSize
 from bench.capacity import Path as CapacityPath
+from bench.delivering import Delivering
 from bench.draining import Draining
 from bench.lateness import Lateness
 from bench.looking import Looking
@@ -45,6 +46,7 @@ class Figures(msgspec.Struct, kw_only=True):
     adding: list[Adding] | None = None
     many: Many | None = None
     draining: list[Draining] | None = None
+    delivering: Delivering | None = None
     looking: Looking | None = None
     memory: Memory | None = None
     simulated: list[Lateness] | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bench import adding, cold_start, draining, lateness, looking, many, memory, schedules
+from bench import adding, cold_start, delivering, draining, lateness, looking, many, memory, schedules
 from bench.figures import Figures
 
 __all__ = ["beyond"]
@@ -16,6 +16,7 @@ def beyond(figures: Figures, parts: list[str]) -> list[str]:
         "adding": _adding,
         "many": _many,
         "draining": _draining,
+        "delivering": _delivering,
         "looking": _looking,
         "memory": _memory,
         "lateness": _lateness,
@@ -78,6 +79,12 @@ def _draining(figures: Figures) -> Iterator[str]:
             yield (
                 f"{what}: {article} times the article's rate, and {draining.ARTICLE_LIMIT:.0f} is the limit"
             )
+
+
+def _delivering(figures: Figures) -> Iterator[str]:
+    if figures.delivering and figures.delivering.gain.median < delivering.LIMIT:
+        gain = figures.delivering.gain
+        yield f"deliveries: {gain} times as fast as one by one, and {delivering.LIMIT:.0f} is the limit"
 
 
 def _memory(figures: Figures) -> Iterator[str]:

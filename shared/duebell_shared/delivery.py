@@ -78,7 +78,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
             raise InvalidSettings("name", error.reason) from None
         if is_reserved(self.name):
             raise InvalidSettings(
-                "name", f"{quoted(self.name)}: names that start with {RESERVED!r} are duebell's own"
+                "name", f"{quoted(self.name)}: names that start with {quoted(RESERVED)} are duebell's own"
             )
         if self.form not in {None, *Form}:
             raise InvalidSettings("form", f"must be payload or envelope, not {quoted(self.form)}")

@@ -34,9 +34,9 @@ def test_an_action_and_a_delivery_cannot_have_the_same_name(worker: Worker) -> N
 
 
 def test_what_cannot_be_delivered_is_refused_when_it_is_declared(worker: Worker) -> None:
-    with pytest.raises(InvalidSettings, match="^to: "):
+    with pytest.raises(InvalidSettings, match=r"^to: "):
         worker.deliver("remind", to="orders")
-    with pytest.raises(InvalidSettings, match="^name: .*duebell's own"):
+    with pytest.raises(InvalidSettings, match=r"^name: .*duebell's own"):
         worker.deliver("duebell.remind", to=QUEUE)
     assert worker.deliveries == ()
 
@@ -71,9 +71,8 @@ def test_a_recurring_task_can_be_declared_for_a_delivery() -> None:
     rehearsal = Rehearsal(worker)
     rehearsal.deploy()
     rehearsal.let_time_pass(49 * HOUR)
-    assert [(one.id, json.loads(one.body)) for one in rehearsal.delivered] == [
-        ("daily", {"kind": "sales"})
-    ] * 2
+    sent = [(one.id, json.loads(one.body)) for one in rehearsal.delivered]
+    assert sent == [("daily", {"kind": "sales"})] * 2
     assert len({one.key for one in rehearsal.delivered}) == 2
 
 
@@ -105,16 +104,16 @@ def test_the_environment_declares_deliveries_for_a_worker_without_code(
         assert entry.handler(None, CONTEXT)["done"] == 1
     finally:
         entry._worker.cache_clear()
-    assert [one["Body"] for one in received(sqs, url)] == ['{"user":7}']
+    assert [message["Body"] for message in received(sqs, url)] == ['{"user":7}']
     known = editor.worker()
     assert known
-    assert [one.kind for one in known.actions] == ["queue"]
+    assert [action.kind for action in known.actions] == ["queue"]
 
 
 def test_a_worker_from_the_environment_has_them_when_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DUEBELL_DELIVERIES", json.dumps({"remind": {"to": QUEUE}}))
     worker = Worker.from_env()
-    assert worker.deliveries == ()
+    assert not worker.deliveries
     rehearsal = Rehearsal(worker)
     assert [one.name for one in worker.deliveries] == ["remind"]
     rehearsal.editor.add("remind", due=HOUR)
@@ -171,9 +170,8 @@ def test_a_worker_without_deliveries_loads_nothing_for_them() -> None:
     assert not {one for one in loaded if one.startswith("duebell_worker.deliver")}
     assert not loaded & of_deliveries
     # One that has a queue loads what it needs for queues
-    loaded = modules_after(
-        f"{start}; worker.deliver('a', to={QUEUE!r}); worker._actions.deliverer(worker.backend)"
-    )
+    with_queue = f"{start}; worker.deliver('a', to={QUEUE!r})"
+    loaded = modules_after(f"{with_queue}; worker._actions.deliverer(worker.backend)")
     assert of_deliveries <= loaded
     assert "duebell_worker.deliveries.https" not in loaded
     assert "urllib3.poolmanager" in loaded  # the SDK's own

@@ -43,7 +43,7 @@ def _messages(url: str) -> Counter[str]:
 
 
 def _play(number: int, moment: Moment, attempts: int) -> bool:
-    """Let the first run die at its n-th call, and check what comes of it; whether it ended well all the same."""
+    """Let the first run die at its n-th call, and check what comes of it; whether it ended well."""
     processes, clock = _Processes(), Clock()
     processes.create_stack()
     url = boto3.client("sqs", region_name=REGION).create_queue(QueueName="orders")["QueueUrl"]

@@ -1,4 +1,4 @@
-"""Deliveries to an HTTPS endpoint, here to a local HTTP server: what is posted, and which answers accept it."""
+"""Deliveries to an HTTPS endpoint, here a local HTTP server: what is posted, and what accepts it."""
 
 import hashlib
 import hmac
@@ -94,7 +94,7 @@ def test_each_attempt_at_an_occurrence_has_the_same_key(
 
 @pytest.mark.parametrize("place", ["secretsmanager", "ssm"])
 def test_the_secret_signs_time_and_body(
-    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint, calls: Calls, place: str
+    worker: Worker, clock: Clock, endpoint: Endpoint, calls: Calls, place: str
 ) -> None:
     if place == "ssm":
         ssm = boto3.client("ssm", region_name=REGION)
@@ -105,7 +105,7 @@ def test_the_secret_signs_time_and_body(
         secret = secrets.create_secret(Name="signing", SecretString="hush")["ARN"]
     worker.deliver("remind", to=endpoint.url, secret=secret)
     for number in range(3):
-        editor.add("remind", due=HOUR, payload={"number": number})
+        worker.editor.add("remind", due=HOUR, payload={"number": number})
     assert run_at(worker, clock).done == 3
     for _, headers, body in endpoint.posted:
         time, _, signature = headers["Duebell-Signature"].partition(",v1=")

@@ -55,6 +55,7 @@ def test_what_waits_for_a_batch_is_given_back_and_what_is_sent_counts(
         task = editor.get(f"task-{number}")
         assert (task.status, task.attempt) == (Status.SCHEDULED, 1 if task.id in begun else 0)
     stage.wake_all()
+    assert {id for call in service.calls for id in call} == begun
     # And all are sent in the end
     service.seconds = 1
     clock.advance(60 * MINUTE)

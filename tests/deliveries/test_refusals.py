@@ -187,8 +187,11 @@ def test_one_message_that_is_refused_does_not_fail_its_batch(
     def refused(asked: dict[str, Any]) -> Exception | None:
         if not bad_ids(asked):
             return None
-        told = {"Error": {"Code": "InvalidMessageContents", "Message": "odd characters"}}
-        return ClientError({**told, "ResponseMetadata": {"HTTPStatusCode": 400}}, "SendMessageBatch")  # type: ignore[arg-type]
+        told: Any = {
+            "Error": {"Code": "InvalidMessageContents", "Message": "odd characters"},
+            "ResponseMetadata": {"HTTPStatusCode": 400},
+        }
+        return ClientError(told, "SendMessageBatch")
 
     refuse(session, "sqs.SendMessageBatch", refused)
     for id in ("good-1", "bad-1", "good-2"):

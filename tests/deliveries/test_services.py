@@ -18,7 +18,7 @@ HOUR = timedelta(hours=1)
 
 def make_queue(name: str = "orders", region: str = REGION, **attributes: str) -> tuple[Any, str, str]:
     """A client, and the URL and the ARN of a new queue."""
-    sqs = boto3.client("sqs", region_name=region)
+    sqs: Any = boto3.client("sqs", region_name=region)
     url = sqs.create_queue(QueueName=name, Attributes=attributes)["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     return sqs, url, arn
@@ -225,7 +225,8 @@ def test_a_function_is_invoked_asynchronously_with_the_payload(
         response = type("Response", (), {"status_code": 202, "headers": {}})()
         return response, {"StatusCode": 202, "ResponseMetadata": {"HTTPStatusCode": 202}}
 
-    session.events.register("before-call.lambda.Invoke", answer)
+    emitter: Any = session.events
+    emitter.register("before-call.lambda.Invoke", answer)
     arn = f"arn:aws:lambda:{REGION}:123456789012:function:remind:live"
     worker.deliver("remind", to=arn)
     editor.add("remind", due=HOUR, payload={"user": 7})

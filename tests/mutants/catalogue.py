@@ -4,6 +4,7 @@ from .mutant import Mutant
 from .of_a_run import OF_A_RUN
 from .of_arming import OF_ARMING
 from .of_batches import OF_BATCHES
+from .of_deliveries import OF_DELIVERIES
 from .of_deploying import OF_DEPLOYING
 from .of_direct_calls import OF_DIRECT_CALLS
 from .of_full_lanes import OF_FULL_LANES
@@ -43,4 +44,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_THE_LIMITS,
     *OF_THE_WORKER_RECORD,
     *OF_DEPLOYING,
+    *OF_DELIVERIES,
 )

@@ -153,7 +153,7 @@ OF_TAKING_OVER = (
     Mutant(
         name="a run without a free place says that it takes over",
         file=_WAITS,
-        line="            if len(self._attempts) < self._context.places:\n",
+        line="            if self._attempts.has_place:\n",
         broken="            if True:\n",
         why="what is due in the lanes that it is given waits for a place",
         killers=(Killer.TAKING_OVER,),
@@ -169,10 +169,7 @@ OF_TAKING_OVER = (
     Mutant(
         name="no run says that it takes over",
         file=_WAITS,
-        line=(
-            "            if len(self._attempts) < self._context.places:\n"
-            "                self._lease.take_over()\n"
-        ),
+        line=("            if self._attempts.has_place:\n                self._lease.take_over()\n"),
         broken="",
         why="after a burst that was shared several runs wait, for as long as anything comes",
         killers=(Killer.TAKING_OVER, Killer.TRICKLE),

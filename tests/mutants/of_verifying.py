@@ -77,9 +77,9 @@ OF_VERIFYING = (
     ),
     Mutant(
         name="a user takes the name of a built-in action",
-        file=_WORKER,
-        line="            if is_reserved(chosen):\n",
-        broken="            if False:\n",
+        file="worker/duebell_worker/actions.py",
+        line="        if is_reserved(action.name):\n",
+        broken="        if False:\n",
         why="a probe runs the user's code",
         killers=(Killer.BUILT_IN,),
     ),

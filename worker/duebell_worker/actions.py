@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from duebell_shared.backend import Backend, default_session
 from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidSettings
+from duebell_shared.quoting import quoted
 from duebell_shared.reserved import RESERVED, is_reserved
 
 from .action import Action, PayloadAction
@@ -51,12 +52,14 @@ class Actions(dict[str, Action[..., Any]]):
         if known := self.get(name):
             delivery = known.delivery
             what = f"a delivery to {delivery.target.shown}" if delivery else known.function.__qualname__
-            raise ValueError(f"there is an action {name!r} already: {what}")
+            raise ValueError(f"there is an action {quoted(name)} already: {what}")
 
     def add(self, action: Action[..., Any]) -> None:
         """Add this action. Raises ValueError if the name is reserved."""
         if is_reserved(action.name):
-            raise ValueError(f"action {action.name!r}: names that start with {RESERVED!r} are duebell's own")
+            raise ValueError(
+                f"action {quoted(action.name)}: names that start with {quoted(RESERVED)} are duebell's own"
+            )
         self[action.name] = action
 
     @property

@@ -69,7 +69,7 @@ def _place_of(function: Callable[..., Any]) -> str:
 def declare_among(declared: dict[str, DeclaredTask], task: DeclaredTask) -> None:
     """Add this task to those that a worker declares. Raises ValueError if its id is taken, or for no room."""
     if task.id in declared:
-        raise ValueError(f"a recurring task {task.id!r} is declared twice: give each an id of its own")
+        raise ValueError(f"a recurring task {quoted(task.id)} is declared twice: give each an id of its own")
     size = len(msgspec.json.encode([*declared.values(), task]))
     if size > _MOST_BYTES:
         raise ValueError(

@@ -83,7 +83,7 @@ def message_of(delivery: Delivery, task: Task) -> Message:
     """The message of a task that is about to be tried."""
     due = render(task.due)
     # A task that replaced another of the same id and date is another task: the time it was added tells.
-    key = _key(task.id, due, digest_of=f"{task.id}\0{due}\0{render(task.created_at)}")
+    key = _key(task.id, due, digest_of="\0".join((task.id, due, render(task.created_at))))
     group = delivery.group
     if group is None and delivery.target.kind.is_fifo:
         group = task.id if _is_group(task.id) else _key(task.id, digest_of=task.id)

@@ -269,6 +269,8 @@ class Editor(QueueKeeper):
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
 
+        It looks whether the targets of deliveries are there; one that may not be looked at is advice. Whether
+        the worker's role may send to them cannot be seen from here.
         A problem that the repair could have solved and did not says what to do now, and is not mendable.
         Raises AwsUnavailable, NotArmed.
         """

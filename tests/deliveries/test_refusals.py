@@ -42,6 +42,8 @@ TARGET = DeliveryTarget.parse(QUEUE)
         ("AWS.SimpleQueueService.BatchRequestTooLong", 400, "too large for"),
         ("InvalidMessageContents", 400, "refused the message"),
         ("MalformedDetail", 0, "refused the message"),
+        ("RedactionFailure", 0, "refused the message"),
+        ("NotAuthorizedForSourceException", 0, "access denied"),
         ("ValidationException", 400, "refused the message"),
     ],
 )

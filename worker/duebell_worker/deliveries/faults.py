@@ -52,7 +52,9 @@ _LASTS = {
     _Why.DENIED: re.compile("accessdenied|authorizationerror|notauthorized|unauthorized|forbidden"),
     _Why.ABSENT: re.compile("nonexistent|notfound|notexist|nosuch"),
     _Why.LARGE: re.compile("toolong|toolarge"),
-    _Why.INVALID: re.compile("^invalid|^validation|malformed|^missing|^unsupported|parametervalueinvalid"),
+    _Why.INVALID: re.compile(
+        "^invalid|^validation|malformed|^missing|^unsupported|redactionfailure|parametervalueinvalid"
+    ),
 }
 
 #: SQS, SNS and EventBridge say in words alone that a message is too large.

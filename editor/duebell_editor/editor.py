@@ -20,7 +20,7 @@ from duebell_shared.verbs import Verb
 from .batches import check_all
 from .change_many import ChangeReport, change_all, check_verb
 from .filters import check_flag, check_ids
-from .health import silence_problem
+from .health import Problem, silence_problem
 from .known_worker import KnownWorker
 from .queue_keeper import QueueKeeper
 from .status import Diagnosis, SchedulerStatus, after_repair
@@ -271,6 +271,8 @@ class Editor(QueueKeeper):
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
 
+        It looks whether the targets of deliveries are there; one that may not be looked at is advice. Whether
+        the worker's role may send to them cannot be seen from here.
         A problem that the repair could have solved and did not says what to do now, and is not mendable.
         Raises AwsUnavailable, NotArmed.
         """
@@ -278,11 +280,22 @@ class Editor(QueueKeeper):
         if fix:
             self._backend.armer.verify()
         status = self.status(thorough=True)
+        wrong, unseen = self._look_at_targets()
+        status = msgspec.structs.replace(status, problems=(*status.problems, *wrong))
         still = {problem.kind for problem in status.problems}
         mended = tuple(one for one in before if one.mendable and one.kind not in still)
         silence = self._backend.alarms.silence() if self._backend.alarms else None
-        advice = () if silence is None else (silence_problem(silence),)
+        advice = unseen if silence is None else (*unseen, silence_problem(silence))
         return Diagnosis(status=after_repair(status) if fix else status, mended=mended, advice=advice)
+
+    def _look_at_targets(self) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+        """The problems of the deliveries' targets, and those targets that may not be looked at."""
+        worker, client = self.worker(), self._backend.client
+        if client is None or worker is None or not any(one.to for one in worker.actions):
+            return (), ()
+        from .delivery_targets import look_at_all  # noqa: PLC0415 (most have no deliveries)
+
+        return look_at_all(worker, client, self._backend.parallel)
 
     def ensure_armed(self) -> SchedulerStatus:
         """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""

@@ -71,6 +71,8 @@ class ProblemKind(StrEnum):
     SILENCE = "silence"
     UNKNOWN_ACTIONS = "unknown_actions"
     WORKER = "worker"
+    DELIVERY = "delivery"
+    UNSEEN_DELIVERY = "unseen_delivery"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

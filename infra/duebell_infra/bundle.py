@@ -6,12 +6,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from duebell_shared.delivery import Delivery
+
 from .archive import Files, pack
 from .bundle_version import with_version
 from .bytecode import compiled_files
 from .dependencies import IN_RUNTIME, install
 from .errors import BundleFailed
-from .import_check import Surroundings, check_import
+from .import_check import Imported, Surroundings, check_import
 from .sources import actions_files, own_files, search_path
 from .target import Target
 
@@ -26,13 +28,14 @@ _UNPACKED_LIMIT = 250 * 1024 * 1024
 class Bundle:
     """A zip for Lambda.
 
-    data      the zip's bytes
-    actions   the `module:attribute` of the Worker in it; empty if it has no actions
-    target    what it was built for
-    files     how many files are in it
-    unpacked  how large they are, in bytes
-    note      what of it could not be tried here; empty if all was
-    hint      what would make it start quicker; empty if nothing would
+    data        the zip's bytes
+    actions     the `module:attribute` of the Worker in it; empty if it has no actions
+    target      what it was built for
+    files       how many files are in it
+    unpacked    how large they are, in bytes
+    note        what of it could not be tried here; empty if all was
+    hint        what would make it start quicker; empty if nothing would
+    deliveries  those that its code declares; None if they are not known, as it was not imported
     """
 
     data: bytes
@@ -42,6 +45,7 @@ class Bundle:
     unpacked: int
     note: str = ""
     hint: str = ""
+    deliveries: tuple[Delivery, ...] | None = ()
 
     @property
     def hash(self) -> str:
@@ -66,7 +70,7 @@ def build(
 
     All of these are in it as sources, and compiled for the target's Python if there is one on this machine.
 
-    actions       `module:attribute` of the user's Worker; None makes a worker that knows no action
+    actions       `module:attribute` of the user's Worker; None makes a worker without code of yours
     requirements  a requirements file or a pyproject.toml, with what the actions need besides
     folder        where the actions are looked for first; the current one if not given
     leave_out     libraries that are there where the bundle runs
@@ -76,7 +80,7 @@ def build(
     """
     users = actions_files(actions, folder=folder) if actions else {}
     ours = {**users, **own_files()}
-    note = ""
+    imported = Imported(deliveries=None if actions else ())
     with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as made:
         libraries = install(Path(made, "there"), target, requirements=requirements, leave_out=leave_out)
         files = with_version({**libraries, **ours}, Path(made))
@@ -93,6 +97,7 @@ def build(
             )
         data = pack(files)
         if actions and surroundings:
+            note = ""
             try:
                 tried = data
                 if not target.runs_here:  # the same, with libraries that do
@@ -103,17 +108,21 @@ def build(
                     if requirements:
                         note = f"imported with libraries for {here}; those for {target} were not tried"
             except BundleFailed as error:
-                note = f"not imported, for there are no libraries to import it with here: {error}"
+                imported = Imported(
+                    f"not imported, for there are no libraries to import it with here: {error}"
+                )
             else:
-                note = check_import(tried, actions, target, surroundings, search_path(folder)) or note
+                imported = check_import(tried, actions, target, surroundings, search_path(folder))
+                imported = imported._replace(note=imported.note or note)
     return Bundle(
         data=data,
         actions=actions or "",
         target=target,
         files=len(files),
         unpacked=unpacked,
-        note=note,
+        note=imported.note,
         hint=hint,
+        deliveries=imported.deliveries,
     )
 
 

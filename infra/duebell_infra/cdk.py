@@ -13,6 +13,8 @@ from aws_cdk.cloudformation_include import CfnInclude
 from constructs import Construct
 
 from .bundle import build
+from .cdk_deliveries import CdkDeliveries
+from .deliveries import DELIVERIES, LISTS
 from .deploy import settings_of
 from .editors import environment_of
 from .errors import InvalidDeployment
@@ -31,12 +33,22 @@ GIVEN = {
     "HasLayers": "Layers",
     "HasPolicies": "WorkerPolicies",
     "IsInVpc": "SubnetIds",
+    "ReadsParameters": "DeliveryParameters",
+    "ReadsSecrets": "DeliverySecrets",
+    "SendsToBuses": "DeliveryBuses",
+    "SendsToFunctions": "DeliveryFunctions",
+    "SendsToQueues": "DeliveryQueues",
+    "SendsToStateMachines": "DeliveryStateMachines",
+    "SendsToTopics": "DeliveryTopics",
     "TellsMail": "AlarmMail",
     "TellsTopic": "AlarmTopicArn",
 }
 
 #: The parameters that the construct sets itself.
-_OURS = {"Architecture", "CodeBucket", "CodeKey", "Environment", "ExistingTable", "Name", "Runtime", "Worker"}
+_OURS = {
+    *("Architecture", "CodeBucket", "CodeKey", "Environment", "ExistingTable", "Name", "Runtime", "Worker"),
+    *(DELIVERIES, *LISTS.values()),
+}
 
 
 class Scheduler(Construct):
@@ -51,7 +63,8 @@ class Scheduler(Construct):
         scope: Construct,
         id: str,
         *,
-        actions: str,
+        actions: str | None = None,
+        deliveries: Mapping[str, object] | None = None,
         name: str = "duebell",
         folder: Path | None = None,
         requirements: Path | None = None,
@@ -62,7 +75,10 @@ class Scheduler(Construct):
     ) -> None:
         """Build the bundle, and declare the scheduler with it.
 
-        actions       `module:attribute` of the Worker
+        actions       `module:attribute` of the Worker; None: no code of yours, deliveries only
+        deliveries    actions that are deliveries, by name: a queue, topic, event bus, function or state
+                      machine of the CDK, an ARN or an https URL; or a mapping with it as `to`, and the other
+                      fields of `worker.deliver`
         name          names table, rule and worker; 3 to 30 letters, digits and hyphens
         folder        where the actions are looked for first; the current one if not given
         requirements  a requirements file or a pyproject.toml, with what the actions need
@@ -70,13 +86,14 @@ class Scheduler(Construct):
         environment   what the actions find in their environment; tokens may be in it
         parameters    others of the template's parameters, such as `MemorySize`, `AlarmMail`, `SubnetIds`
 
-        Raises BundleFailed and InvalidDeployment.
+        Raises BundleFailed, InvalidDeployment and InvalidSettings.
         """
         super().__init__(scope, id)
         check_scheduler_name(name)
         given = dict(parameters or {})
         if wrong := sorted(given.keys() - (parameter_names(template_text()) - _OURS)):
             raise InvalidDeployment("parameters", f"the construct takes no parameter {wrong[0]}")
+        delivered = CdkDeliveries(deliveries or {})
         target = Target(python=python or Target.like_here().python, architecture=Architecture(architecture))
         surroundings = Surroundings(environment=environment or {}, has_layers=bool(given.get("Layers")))
         built = build(actions, target, requirements=requirements, folder=folder, surroundings=surroundings)
@@ -86,7 +103,9 @@ class Scheduler(Construct):
             bundle = Asset(self, "Bundle", path=str(file))
         ours = {
             "Name": name,
-            "Worker": actions,
+            "Worker": actions or "",
+            DELIVERIES: Stack.of(self).to_json_string(delivered.fields),
+            **delivered.lists(built.deliveries),
             "CodeBucket": bundle.s3_bucket_name,
             "CodeKey": bundle.s3_object_key,
             "Runtime": target.runtime,
@@ -94,15 +113,16 @@ class Scheduler(Construct):
             "Environment": Stack.of(self).to_json_string(dict(environment or {})),
             "ExistingTable": "no",
         }
+        parameters_given = {**given, **ours}
         self._template = CfnInclude(
             self,
             "Template",
             template_file=str(template_file()),
-            parameters=_texts({**given, **ours}),
+            parameters=_texts(parameters_given),
             preserve_logical_ids=False,  # a stack may have several
         )
         for condition, parameter in GIVEN.items():
-            if _is_made(given.get(parameter)):
+            if _is_made(parameters_given.get(parameter)):
                 self._template.get_condition(condition).expression = Fn.condition_equals("yes", "yes")
         place = f"{Aws.REGION}:{Aws.ACCOUNT_ID}"
         self.function: IFunction = Function.from_function_arn(

@@ -20,6 +20,7 @@ from duebell_worker.log import LogFormat
 
 from .bundle import build
 from .cost_command import app as cost_app
+from .delivery_options import Deliver, NoDeliver, deliveries_given, without_none
 from .dependencies import IN_RUNTIME
 from .deploy import Deployment
 from .deploy import deploy as deploy_stack
@@ -30,7 +31,7 @@ from .import_check import Surroundings
 from .local_commands import app as local_app
 from .naming import check_scheduler_name
 from .option_values import bounds, pairs
-from .options import Actions, Requirements
+from .options import ACTIONS, Actions, Requirements
 from .queue_table import Capacity
 from .signals import ended_by_signal
 from .stack import Stack
@@ -84,7 +85,7 @@ def run(context: Context, *, actions: Actions) -> None:
 
     to_stdout(LogFormat.JSON)
     try:
-        worker = load(actions)
+        worker = load(without_none(actions) or "")
     except DuebellError:
         raise
     except Exception as error:
@@ -118,7 +119,7 @@ def bundle(
     chosen = Target(python=python or default.python, architecture=architecture or default.architecture)
     target = Target.this_machine() if this_machine else chosen
     built = build(
-        actions,
+        without_none(actions),
         target,
         requirements=requirements,
         leave_out=frozenset() if with_sdk else IN_RUNTIME,
@@ -130,6 +131,9 @@ def bundle(
         typer.echo(f"{output}: {built.note}", err=True)
     if built.hint:
         typer.echo(f"{output}: {built.hint}", err=True)
+    for one in built.deliveries or ():
+        for action, arn in one.permissions.items():
+            typer.echo(f"{output}: the delivery {one.name} needs {action} on {arn}")
 
 
 @app.command()
@@ -142,7 +146,9 @@ def template() -> None:
 def deploy(
     context: Context,
     *,
-    actions: Actions,
+    actions: Annotated[str | None, ACTIONS] = None,
+    deliver: Deliver = None,
+    no_deliver: NoDeliver = None,
     requirements: Requirements = None,
     bucket: Annotated[
         str | None, typer.Option(metavar="NAME", help="Upload there. [a bucket of duebell's own]")
@@ -222,7 +228,8 @@ def deploy(
     }
     deployment = Deployment(
         name=name,
-        actions=actions,
+        actions=without_none(actions),
+        deliver=deliveries_given(deliver, no_deliver),
         requirements=requirements,
         bucket=bucket,
         python=python,

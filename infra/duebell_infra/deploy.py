@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import boto3
@@ -10,6 +10,7 @@ import msgspec
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
+from duebell_shared.delivery import ENVIRONMENT, deliveries_in
 from duebell_shared.errors import DuebellError
 from duebell_shared.settings import Settings
 
@@ -18,6 +19,7 @@ from .artifacts import Artifacts
 from .aws import aws_calls
 from .bundle import Bundle, build
 from .declared import sync_declared
+from .deliveries import DELIVERIES, LISTS, Given, check_size, merged, permitted
 from .editors import environment_of
 from .errors import DeployFailed, InvalidDeployment
 from .first_call import call_once
@@ -61,7 +63,9 @@ class Deployment:
     """The stack to deploy. A field that is None stays as it was deployed last, or is the template's default.
 
     name          names the stack, the table, the rule and the worker; 3 to 30 letters, digits and hyphens
-    actions       `module:attribute` of the Worker to bundle; None: a worker that knows no action
+    actions       `module:attribute` of the Worker to bundle; "": no code of yours, deliveries only
+    deliver       deliveries to add or replace, by name, with the fields of `worker.deliver`; None takes one
+                  away
     requirements  a requirements file with what the actions need
     folder        where the actions are looked for first; None: the current folder
     bucket        where the bundle is uploaded to; None: a bucket of duebell's own
@@ -74,6 +78,7 @@ class Deployment:
 
     name: str = "duebell"
     actions: str | None = None
+    deliver: Given = field(default_factory=dict)
     requirements: Path | None = None
     folder: Path | None = None
     bucket: str | None = None
@@ -109,12 +114,15 @@ def deploy(
     known = parameter_names(template)
     before = {key: value for key, value in stack.parameters().items() if key in known}
 
-    given = _checked({**before, **deployment.parameters}, known)
+    given = _given(deployment, before, known)
+    if deployment.actions is None:
+        deployment = replace(deployment, actions=_actions_of(before, given))
     target = _target(deployment, before)
     bundle = _bundle(deployment, target, name=name, parameters=given, say=say)
     artifacts = Artifacts(session, account=account, bucket=deployment.bucket, progress=progress)
     key = artifacts.upload(bundle, stack=name)
     code = {"CodeBucket": artifacts.bucket, "CodeKey": key, "Worker": bundle.actions}
+    code |= _permissions(bundle, given, before, say=say)
 
     python = {"Runtime": target.runtime, "Architecture": target.architecture.value}
     table = QueueTable(session, name)
@@ -157,6 +165,40 @@ def _has_no_actions(editor: Editor) -> bool:
     return worker is not None and worker.error is None and not worker.actions
 
 
+def _given(deployment: Deployment, before: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
+    """The parameters that are given now or were before. Raises InvalidDeployment if one cannot be right."""
+    if derived := sorted(deployment.parameters.keys() & {DELIVERIES, *LISTS.values()}):
+        raise InvalidDeployment("parameters", f"{derived[0]} follows from the deliveries: give those instead")
+    given = _checked({**before, **deployment.parameters}, known)
+    given[DELIVERIES] = merged(before.get(DELIVERIES, ""), deployment.deliver)
+    check_size(given[DELIVERIES], given.get("Environment", ""))
+    return given
+
+
+def _actions_of(before: Mapping[str, str], given: Mapping[str, str]) -> str:
+    """The actions that were deployed before. Raises InvalidDeployment if there is nothing to deploy."""
+    if not before and given[DELIVERIES] == "{}":
+        raise InvalidDeployment(
+            "actions", "is missing: name the Worker with your actions, or a delivery (`--deliver NAME=ARN`)"
+        )
+    return before.get("Worker", "")
+
+
+def _permissions(
+    bundle: Bundle, given: Mapping[str, str], before: Mapping[str, str], *, say: Callable[[str], None]
+) -> dict[str, str]:
+    """The parameters with what the worker may deliver to. `say` is given a line for each delivery."""
+    without_code = deliveries_in(given[DELIVERIES])
+    in_code = [one for one in bundle.deliveries or () if one.name not in without_code]
+    for one in (*without_code.values(), *in_code):
+        say(f"delivery: {one.name} to {one.target.shown}")
+    if bundle.deliveries is not None:
+        return permitted([*without_code.values(), *in_code], before={})
+    if kept := [name for name in LISTS.values() if before.get(name)]:
+        say(f"deliveries in code are not known, as it was not imported, so {', '.join(kept)} stay permitted")
+    return permitted(without_code.values(), before=before)
+
+
 def _checked(parameters: dict[str, str], known: Collection[str]) -> dict[str, str]:
     """The parameters. Raises InvalidDeployment if the template does not have them, or they do not fit."""
     if unknown := sorted(parameters.keys() - known):
@@ -179,7 +221,11 @@ def _bundle(
 ) -> Bundle:
     """Build the bundle, and import it as the worker will be set up. Raises BundleFailed."""
     surroundings = Surroundings(
-        environment={**environment_of(settings_of(name, parameters)), **_variables_of_actions(parameters)},
+        environment={
+            **environment_of(settings_of(name, parameters)),
+            ENVIRONMENT: parameters[DELIVERIES],
+            **_variables_of_actions(parameters),
+        },
         has_layers=bool(parameters.get("Layers")),
     )
     bundle = build(

@@ -11,16 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 
+from duebell_shared.delivery import Delivery
 from duebell_shared.quoting import quoted
 
 from .dependencies import IN_RUNTIME
 from .errors import BundleFailed
 from .target import Place, Target
 
-__all__ = ["Surroundings", "check_import"]
+__all__ = ["Imported", "Surroundings", "check_import"]
 
 _CHILD = Path(__file__).with_name("import_check_child.py")
 
@@ -71,6 +73,17 @@ class Surroundings:
     has_layers: bool = False
 
 
+class Imported(NamedTuple):
+    """The outcome of an import.
+
+    note        what could not be tried, or ""
+    deliveries  those that the code declares, with target and secret only; None if they are not known
+    """
+
+    note: str = ""
+    deliveries: tuple[Delivery, ...] | None = None
+
+
 class _Outcome(msgspec.Struct, frozen=True):
     """The outcome that the child writes; without types, the Worker was loaded."""
 
@@ -78,6 +91,7 @@ class _Outcome(msgspec.Struct, frozen=True):
     message: str = ""
     module: str | None = None
     where: str = ""
+    deliveries: dict[str, dict[str, Any]] = {}
 
     def is_a(self, *types: str) -> bool:
         return not set(types).isdisjoint(self.types)
@@ -91,8 +105,8 @@ class _Outcome(msgspec.Struct, frozen=True):
 
 def check_import(
     data: bytes, actions: str, target: Target, surroundings: Surroundings, path: Sequence[str]
-) -> str:
-    """Import the Worker of a bundle in a clean interpreter; a note of what could not be tried, or "".
+) -> Imported:
+    """Import the Worker of a bundle in a clean interpreter.
 
     data  the zip, with libraries that run on this machine
     path  where modules that are missing in it are looked for, to say how they come into it
@@ -103,11 +117,12 @@ def check_import(
     with tempfile.TemporaryDirectory(prefix="duebell-import-") as folder:
         outcome = _tried(data, actions, target, surroundings, Path(folder).resolve())
     if isinstance(outcome, str):
-        return outcome
+        return Imported(outcome)
     if not outcome.types:
-        return ""
+        declared = [Delivery(name=name, **given) for name, given in outcome.deliveries.items()]
+        return Imported(deliveries=tuple(declared))
     if why := _undecided(outcome, target, surroundings):
-        return f"not imported to the end here ({outcome}): {why}"
+        return Imported(f"not imported to the end here ({outcome}): {why}")
     raise BundleFailed(f"the bundle cannot be imported: {outcome}{_way_out(outcome, path)}")
 
 

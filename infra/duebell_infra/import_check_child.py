@@ -31,11 +31,11 @@ class BesideTheBundle:
 
 
 def loaded(bundle: Path, actions: str) -> dict[str, Any]:
-    """The outcome of loading the Worker: empty if it is one, else what was raised, and where."""
+    """The outcome of loading the Worker: what it delivers to, else what was raised, and where."""
     try:
         from duebell_worker.loader import load  # noqa: PLC0415 (it is in the bundle)
 
-        load(actions)
+        worker = load(actions)
     except BaseException as error:  # noqa: BLE001 (of anybody's code, `SystemExit` too)
         return {
             "types": [f"{one.__module__}.{one.__qualname__}" for one in type(error).__mro__],
@@ -43,7 +43,7 @@ def loaded(bundle: Path, actions: str) -> dict[str, Any]:
             "module": error.name if isinstance(error, ModuleNotFoundError) else None,
             "where": _where(error, bundle),
         }
-    return {}
+    return {"deliveries": {one.name: {"to": one.to, "secret": one.secret} for one in worker.deliveries}}
 
 
 def _where(error: BaseException, bundle: Path) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Self
@@ -9,10 +10,12 @@ from typing import Self
 import boto3
 
 from duebell_editor import Editor
+from duebell_shared.delivery import ENVIRONMENT, Delivery, deliveries_in
 from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
 from duebell_worker.log import LogFormat
 
+from .deliveries import Given
 from .deploy import Deployment, deploy
 from .editors import environment_of
 from .errors import BundleFailed, EmbeddedStackFailed
@@ -36,7 +39,8 @@ class EmbeddedStack:
 
     state         the folder; tasks in it are there again, and run, with the next start
     port          where it listens, on 127.0.0.1 only; None takes a free one
-    actions       `module:attribute` of the Worker; None: every task fails, for no action is known
+    actions       `module:attribute` of the Worker; None: no code of yours, deliveries only
+    deliver       deliveries to add or replace, by name, as in Deployment; those of earlier starts stay
     folder        where the actions are looked for first; None: the current folder
     requirements  a requirements file with what the actions need and is not installed here
     name          names the table, the rule and the worker
@@ -58,6 +62,7 @@ class EmbeddedStack:
         *,
         port: int | None = None,
         actions: str | None = None,
+        deliver: Given | None = None,
         folder: Path | None = None,
         requirements: Path | None = None,
         name: str = "duebell",
@@ -74,7 +79,8 @@ class EmbeddedStack:
         self._ministack = MiniStack(self._state, port or free_port(), environment=more)
         self._deployment = Deployment(
             name=name,
-            actions=actions,
+            actions=actions or "",
+            deliver=deliver or {},
             folder=folder,
             requirements=requirements,
             place=Place.THIS_MACHINE,
@@ -116,12 +122,20 @@ class EmbeddedStack:
             self._ministack.start()
             undo.callback(self._ministack.stop)
             self.settings = deploy(self.session, self._deployment, say=self._say, synced=self._synced)
+            self._deployment = replace(self._deployment, deliver={})  # what was given stays
             self._ring_if_missed()
             self._exit = undo.pop_all()
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._exit.close()
+
+    def deliveries(self) -> list[Delivery]:
+        """The deliveries that are declared without code."""
+        function = self.session.client("lambda").get_function_configuration(
+            FunctionName=self._deployment.name
+        )
+        return list(deliveries_in(function["Environment"]["Variables"].get(ENVIRONMENT, "")).values())
 
     def sources(self) -> set[Path]:
         """The files that the worker is made of and that users change; none if one is missing."""

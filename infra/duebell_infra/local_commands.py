@@ -12,6 +12,7 @@ from duebell_editor.cli.program import everywhere
 from duebell_shared.settings import Precision
 from duebell_worker.log import LogFormat
 
+from .delivery_options import Deliver, NoDeliver, deliveries_given
 from .errors import AlreadyRunning, EmbeddedStackFailed
 from .options import ACTIONS, Requirements
 
@@ -30,6 +31,8 @@ def local(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The stack's port.")] = 4566,
     editor_port: Annotated[int, typer.Option(min=1, max=65535, help="The HTTP editor's port.")] = 8125,
     actions: Annotated[str | None, ACTIONS] = None,
+    deliver: Deliver = None,
+    no_deliver: NoDeliver = None,
     requirements: Requirements = None,
     precision: Annotated[Precision, typer.Option(help="How near to their due date tasks start.")] = (
         Precision.MINUTE
@@ -54,6 +57,7 @@ def local(
     from .local_service import serve  # noqa: PLC0415
 
     state = state or STATE
+    given_deliveries = deliveries_given(deliver, no_deliver)
     try:
         if detach:
             given = {
@@ -65,6 +69,8 @@ def local(
                 "--log-format": log_format.value,
             }
             options = [f"{name}={value}" for name, value in given.items() if value is not None]
+            options += [f"--deliver={one}" for one in deliver or ()]
+            options += [f"--no-deliver={one}" for one in no_deliver or ()]
             started = start(state, options)
             for line in started.synced:
                 typer.echo(line)
@@ -75,6 +81,7 @@ def local(
             port=port,
             editor_port=editor_port,
             actions=actions,
+            deliver=given_deliveries,
             requirements=requirements,
             precision=precision,
             log_format=log_format,

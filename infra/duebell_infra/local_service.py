@@ -14,6 +14,8 @@ from duebell_editor.caller import caller
 from duebell_shared.settings import Precision
 from duebell_worker.log import LogFormat
 
+from .deliveries import Given
+from .delivery_options import without_none
 from .errors import EmbeddedStackFailed
 from .local import EmbeddedStack
 from .local_process import Registration, clear, ways_in
@@ -30,6 +32,8 @@ _ACTIONS = "actions"
 #: Names the page's token, as for `duebell editor`. Without one, other users of this machine can use the page.
 _TOKEN = "DUEBELL_EDITOR_TOKEN"  # noqa: S105
 
+_NO_ACTIONS = "none, so every task will fail: give your actions with --actions MODULE:ATTRIBUTE"
+
 #: Seconds between looks at the worker's log.
 _LOOK_EVERY = 0.2
 
@@ -40,6 +44,7 @@ def serve(
     port: int,
     editor_port: int,
     actions: str | None,
+    deliver: Given,
     requirements: Path | None,
     precision: Precision,
     log_format: LogFormat,
@@ -64,12 +69,14 @@ def serve(
     kept = state / _ACTIONS
     if actions is None and kept.is_file():
         actions = kept.read_text(encoding="utf-8")
+    actions = without_none(actions)
     registration = Registration(state)
     log = _Log(say)
     stack = EmbeddedStack(
         state,
         port=port,
         actions=actions,
+        deliver=deliver,
         requirements=requirements,
         parameters={"Precision": precision},
         log_format=log_format,
@@ -78,10 +85,13 @@ def serve(
     )
 
     def greet(url: str) -> None:
-        none = "none, so every task will fail: give your actions with --actions MODULE:ATTRIBUTE"
+        deliveries = stack.deliveries()
+        none = "only the deliveries below" if deliveries else _NO_ACTIONS
         say(f"editor   {url}")
         say(f"stack    {stack.endpoint_url}  (state and log in {state})")
         say(f"worker   {f'{actions}, reloaded when its sources change' if actions else none}")
+        for one in deliveries:
+            say(f"delivery {one.name} to {one.target.shown}")
         for line in ways_in(state, stack.environment):
             say(line)
         say("Ctrl-C stops it and keeps what is in the queue")
@@ -95,8 +105,7 @@ def serve(
                 "ignore", message="coroutine .* was never awaited", category=RuntimeWarning
             )
             editor = Editor(stack.settings, session=stack.session, changed_by=caller("http"))
-            if actions:
-                kept.write_text(actions, encoding="utf-8")
+            kept.write_text(actions or "", encoding="utf-8")
             serve_editor(editor, HOST, editor_port, token=os.environ.get(_TOKEN), started=greet)
     except Ended:
         pass

@@ -8,7 +8,9 @@ import typer
 __all__ = ["ACTIONS", "Actions", "Requirements"]
 
 ACTIONS = typer.Option(
-    metavar="MODULE:ATTRIBUTE", envvar="DUEBELL_WORKER", help="The Worker with your actions."
+    metavar="MODULE:ATTRIBUTE",
+    envvar="DUEBELL_WORKER",
+    help="The Worker with your actions; none: deliveries only.",
 )
 Actions = Annotated[str, ACTIONS]
 Requirements = Annotated[

@@ -83,6 +83,15 @@ data "aws_iam_policy_document" "worker" {
     actions   = ["sqs:SendMessage"]
     resources = [aws_sqs_queue.failed_runs.arn]
   }
+  # What is delivered to, and nothing beside it.
+  dynamic "statement" {
+    for_each = { for service, arns in local.deliveries_allowed : service => arns if length(arns) > 0 }
+    content {
+      sid       = local.delivery_permissions[statement.key].sid
+      actions   = [local.delivery_permissions[statement.key].action]
+      resources = statement.value
+    }
+  }
   # Lambda reads the environment, and puts failed runs into their queue, in the role's name.
   dynamic "statement" {
     for_each = var.kms_key_arn == "" ? [] : [var.kms_key_arn]

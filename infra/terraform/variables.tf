@@ -34,7 +34,7 @@ variable "bundle" {
 }
 
 variable "worker" {
-  description = "module:attribute of the Worker in the bundle. Without it every task fails: no action is known."
+  description = "module:attribute of the Worker in the bundle. Without it the worker's only actions are its deliveries."
   type        = string
   default     = ""
 }
@@ -189,6 +189,26 @@ variable "environment" {
 
 variable "worker_policies" {
   description = "ARNs of IAM managed policies with what your actions may do, beside what duebell needs."
+  type        = list(string)
+  default     = []
+}
+
+variable "deliveries" {
+  description = "Actions that are deliveries: a map, each name with its target and options. to is the ARN of a queue, topic, event bus, function or state machine, or an https URL. The worker may use these, and no others."
+  type = map(object({
+    to          = string
+    form        = optional(string)
+    attempts    = optional(number)
+    backoff     = optional(map(number))
+    group       = optional(string)
+    secret      = optional(string)
+    detail_type = optional(string)
+  }))
+  default = {}
+}
+
+variable "delivery_arns" {
+  description = "ARNs of the targets and secrets of the deliveries that your code declares, as `duebell bundle` names them. Those in deliveries need not be here."
   type        = list(string)
   default     = []
 }

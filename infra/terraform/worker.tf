@@ -39,6 +39,7 @@ resource "aws_lambda_function" "worker" {
       DUEBELL_TABLE          = var.name
       DUEBELL_RULE           = var.name
       DUEBELL_WORKER         = var.worker
+      DUEBELL_DELIVERIES     = local.deliveries
       DUEBELL_LANES          = tostring(var.lanes)
       DUEBELL_RETENTION_DAYS = tostring(var.retention_days)
       DUEBELL_HISTORY        = var.history
@@ -57,6 +58,12 @@ resource "aws_lambda_function" "worker" {
     precondition {
       condition     = (length(var.subnet_ids) > 0) == (length(var.security_group_ids) > 0)
       error_message = "subnet_ids and security_group_ids go together."
+    }
+    # Lambda measures the environment as JSON; the other variables take less than the rest.
+    # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
+    precondition {
+      condition     = length(jsonencode([local.deliveries, jsonencode(var.environment)])) <= 3400
+      error_message = "deliveries and environment are too large: Lambda's environment takes 4 KB. Declare deliveries in code, with worker.deliver."
     }
   }
   depends_on = [aws_iam_role_policy.worker] # by which Lambda puts it into its subnets

@@ -117,7 +117,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     @property
     def permissions(self) -> dict[str, str]:
         """The permissions that the worker's role needs for it: the ARN by IAM action."""
-        needed = {} if self.target.iam_action is None else {self.target.iam_action: self.to}
+        target = self.target
+        needed = {} if target.iam_action is None else {target.iam_action: target.resource}
         return needed if self.key is None else {**needed, self.key.iam_action: self.key.arn}
 
 

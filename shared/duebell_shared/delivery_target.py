@@ -100,6 +100,14 @@ class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
         """The form of what is sent if none is given: `envelope` for buses, `payload` for all others."""
         return "envelope" if self.kind is Kind.BUS else "payload"
 
+    @property
+    def resource(self) -> str:
+        """The ARN that a policy names for it: that of the state machine for one of its versions and aliases.
+
+        https://docs.aws.amazon.com/step-functions/latest/dg/auth-version-alias.html
+        """
+        return ":".join(self.to.split(":")[:7]) if self.kind is Kind.STATE_MACHINE else self.to
+
     @classmethod
     def parse(cls, to: object) -> Self:
         """The target that an ARN or a URL means. Raises InvalidSettings."""

@@ -52,10 +52,26 @@ def test_actions_are_listed_with_the_fields_of_their_payloads(duebell: Duebell, 
     assert first.startswith("version ")
     assert second.startswith("duebell ")
     assert [line.split() for line in rest if line] == [
-        ["action", "attempts", "recurring", "payload"],
-        ["put_on_sale", "3", "item,", "price?"],
-        ["report", "5", "daily", "none"],
+        ["action", "kind", "attempts", "recurring", "payload"],
+        ["put_on_sale", "function", "3", "item,", "price?"],
+        ["report", "function", "5", "daily", "none"],
     ]
+
+
+def test_a_delivery_is_listed_with_what_it_is_sent_to(duebell: Duebell, worker: Worker) -> None:
+    worker.deliver("remind", to="arn:aws:sqs:eu-central-1:123456789012:reminders.fifo")
+    worker.deliver("end", to="arn:aws:events:eu-central-1:123456789012:event-bus/main")
+    worker.deliver("call", to="arn:aws:lambda:eu-central-1:123456789012:function:call:live", attempts=2)
+    worker.deliver("tell", to="https://example.com/hook?token=1")
+    worker.register()
+    listed = [line.split() for line in duebell("actions").out.splitlines()]
+    for row in (
+        ["call", "function", "function:call:live", "2", "any"],
+        ["end", "bus", "event-bus/main", "5", "any"],
+        ["remind", "fifo", "queue", "reminders.fifo", "5", "any"],
+        ["tell", "https", "https://example.com", "5", "any"],
+    ):
+        assert row in listed
 
 
 def test_actions_as_json_are_the_answer_of_the_api(duebell: Duebell, editor: Editor) -> None:

@@ -3,10 +3,12 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from duebell_editor import Editor
 from duebell_infra.artifacts import REPLACED
+from duebell_infra.deliveries import Given
 from duebell_infra.deploy import Deployment, deploy
 from duebell_infra.destroy import Queue, destroy
 from duebell_infra.local import EmbeddedStack
@@ -34,10 +36,21 @@ class Deployer:
         return self.deployment.name
 
     def deploy(
-        self, *, folder: Path = HERE, actions: str = ACTIONS, imported: bool = True, **parameters: str
+        self,
+        *,
+        folder: Path = HERE,
+        actions: str | None = ACTIONS,
+        deliver: Given = MappingProxyType({}),
+        imported: bool = True,
+        **parameters: str,
     ) -> Editor:
         deployment = replace(
-            self.deployment, folder=folder, actions=actions, imported=imported, parameters=parameters
+            self.deployment,
+            folder=folder,
+            actions=actions,
+            deliver=deliver,
+            imported=imported,
+            parameters=parameters,
         )
         settings = deploy(self.session, deployment, say=self.said.append, progress=self.said.append)
         return Editor(settings, session=self.session)

@@ -37,7 +37,9 @@ module "duebell" {{
   deletion_protection = false
   saved_queries       = false # the emulator has none
   environment         = {{ GREETING = "hello" }}
+  deliveries          = {{ remind = {{ to = aws_sqs_queue.reminders.arn }} }}
 }}
+resource "aws_sqs_queue" "reminders" {{ name = "reminders-by-terraform" }}
 output "table" {{ value = module.duebell.table_name }}
 output "rule" {{ value = module.duebell.rule_name }}
 """
@@ -103,6 +105,13 @@ def test_the_whole_way(terraform: Terraform, module: Path, stack: EmbeddedStack)
     later = editor.add("succeed", schedule="cron(0 0 1 1 ? 2100)", id="later")
     wait_for(lambda: editor.get("soon").status is Status.DONE)
     wait_for(lambda: rule() == expression_at(later.due))
+
+    # And what is delivered arrives in the queue that was made with it
+    editor.add("remind", due=SOON, payload={"trial": 42})
+    sqs = stack.session.client("sqs")
+    url = sqs.get_queue_url(QueueName="reminders-by-terraform")["QueueUrl"]
+    [message] = wait_for(lambda: sqs.receive_message(QueueUrl=url).get("Messages"))
+    assert json.loads(message["Body"]) == {"trial": 42}
 
     # Then a plan finds nothing to change, above all not the rule
     assert [change["type"] for change in terraform.plan() if not is_emulators(change)] == []

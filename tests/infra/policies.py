@@ -1,7 +1,7 @@
 """IAM policies as tests need them: read off the template, and enforced on every call of a session."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import boto3
@@ -15,7 +15,14 @@ ACCOUNT = "123456789012"
 VALUES = {"Name": "duebell", "AWS::Partition": "aws", "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
 
 #: Most operations are allowed by an action of the same name.
-NAMED_OTHERWISE = {"lambda:Invoke": "lambda:InvokeFunction"}
+NAMED_OTHERWISE = {
+    "lambda:Invoke": "lambda:InvokeFunction",
+    "sqs:SendMessageBatch": "sqs:SendMessage",
+    "sns:PublishBatch": "sns:Publish",
+}
+
+#: Arguments with the ARN of what is called, by the service.
+BY_ARN = {"sns": "TopicArn", "states": "stateMachineArn", "secretsmanager": "SecretId", "ssm": "Name"}
 
 #: A batch of statements is allowed by what each of them does.
 STATEMENT = re.compile(r'(INSERT INTO|UPDATE|DELETE FROM) "(?P<table>[^"]+)" ')
@@ -28,9 +35,12 @@ ALLOWED_BY = {
 Statements = list[dict[str, Any]]
 
 
-def statements_of(document: Any) -> Statements:
-    """The statements as CloudFormation makes them with the parameters' defaults."""
-    return [resolved for one in document["Statement"] if (resolved := _resolved(one)) is not None]
+def statements_of(document: Any, given: Mapping[str, Mapping[str, Sequence[str]]] = {}) -> Statements:
+    """The statements as CloudFormation makes them with the parameters' defaults.
+
+    given  conditions that hold, each with the lists that it is about, by their parameters
+    """
+    return [resolved for one in document["Statement"] if (resolved := _resolved(one, given)) is not None]
 
 
 def granted(statements: Statements) -> set[tuple[str, str]]:
@@ -80,29 +90,42 @@ def _wanted(service: str, operation: str, params: dict[str, Any]) -> Iterator[tu
         tables = [params["TableName"]] if "TableName" in params else params.get("RequestItems", ["*"])
         for table in tables:
             yield action, f"{here}:table/{table}{index}"
-    elif service == "lambda":
-        yield action, f"{here}:function:{params.get('FunctionName')}"
-    elif service == "sqs":
-        name = params.get("QueueName") or params["QueueUrl"].rpartition("/")[2]
-        yield action, f"{here}:{name}"
-    elif service == "events":
-        yield action, f"{here}:rule/{params.get('Rule') or params.get('Name')}"
     else:
-        yield action, "*"  # nobody here is allowed any of these
+        for resource in _named(service, params):
+            yield action, resource
+
+
+def _named(service: str, params: dict[str, Any]) -> list[str]:
+    """The resources that a call names; of what nobody here is allowed, all."""
+    here = f"arn:aws:{service}:{REGION}:{ACCOUNT}"
+    match service:
+        case "lambda":
+            return [f"{here}:function:{str(params['FunctionName']).removeprefix(f'{here}:function:')}"]
+        case "sqs":
+            return [f"{here}:{params.get('QueueName') or params['QueueUrl'].rpartition('/')[2]}"]
+        case "events":
+            rule = f"{here}:rule/{params.get('Rule') or params.get('Name')}"
+            return [one["EventBusName"] for one in params.get("Entries", ())] or [rule]
+        case _:
+            return [str(params.get(BY_ARN[service]))] if service in BY_ARN else ["*"]
 
 
 def _listed(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-def _resolved(value: Any) -> Any:
+def _resolved(value: Any, given: Mapping[str, Mapping[str, Sequence[str]]]) -> Any:
     if isinstance(value, dict):
-        if "Fn::If" in value:
-            return None  # all of these are off unless asked for
+        if "Fn::If" in value:  # all of these are off unless asked for
+            condition, then, _ = value["Fn::If"]
+            return _resolved(then, given) if condition in given else None
+        if set(value) == {"Ref"} and value["Ref"] not in VALUES:
+            [several] = [lists[value["Ref"]] for lists in given.values() if value["Ref"] in lists]
+            return list(several)
         if "Fn::Sub" in value:
             return re.sub(r"\$\{([^}]+)\}", lambda name: VALUES[name[1]], value["Fn::Sub"])
         if "Fn::GetAtt" in value:
-            given = value["Fn::GetAtt"]
-            return f"the ARN of {given[0] if isinstance(given, list) else given.split('.')[0]}"
-        return {key: _resolved(inner) for key, inner in value.items()}
-    return [_resolved(inner) for inner in value] if isinstance(value, list) else value
+            named = value["Fn::GetAtt"]
+            return f"the ARN of {named[0] if isinstance(named, list) else named.split('.')[0]}"
+        return {key: _resolved(inner, given) for key, inner in value.items()}
+    return [_resolved(inner, given) for inner in value] if isinstance(value, list) else value

@@ -17,6 +17,7 @@ from duebell_infra.dependencies import install
 from duebell_infra.errors import BundleFailed, InvalidDeployment
 from duebell_infra.target import Target
 from duebell_infra.template import parameter_names, template_text
+from duebell_shared.errors import InvalidInput
 
 if os.environ.get("DUEBELL_CDK") != "required":
     pytest.importorskip("aws_cdk", reason="the AWS CDK is not installed: pip install -r requirements-cdk.txt")
@@ -25,8 +26,11 @@ if shutil.which("node") is None:
 
 from aws_cdk import App, Fn, Stack
 from aws_cdk.aws_ec2 import SecurityGroup, Vpc
+from aws_cdk.aws_events import EventBus
 from aws_cdk.aws_iam import Role, ServicePrincipal
+from aws_cdk.aws_secretsmanager import Secret
 from aws_cdk.aws_sns import Topic
+from aws_cdk.aws_sqs import Queue
 
 import duebell.cdk
 from duebell.cdk import Scheduler
@@ -109,6 +113,60 @@ def test_what_the_same_stack_makes_may_be_given(stack: Stack) -> None:
     for name in ("IsInVpc", "TellsTopic"):
         [condition] = [one for key, one in made["Conditions"].items() if name in key]
         assert condition == {"Fn::Equals": ["yes", "yes"]}
+
+
+def test_deliveries_go_to_what_the_same_app_makes(stack: Stack) -> None:
+    # Given targets that CloudFormation will make, and one that is there
+    queue, bus = Queue(stack, "Reminders"), EventBus(stack, "Events")
+    secret = Secret(stack, "Signing")
+    there = "arn:aws:lambda:eu-central-1:123456789012:function:remind"
+    Scheduler(
+        stack,
+        "Tasks",
+        name="shop",
+        deliveries={
+            "remind": queue,
+            "again": {"to": queue, "attempts": 3},
+            "end": {"to": bus, "detail_type": "Trial ended"},
+            "call": there,
+            "tell": {"to": "https://example.com/hook", "secret": secret},
+        },
+    )
+    # Then the worker, without any code, is told of them
+    made = synthesised(stack)
+    [function] = of_type(made, "AWS::Lambda::Function")
+    variables = function["Properties"]["Environment"]["Variables"]
+    assert variables["DUEBELL_WORKER"] == ""
+    told = json.dumps(variables["DUEBELL_DELIVERIES"])
+    for name in ("remind", "again", "end", "Trial ended", "call", there, "https://example.com/hook"):
+        assert name in told
+    # And its role may send to each, and to nothing else
+    [role] = [one["Properties"] for one in of_type(made, "AWS::IAM::Role") if "Policies" in one["Properties"]]
+    statements = {
+        one["Fn::If"][1]["Sid"]: one["Fn::If"][1]["Resource"]
+        for one in role["Policies"][0]["PolicyDocument"]["Statement"]
+        if "Fn::If" in one and one["Fn::If"][1]["Sid"].startswith(("Deliver", "Read"))
+    }
+    [queued] = statements["DeliverToQueues"]
+    assert queued["Fn::GetAtt"][0].startswith("Reminders")
+    assert len(statements["DeliverToBuses"]) == len(statements["ReadSecrets"]) == 1
+    # What is known beforehand is a parameter's value, and what is not is there whatever the conditions say
+    conditions = {key: one for key, one in made["Conditions"].items() if "Sends" in key or "Reads" in key}
+    holds = [key for key, one in conditions.items() if one == {"Fn::Equals": ["yes", "yes"]}]
+    assert len(holds) == 3
+    assert there in json.dumps(statements["DeliverToFunctions"])
+
+
+def test_deliveries_that_cannot_be_right_are_refused(stack: Stack) -> None:
+    made = Queue(stack, "Reminders").queue_arn
+    for given, why in (
+        ({"remind": made}, "known to CloudFormation only: give the construct itself"),
+        ({"remind": {"to": "arn:aws:sqs:x"}}, "is no ARN"),
+        ({"remind": {"to": "https://example.com", "group": "a"}}, "group"),
+    ):
+        with pytest.raises(InvalidInput, match=why):
+            Scheduler(stack, "Tasks", deliveries=given)
+        stack.node.try_remove_child("Tasks")
 
 
 def test_a_service_is_let_add_tasks(stack: Stack) -> None:

@@ -1,5 +1,6 @@
 """A deployment whose stack fails, on moto: the rule is armed all the same, and the failure is raised."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -18,6 +19,7 @@ from duebell_infra.errors import DeployFailed, InvalidDeployment, WorkerFailed
 from duebell_infra.stack import Outcome
 from duebell_infra.target import Target
 from duebell_shared.backend import Backend
+from duebell_shared.delivery import Delivery
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.expression import SENTINEL
 from duebell_worker import Worker
@@ -28,9 +30,9 @@ LATER = timedelta(days=300)
 
 
 class FakeStack:
-    """The stack as it was deployed with `before`; an update of it does `change`."""
+    """The stack as it was deployed with `before`; an update does `change`, with the parameters if it may."""
 
-    def __init__(self, before: Mapping[str, str], change: Callable[[], None]) -> None:
+    def __init__(self, before: Mapping[str, str], change: Callable[..., object]) -> None:
         self.name = "duebell"
         self._before = before
         self._change = change
@@ -38,8 +40,9 @@ class FakeStack:
     def parameters(self) -> Mapping[str, str]:
         return self._before
 
-    def apply(self, *_: object, **__: object) -> Outcome:
-        self._change()
+    def apply(self, _: str, parameters: Mapping[str, str], **__: object) -> Outcome:
+        takes_them = self._change.__name__ == "update"
+        self._change(parameters) if takes_them else self._change()
         return Outcome.UPDATED
 
 
@@ -48,20 +51,22 @@ def deployed(session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> Callabl
     """Deploy, with CloudFormation, the bundle and its bucket left out; what was said."""
 
     def deployed(
-        change: Callable[[], None],
+        change: Callable[..., object],
         *,
         before: Mapping[str, str],
         called: Callable[..., None] = lambda *_, **__: None,
-        actions: str | None = None,
+        actions: str | None = "",
+        in_code: tuple[Delivery, ...] | None = (),
+        **given: Any,
     ) -> list[str]:
-        bundle = Bundle(data=b"zip", actions="", target=Target(), files=1, unpacked=3)
+        bundle = Bundle(data=b"zip", actions="", target=Target(), files=1, unpacked=3, deliveries=in_code)
         monkeypatch.setattr(module, "build", lambda *_, **__: bundle)
         monkeypatch.setattr(Artifacts, "upload", lambda *_, **__: "bundles/duebell/1.zip")
         monkeypatch.setattr(Artifacts, "retire", lambda *_: None)
         monkeypatch.setattr(module, "Stack", lambda *_, **__: FakeStack(before, change))
         monkeypatch.setattr(module, "call_once", called)
         said: list[str] = []
-        deploy(session, Deployment(actions=actions), say=said.append)
+        deploy(session, Deployment(actions=actions, **given), say=said.append)
         return said
 
     return deployed
@@ -77,6 +82,37 @@ def parked(session: boto3.Session, editor: Editor) -> Callable[[], str]:
     events = session.client("events")
     events.put_rule(Name="duebell", ScheduleExpression=SENTINEL)
     return lambda: events.describe_rule(Name="duebell")["ScheduleExpression"]
+
+
+QUEUE = "arn:aws:sqs:eu-central-1:123456789012:reminders"
+
+
+def test_deliveries_are_parameters_that_nobody_gives_by_hand(deployed: Any) -> None:
+    applied: dict[str, str] = {}
+    said = deployed(applied.update, before=UPDATE, deliver={"remind": {"to": QUEUE}})
+    assert f"delivery: remind to {QUEUE}" in said
+    assert applied["DeliveryQueues"] == QUEUE
+    assert json.loads(applied["Deliveries"]) == {"remind": {"to": QUEUE}}
+    for name in ("Deliveries", "DeliveryQueues"):
+        with pytest.raises(InvalidDeployment, match=f"{name} follows from the deliveries"):
+            deployed(lambda: None, before=UPDATE, parameters={name: "x"})
+
+
+def test_a_first_deployment_needs_actions_or_a_delivery(deployed: Any) -> None:
+    with pytest.raises(InvalidDeployment, match=r"actions: is missing.*--deliver") as refused:
+        deployed(lambda: None, before={}, actions=None)
+    assert refused.value.field == "actions"
+    deployed(lambda: None, before={}, actions=None, deliver={"remind": {"to": QUEUE}})
+
+
+def test_what_code_delivers_to_stays_permitted_while_it_is_not_known(deployed: Any) -> None:
+    before = {**UPDATE, "DeliveryTopics": "arn:aws:sns:eu-central-1:123456789012:due"}
+    applied: dict[str, str] = {}
+    said = deployed(applied.update, before=before, in_code=None)
+    assert applied["DeliveryTopics"] == before["DeliveryTopics"]
+    assert any("not known, as it was not imported, so DeliveryTopics stay" in line for line in said)
+    deployed(applied.update, before=before, in_code=())
+    assert applied["DeliveryTopics"] == ""
 
 
 def failing() -> None:

@@ -1,5 +1,6 @@
 """The bundle is imported before it goes anywhere: what cannot run is refused, with the way out."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -74,6 +75,20 @@ def test_what_can_run_is_built(built: Built) -> None:
 def test_what_cannot_run_is_refused(built: Built, lines: str, says: str) -> None:
     with pytest.raises(BundleFailed, match=says.replace("(", r"\(").replace(")", r"\)")):
         built(lines)
+
+
+def test_what_the_code_delivers_to_is_known(tmp_path: Path, built: Built) -> None:
+    to = "arn:aws:sqs:eu-central-1:123456789012:reminders"
+    (tmp_path / "jobs.py").write_text(f"{WORKER}worker.deliver('remind', to={to!r})\n")
+    done = build("jobs:worker", HERE, folder=tmp_path, surroundings=DEPLOYED)
+    assert [(one.name, one.to) for one in done.deliveries or ()] == [("remind", to)]
+    assert build("jobs:worker", HERE, folder=tmp_path, surroundings=None).deliveries is None
+    assert build(None, HERE).deliveries == ()
+    # A name that is taken at the deployment is refused before anything is uploaded
+    twice = json.dumps({"remind": {"to": to}})
+    given = Surroundings(environment={"DUEBELL_DELIVERIES": twice})
+    with pytest.raises(BundleFailed, match="remind"):
+        build("jobs:worker", HERE, folder=tmp_path, surroundings=given)
 
 
 def test_a_worker_that_is_none_is_refused(built: Built) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from duebell_infra.deliveries import LISTS
 from tests.infra.both import properties, snake
 
 #: Parameters and variables with another name, or of one of the two only, and why.
@@ -11,10 +12,12 @@ OTHERWISE = {
     "ExistingTable": None,  # Terraform's state knows
     "WarmThroughput": None,  # the provider takes it from version 6.13 on, and the module must work with 5.80
 }
-ONLY_TERRAFORM = {"bundle", "saved_queries"}
+#: Terraform reads them off the deliveries by itself, and is told those that the code declares.
+OTHERWISE |= dict.fromkeys(LISTS.values())
+ONLY_TERRAFORM = {"bundle", "delivery_arns", "saved_queries"}
 
 #: Of more than one value; CloudFormation's defaults are texts.
-LISTS = {"environment", "layers", "security_group_ids", "subnet_ids", "worker_policies"}
+SEVERAL = {"deliveries", "environment", "layers", "security_group_ids", "subnet_ids", "worker_policies"}
 
 #: What follows the use where capacity is provisioned.
 SCALED = (("Table", "Read"), ("Table", "Write"), ("Past", "Read"), ("Past", "Write"))
@@ -57,7 +60,7 @@ def test_they_are_given_the_same(template: Any, module: Any) -> None:
         default, variable = parameter["Default"], variables[name]
         if variable["type"] == "${bool}" or variable["type"] == "bool":
             assert yes[default] is variable["default"], name
-        elif name in LISTS:
+        elif name in SEVERAL:
             assert not variable["default"], name
         else:
             assert str(variable["default"]) == str(default), name

@@ -187,6 +187,70 @@ def test_it_goes_where_it_is_wanted_and_tells_who_is_to_be_told(tmp_path: Path) 
     assert "3 passed, 0 failed" in output_of(PLACED, tmp_path)
 
 
+DELIVERING = """
+run "without" {
+  command = plan
+  assert {
+    condition     = length(flatten(values(local.deliveries_allowed))) == 0
+    error_message = "nothing is allowed"
+  }
+}
+run "with" {
+  command = plan
+  variables {
+    deliveries = {
+      remind = { to = "arn:aws:sqs:eu-central-1:123456789012:reminders", form = "envelope", attempts = 3 }
+      again  = { to = "arn:aws:sqs:eu-central-1:123456789012:reminders" }
+      start  = { to = "arn:aws:states:eu-central-1:123456789012:stateMachine:dunning:live" }
+      tell   = {
+        to      = "https://example.com/hook"
+        secret  = "arn:aws:ssm:eu-central-1:123456789012:parameter/signing"
+        backoff = { first = 5, factor = 1.5 }
+      }
+    }
+    delivery_arns = ["arn:aws:lambda:eu-central-1:123456789012:function:remind:live"]
+  }
+  assert {
+    condition = jsondecode(one(aws_lambda_function.worker.environment).variables.DUEBELL_DELIVERIES) == {
+      remind = { to = "arn:aws:sqs:eu-central-1:123456789012:reminders", form = "envelope", attempts = 3 }
+      again  = { to = "arn:aws:sqs:eu-central-1:123456789012:reminders" }
+      start  = { to = "arn:aws:states:eu-central-1:123456789012:stateMachine:dunning:live" }
+      tell   = {
+        to      = "https://example.com/hook"
+        secret  = "arn:aws:ssm:eu-central-1:123456789012:parameter/signing"
+        backoff = { first = 5, factor = 1.5 }
+      }
+    }
+    error_message = "what the worker reads"
+  }
+  assert {
+    condition = { for service, arns in local.deliveries_allowed : service => arns if length(arns) > 0 } == {
+      lambda = tolist(["arn:aws:lambda:eu-central-1:123456789012:function:remind:live"])
+      sqs    = tolist(["arn:aws:sqs:eu-central-1:123456789012:reminders"])
+      ssm    = tolist(["arn:aws:ssm:eu-central-1:123456789012:parameter/signing"])
+      states = tolist(["arn:aws:states:eu-central-1:123456789012:stateMachine:dunning"])
+    }
+    error_message = "each once, and nothing else"
+  }
+}
+run "too_many" {
+  command = plan
+  variables {
+    deliveries = {
+      for number in range(60) : "remind${number}" => {
+        to = "arn:aws:sqs:eu-central-1:123456789012:reminders${number}"
+      }
+    }
+  }
+  expect_failures = [aws_lambda_function.worker]
+}
+"""
+
+
+def test_the_worker_may_do_what_its_deliveries_need_and_no_more(tmp_path: Path) -> None:
+    assert "3 passed, 0 failed" in output_of(DELIVERING, tmp_path)
+
+
 def test_the_example_names_all_that_editors_need() -> None:
     example = (MODULE / "example" / "main.tf").read_text()
     for name in ("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION"):

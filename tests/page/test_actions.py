@@ -39,6 +39,14 @@ WORKER: dict[str, Any] = {
         {"name": "put_on_sale", "attempts": 5, "schema": SALE, "recurring": []},
         {"name": "remind", "attempts": 1, "schema": {"type": "object"}, "recurring": []},
         {"name": "daily_report", "attempts": 3, "schema": None, "recurring": ["daily-report"]},
+        {
+            "name": "end_trial",
+            "attempts": 5,
+            "schema": {},
+            "recurring": [],
+            "kind": "fifo queue",
+            "to": "arn:aws:sqs:eu-central-1:123456789012:ends.fifo",
+        },
     ],
 }
 
@@ -60,6 +68,21 @@ def form(page: Page) -> None:
     expect(part(page, "item")).to_be_visible()
 
 
+def test_a_delivery_says_where_it_sends_to(open_page: Open, url: str) -> None:
+    page = known(open_page(f"{url}actions"))
+    delivery = page.locator("#list li").last
+    to = "arn:aws:sqs:eu-central-1:123456789012:ends.fifo"
+    expect(delivery).to_contain_text(f"Sends to the fifo queue {to}")
+    expect(delivery).to_contain_text("Takes any payload.")
+    is_accessible(page)
+    fits(page)
+    page.set_viewport_size(PHONE["viewport"])
+    fits(page)
+    # Its tasks are added like any other's, with a payload as JSON
+    press(page, "Add a task for end_trial")
+    expect(field(page, "payload")).to_be_visible()
+
+
 def test_actions_are_listed_with_what_they_take(open_page: Open, url: str) -> None:
     page = known(open_page(f"{url}actions"))
     sale = page.locator("#list li").first
@@ -68,7 +91,7 @@ def test_actions_are_listed_with_what_they_take(open_page: Open, url: str) -> No
     expect(sale.locator("dl > div")).to_have_count(7)
     expect(sale.locator("dl > div").nth(1)).to_have_text('kindone of "half", "third"')
     expect(sale.locator("dl > div").nth(4)).to_have_text("note optionaltext or nothing")
-    expect(page.locator("#list li").last).to_contain_text("Takes no payload.")
+    expect(page.locator("#list li").nth(2)).to_contain_text("Takes no payload.")
     expect(page.locator("#worker")).to_contain_text("Version 8f14e45fceea, with duebell 0.1.0")
     # And lead to their tasks
     page.get_by_role("link", name="daily-report").click()

@@ -111,8 +111,9 @@ def doctor(
 ) -> None:
     """Say what is wrong with the scheduler, and repair it with --fix.
 
-    Looks for tasks in lanes that no run reads, too, and whether alarms tell anybody. The exit status is 6 if
-    something is wrong; with --fix, if something did not get better.
+    Looks for tasks in lanes that no run reads, too, whether alarms tell anybody, and whether the targets of
+    deliveries are there, as far as these credentials may see them. The exit status is 6 if something is
+    wrong; with --fix, if something did not get better.
     """
     diagnosis, out = context.editor().doctor(fix=fix), console()
     found, mended = diagnosis.status, diagnosis.mended

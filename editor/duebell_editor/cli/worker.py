@@ -1,5 +1,6 @@
 """The commands `actions` and `sync`: the worker as it is known, and the recurring tasks that it declares."""
 
+import re
 from typing import Annotated, Any
 
 import typer
@@ -85,13 +86,22 @@ def _print_worker(worker: WorkerDescription, context: Context) -> None:
         out.print(Text(plain(worker.error.traceback.rstrip())))
     if worker.actions:
         rows = [_row(one) for one in worker.actions]
-        grid = Grid(("action", "attempts", "recurring", "payload"), rows, may_be_cut=True)
+        grid = Grid(("action", "kind", "attempts", "recurring", "payload"), rows, may_be_cut=True)
         out.print("", grid.table(out.width), sep="\n")
 
 
 def _row(action: ActionDescription) -> tuple[str, ...]:
     recurring = ", ".join(action.recurring)
-    return plain(action.name), str(action.attempts), plain(recurring), plain(_payload(action))
+    kind = _kind(action)
+    return plain(action.name), plain(kind), str(action.attempts), plain(recurring), plain(_payload(action))
+
+
+def _kind(action: ActionDescription) -> str:
+    """The kind of the action; of a delivery with the name of its target, the end of its ARN."""
+    if action.to is None:
+        return action.kind
+    name = action.to if action.kind == "https" else re.split("[:/]", action.to, maxsplit=5)[-1]
+    return f"{action.kind} {name}"
 
 
 def _payload(action: ActionDescription) -> str:

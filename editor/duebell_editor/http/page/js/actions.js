@@ -19,7 +19,8 @@ function typeOf({ kind, values, isNullable }) {
   return `${name}${choices}${isNullable ? " or nothing" : ""}`;
 }
 
-function payload({ schema }) {
+function payload({ schema, to }) {
+  if (to) return h("p.quiet", {}, "Takes any payload.");
   if (schema === null) return h("p.quiet", {}, "Takes no payload.");
   const fields = fieldsOf(schema);
   return [
@@ -48,7 +49,7 @@ function payload({ schema }) {
 const schedule = (id) => h("a", { href: `schedules#task=${encodeURIComponent(id)}` }, id);
 
 function card(action) {
-  const { name, attempts, recurring } = action;
+  const { name, attempts, recurring, kind, to } = action;
   const add = () => openForm(null, { action: name });
   return h(
     "li",
@@ -62,6 +63,7 @@ function card(action) {
       !isReadOnly &&
         h("button.small", { "data-key": `add ${name}`, "aria-label": `Add a task for ${name}`, onclick: add }, "Add a task"),
     ),
+    to && h("p", {}, `Sends to the ${kind === "https" ? "address" : kind} `, h("code", {}, to)),
     payload(action),
     recurring.length > 0 &&
       h("p", {}, "Recurring by its code: ", ...recurring.flatMap((id, at) => [at ? ", " : "", schedule(id)])),

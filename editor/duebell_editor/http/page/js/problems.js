@@ -70,6 +70,10 @@ const WORDS = {
     "Giving the queue more lanes was interrupted. Tasks run.",
     "Whoever began it has to do it once more.",
   ],
+  delivery: (problem) => [
+    inLocalTime(problem.what),
+    "Its tasks will fail. Whoever operates it makes the target, or deploys the delivery with another one.",
+  ],
   past_index: () => [
     "The table was made by an older version: it cannot tell what failed or ended.",
     "Deploying the scheduler once more adds what it lacks.",

@@ -1,0 +1,32 @@
+# The deliveries as the worker reads them, and the ARNs in them by what the worker may do with each.
+locals {
+  deliveries = jsonencode({
+    for name, one in var.deliveries : name => { for field, value in one : field => value if value != null }
+  })
+
+  delivery_arns = distinct(concat(
+    var.delivery_arns,
+    [for one in var.deliveries : one.to if startswith(one.to, "arn:")],
+    [for one in var.deliveries : one.secret if one.secret != null],
+  ))
+
+  # By the service in an ARN: the action, and how many of the ARN's parts the permission names. That for a version or
+  # an alias of a state machine is for the state machine.
+  # https://docs.aws.amazon.com/step-functions/latest/dg/auth-version-alias.html
+  delivery_permissions = {
+    sqs            = { sid = "DeliverToQueues", action = "sqs:SendMessage", parts = 6 }
+    sns            = { sid = "DeliverToTopics", action = "sns:Publish", parts = 6 }
+    events         = { sid = "DeliverToBuses", action = "events:PutEvents", parts = 6 }
+    lambda         = { sid = "DeliverToFunctions", action = "lambda:InvokeFunction", parts = 8 }
+    states         = { sid = "DeliverToStateMachines", action = "states:StartExecution", parts = 7 }
+    secretsmanager = { sid = "ReadSecrets", action = "secretsmanager:GetSecretValue", parts = 7 }
+    ssm            = { sid = "ReadParameters", action = "ssm:GetParameter", parts = 6 }
+  }
+
+  deliveries_allowed = {
+    for service, one in local.delivery_permissions : service => sort(distinct([
+      for arn in local.delivery_arns : join(":", slice(split(":", arn), 0, min(one.parts, length(split(":", arn)))))
+      if split(":", arn)[2] == service
+    ]))
+  }
+}

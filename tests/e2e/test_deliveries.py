@@ -1,0 +1,272 @@
+"""Deliveries on the embedded stack: given at a deployment, and what is sent really arrives."""
+
+import hashlib
+import hmac
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import boto3
+import pytest
+
+from duebell_editor import Editor, Status
+from duebell_infra.delivery_options import deliveries_given
+from duebell_infra.local import EmbeddedStack
+from tests.e2e.deployer import Deployer
+from tests.e2e.support import duebell, local_command, wait_for
+
+pytestmark = pytest.mark.e2e
+
+HERE = "us-east-1:000000000000"
+
+
+def queue(session: boto3.Session, name: str) -> str:
+    """A queue of this name; its ARN."""
+    sqs: Any = session.client("sqs")
+    sqs.create_queue(QueueName=name, Attributes={"FifoQueue": "true"} if name.endswith(".fifo") else {})
+    return f"arn:aws:sqs:{HERE}:{name}"
+
+
+def received(session: boto3.Session, arn: str) -> list[Any]:
+    """The messages in a queue, taken out."""
+    sqs = session.client("sqs")
+    url = sqs.get_queue_url(QueueName=arn.rpartition(":")[2])["QueueUrl"]
+    answer = sqs.receive_message(
+        QueueUrl=url, MaxNumberOfMessages=10, MessageAttributeNames=["All"], AttributeNames=["All"]
+    )
+    for one in answer.get("Messages", []):
+        sqs.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
+    return answer.get("Messages", [])
+
+
+def one_in(session: boto3.Session, arn: str) -> Any:
+    """The one message in a queue, once it is there."""
+    [message] = wait_for(lambda: received(session, arn))
+    return message
+
+
+def test_a_task_that_is_added_by_the_command_line_arrives_in_a_queue(
+    deployer: Deployer, stack: EmbeddedStack
+) -> None:
+    # Given a deployment with a delivery, and no code
+    arn = queue(deployer.session, "reminders")
+    deliver = deliveries_given([f"remind={arn}"], ())
+    deployer.deploy(actions=None, deliver=deliver, DeletionProtection="no")
+    assert any(line == f"delivery: remind to {arn}" for line in deployer.said)
+    # When a task is added
+    at = ["--name", deployer.name, "--endpoint-url", stack.endpoint_url]
+    added = duebell(
+        *at, "add", "remind", "--in", "1s", "--id", "trial-42", "--payload", '{"trial": 42}',
+        environment=stack.environment,
+    )  # fmt: skip
+    assert added.returncode == 0, added.stderr
+    # Then its payload is in the queue as it was given, with what it needs to be told from others
+    message = one_in(deployer.session, arn)
+    assert json.loads(message["Body"]) == {"trial": 42}
+    assert any(one["StringValue"] == "trial-42" for one in message["MessageAttributes"].values())
+    # And the action is known as what it is
+    listed = duebell(*at, "actions", environment=stack.environment).stdout
+    assert "queue reminders" in listed
+
+
+def test_what_was_deployed_stays_until_it_is_taken_away(deployer: Deployer, tmp_path: Path) -> None:
+    first, second = queue(deployer.session, "first"), queue(deployer.session, "second")
+    in_code = queue(deployer.session, "in-code")
+    (tmp_path / "jobs.py").write_text(
+        f"from duebell import Worker\nworker = Worker.from_env()\nworker.deliver('coded', to={in_code!r})\n"
+    )
+
+    def sent_to() -> set[str]:
+        """The queues that the worker's role may send to, but for that of failed runs."""
+        iam = deployer.session.client("iam")
+        document: Any = iam.get_role_policy(RoleName=deployer.role, PolicyName="worker")["PolicyDocument"]
+        document = json.loads(document) if isinstance(document, str) else document
+        [several] = [one["Resource"] for one in document["Statement"] if one["Sid"] == "DeliverToQueues"]
+        return set(several)
+
+    # Given deliveries of the deployment and of the code
+    given = {"remind": {"to": first}, "end": {"to": second}}
+    deployer.deploy(folder=tmp_path, actions="jobs:worker", deliver=given)
+    assert sent_to() == {first, second, in_code}
+    # Then they stay, also where the code is not named again
+    deployer.deploy(folder=tmp_path, actions=None)
+    assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
+    assert deployer.parameter("Worker") == "jobs:worker"
+    # And one that is taken away takes its permission with it
+    editor = deployer.deploy(folder=tmp_path, actions=None, deliver={"end": None})
+    assert sent_to() == {first, in_code}
+    worker = editor.worker()
+    assert worker
+    assert {one.name: one.to for one in worker.actions} == {"remind": first, "coded": in_code}
+    assert editor.doctor().status.healthy
+    # And what is not known, for the code was not imported, stays permitted
+    deployer.deploy(folder=tmp_path, actions=None, imported=False)
+    assert sent_to() == {first, in_code}
+    deployer.deploy(actions="", deliver={})
+    assert sent_to() == {first}
+
+
+def test_each_kind_of_target_gets_what_is_due(deployer: Deployer, tmp_path: Path) -> None:
+    session = deployer.session
+    kinds = [to_fifo_queue, to_topic, to_bus, to_function, to_state_machine]
+    targets = {make.__name__.removeprefix("to_"): make(session) for make in kinds}
+    with listening() as (address, heard):
+        deliver = {name: {"to": arn} for name, (arn, _) in targets.items()}
+        key = session.client("secretsmanager").create_secret(Name="signing", SecretString="key")["ARN"]
+        signed = {"to": address, "secret": key}
+        editor = deployer.deploy(actions="", deliver={**deliver, "https": signed})
+        for name in (*targets, "https"):
+            editor.add(name, due=timedelta(0), id=f"task-{name}", payload={"for": name})
+        ended(editor, *(f"task-{name}" for name in (*targets, "https")))
+        for name, (_, got) in targets.items():
+            assert wait_for(got)["for"] == name, name
+        [(body, headers)] = heard
+        assert json.loads(body) == {"for": "https"}
+        time, _, signature = headers["Duebell-Signature"].removeprefix("t=").partition(",v1=")
+        assert signature == hmac.new(b"key", f"{time}.".encode() + body, hashlib.sha256).hexdigest()
+    # All of them are there, and so the doctor says nothing
+    assert editor.doctor().status.healthy
+
+
+def test_a_target_that_is_gone_is_a_problem_and_fails_its_tasks_at_once(deployer: Deployer) -> None:
+    gone = f"arn:aws:sqs:{HERE}:never-made"
+    editor = deployer.deploy(actions="", deliver={"remind": {"to": gone}})
+    [problem] = editor.doctor().status.problems
+    assert f"the delivery 'remind' goes to {gone}, and there is no such queue" in problem.what
+    editor.add("remind", due=timedelta(0), id="lost")
+    wait_for(lambda: editor.get("lost").status.is_finished)
+    failed = editor.get("lost")
+    assert (failed.status, failed.attempt) == (Status.FAILED, 1)
+    assert gone in str(failed.failure)
+
+
+def test_duebell_local_keeps_a_delivery_that_it_was_given(tmp_path: Path) -> None:
+    arn = f"arn:aws:sqs:{HERE}:local"
+    state = tmp_path / "state"
+    with local_command(state, "--deliver", f"remind={arn} form=envelope") as command:
+        assert f"delivery remind to {arn}" in command.printed
+        assert "every task will fail" not in command.printed
+        queue(command.session, "local")
+    # Started again without the option, it has it still
+    with local_command(state) as command:
+        assert f"delivery remind to {arn}" in command.printed
+        added = duebell("add", "remind", "--in", "1s", "--id", "a", environment=command.environment)
+        assert added.returncode == 0, added.stderr
+        envelope = json.loads(one_in(command.session, arn)["Body"])
+        assert (envelope["id"], envelope["action"]) == ("a", "remind")
+    with local_command(state, "--no-deliver", "remind") as command:
+        assert "delivery remind" not in command.printed
+
+
+def ended(editor: Editor, *ids: str) -> None:
+    """Wait until these tasks have ended; all must be done."""
+    wait_for(lambda: all(editor.get(id).status.is_finished for id in ids))
+    for id in ids:
+        task = editor.get(id)
+        assert task.status is Status.DONE, f"{id}: {task.failure}"
+
+
+Made = tuple[str, Callable[[], Any]]
+
+
+def to_fifo_queue(session: boto3.Session) -> Made:
+    arn = queue(session, "each.fifo")
+
+    def got() -> Any:
+        [message] = received(session, arn) or [None]
+        if message:
+            assert message["Attributes"]["MessageGroupId"] == "task-fifo_queue"
+        return message and json.loads(message["Body"])
+
+    return arn, got
+
+
+def to_topic(session: boto3.Session) -> Made:
+    sns, arn = session.client("sns"), queue(session, "from-topic")
+    topic = sns.create_topic(Name="each")["TopicArn"]
+    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes={"RawMessageDelivery": "true"})
+    return topic, lambda: next((json.loads(one["Body"]) for one in received(session, arn)), None)
+
+
+def to_bus(session: boto3.Session) -> Made:
+    events, arn = session.client("events"), queue(session, "from-bus")
+    bus = events.create_event_bus(Name="each")["EventBusArn"]
+    pattern = json.dumps({"source": ["duebell"], "detail-type": ["duebell.due"]})
+    events.put_rule(Name="each", EventBusName="each", EventPattern=pattern)
+    events.put_targets(Rule="each", EventBusName="each", Targets=[{"Id": "queue", "Arn": arn}])
+    return bus, lambda: next(
+        (json.loads(one["Body"])["detail"]["payload"] for one in received(session, arn)), None
+    )
+
+
+def to_function(session: boto3.Session) -> Made:
+    arn = queue(session, "from-function")
+    code = (
+        "import boto3, json\n"
+        "def handler(event, context):\n"
+        "    sqs = boto3.client('sqs')\n"
+        "    url = sqs.get_queue_url(QueueName='from-function')['QueueUrl']\n"
+        "    sqs.send_message(QueueUrl=url, MessageBody=json.dumps(event))\n"
+    )
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("made.py", code)
+    made = session.client("lambda").create_function(
+        FunctionName="each",
+        Runtime="python3.13",
+        Role=f"arn:aws:iam::{HERE.partition(':')[2]}:role/each",
+        Handler="made.handler",
+        Code={"ZipFile": data.getvalue()},
+    )
+    return made["FunctionArn"], lambda: next(
+        (json.loads(one["Body"]) for one in received(session, arn)), None
+    )
+
+
+def to_state_machine(session: boto3.Session) -> Made:
+    states = session.client("stepfunctions")
+    arn = states.create_state_machine(
+        name="each",
+        definition=json.dumps({"StartAt": "End", "States": {"End": {"Type": "Succeed"}}}),
+        roleArn=f"arn:aws:iam::{HERE.partition(':')[2]}:role/each",
+    )["stateMachineArn"]
+
+    def got() -> Any:
+        executions = states.list_executions(stateMachineArn=arn)["executions"]
+        if not executions:
+            return None
+        [execution] = executions
+        return json.loads(states.describe_execution(executionArn=execution["executionArn"])["input"])
+
+    return arn, got
+
+
+@contextmanager
+def listening() -> Iterator[tuple[str, list[Any]]]:
+    """An address on this machine, and what was sent to it."""
+    heard: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            heard.append((body, dict(self.headers)))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/hook", heard
+    finally:
+        server.shutdown()
+        server.server_close()

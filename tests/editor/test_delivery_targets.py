@@ -1,0 +1,151 @@
+"""The doctor looks at the targets of deliveries: there, missing, or not to be looked at."""
+
+import json
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+
+from duebell_editor import Editor
+from duebell_editor.health import ProblemKind
+from duebell_shared.backend import Backend
+from duebell_shared.delivery import DeliveryTarget
+from duebell_shared.instants import utc_now
+from duebell_shared.worker_record import ActionDescription, WorkerDescription, WorkerRecord
+from tests.support import REGION
+
+pytestmark = pytest.mark.moto
+
+HERE = f"{REGION}:123456789012"
+
+
+def make_queue(session: boto3.Session) -> str:
+    session.client("sqs").create_queue(QueueName="made")
+    return f"arn:aws:sqs:{HERE}:made"
+
+
+def make_topic(session: boto3.Session) -> str:
+    return str(session.client("sns").create_topic(Name="made")["TopicArn"])
+
+
+def make_bus(session: boto3.Session) -> str:
+    return str(session.client("events").create_event_bus(Name="made")["EventBusArn"])
+
+
+def make_state_machine(session: boto3.Session) -> str:
+    definition = {"StartAt": "End", "States": {"End": {"Type": "Succeed"}}}
+    made = session.client("stepfunctions").create_state_machine(
+        name="made", definition=json.dumps(definition), roleArn=role(session)
+    )
+    return str(made["stateMachineArn"])
+
+
+def make_function(session: boto3.Session) -> str:
+    made = session.client("lambda").create_function(
+        FunctionName="made",
+        Runtime="python3.13",
+        Role=role(session),
+        Handler="made.handler",
+        Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
+    )
+    return str(made["FunctionArn"])
+
+
+def role(session: boto3.Session) -> str:
+    trust = {"Version": "2012-10-17", "Statement": []}
+    made = session.client("iam").create_role(RoleName="made", AssumeRolePolicyDocument=json.dumps(trust))
+    return str(made["Role"]["Arn"])
+
+
+#: How to make each kind, and the call that the doctor makes.
+KINDS = {
+    "queue": (make_queue, "sqs", "GetQueueAttributes"),
+    "topic": (make_topic, "sns", "GetTopicAttributes"),
+    "bus": (make_bus, "events", "DescribeEventBus"),
+    "function": (make_function, "lambda", "GetFunctionConfiguration"),
+    "state machine": (make_state_machine, "stepfunctions", "DescribeStateMachine"),
+}
+
+
+def deliver(backend: Backend, **targets: str) -> None:
+    """Have the worker make itself known with these deliveries."""
+    worker = WorkerDescription(
+        version="1",
+        duebell="1",
+        python="3.13",
+        tzdata="2026f",
+        started_at=utc_now(),
+        actions=tuple(
+            ActionDescription(
+                name=name, attempts=5, schema={}, kind=str(DeliveryTarget.parse(to).kind), to=to
+            )
+            for name, to in targets.items()
+        ),
+    )
+    record = backend.store.read_worker(consistent=True)
+    assert backend.store.swap_worker(record, (record or WorkerRecord()).started(worker, ()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_target_is_there_or_it_is_a_problem(
+    editor: Editor, backend: Backend, session: boto3.Session, kind: str
+) -> None:
+    arn = KINDS[kind][0](session)
+    assert DeliveryTarget.parse(arn).kind == kind
+    deliver(backend, remind=arn)
+    assert editor.doctor().status.healthy
+    # One that was never made, or is gone
+    missing = arn.removesuffix("made") + "gone"
+    deliver(backend, remind=arn, end=missing)
+    diagnosis = editor.doctor()
+    [problem] = diagnosis.status.problems
+    assert problem.kind is ProblemKind.DELIVERY
+    assert problem.what.startswith(f"the delivery 'end' goes to {missing}, and there is no such {kind}")
+    assert "duebell deploy --deliver" in problem.way_out
+    # And that the rule is set does not mend it
+    assert editor.doctor(fix=True).status.problems == (problem,)
+    # The status, which is asked for often, does not look
+    assert editor.status().healthy
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "failure",
+    [
+        ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "Get"),
+        EndpointConnectionError(endpoint_url="https://nowhere"),
+    ],
+    ids=["refused", "unanswered"],
+)
+def test_a_target_that_may_not_be_looked_at_is_unknown_and_no_problem(
+    editor: Editor, backend: Backend, session: boto3.Session, *, kind: str, failure: Exception
+) -> None:
+    _, service, operation = KINDS[kind]
+
+    def refuse(**_: Any) -> None:
+        raise failure
+
+    session.events.register(f"before-call.{service}.{operation}", refuse)
+    deliver(backend, remind=KINDS[kind][0](session))
+    diagnosis = editor.doctor()
+    assert diagnosis.status.healthy
+    [unknown] = [one for one in diagnosis.advice if one.kind is ProblemKind.UNSEEN_DELIVERY]
+    assert "whether that is there is unknown" in unknown.what
+    assert ("(AccessDenied)" in unknown.what) is isinstance(failure, ClientError)
+
+
+def test_a_target_is_looked_at_in_its_own_region(
+    editor: Editor, backend: Backend, session: boto3.Session
+) -> None:
+    other = "us-west-2"
+    session.client("sqs", region_name=other).create_queue(QueueName="made")
+    deliver(backend, remind=f"arn:aws:sqs:{other}:123456789012:made")
+    assert editor.doctor().status.healthy
+
+
+def test_to_an_address_nothing_is_sent(editor: Editor, backend: Backend) -> None:
+    deliver(backend, tell="https://nowhere.example.com")
+    diagnosis = editor.doctor()
+    assert diagnosis.status.healthy
+    assert not [one for one in diagnosis.advice if one.kind is ProblemKind.UNSEEN_DELIVERY]

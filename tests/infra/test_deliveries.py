@@ -1,0 +1,164 @@
+"""Deliveries of a deployment: how they are given, what the template gets, and what the role may do."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from duebell_infra.deliveries import LISTS, check_size, merged, permitted
+from duebell_infra.delivery_options import deliveries_given, without_none
+from duebell_infra.errors import InvalidDeployment
+from duebell_shared.delivery import Delivery, deliveries_in
+from duebell_shared.errors import InvalidSettings
+from tests.infra.policies import granted, statements_of
+
+HERE = "eu-central-1:123456789012"
+QUEUE = f"arn:aws:sqs:{HERE}:reminders"
+BUS = f"arn:aws:events:{HERE}:event-bus/main"
+MACHINE = f"arn:aws:states:{HERE}:stateMachine:dunning"
+SECRET = f"arn:aws:secretsmanager:{HERE}:secret:signing-AbCdEf"
+PARAMETER = f"arn:aws:ssm:{HERE}:parameter/signing"
+
+#: What each list is for, and an ARN for it.
+PERMISSIONS = {
+    "SendsToQueues": ("DeliveryQueues", "sqs:SendMessage", QUEUE),
+    "SendsToTopics": ("DeliveryTopics", "sns:Publish", f"arn:aws:sns:{HERE}:due"),
+    "SendsToBuses": ("DeliveryBuses", "events:PutEvents", BUS),
+    "SendsToFunctions": (
+        "DeliveryFunctions",
+        "lambda:InvokeFunction",
+        f"arn:aws:lambda:{HERE}:function:remind",
+    ),
+    "SendsToStateMachines": ("DeliveryStateMachines", "states:StartExecution", MACHINE),
+    "ReadsSecrets": ("DeliverySecrets", "secretsmanager:GetSecretValue", SECRET),
+    "ReadsParameters": ("DeliveryParameters", "ssm:GetParameter", PARAMETER),
+}
+
+
+@pytest.fixture
+def role(template: Any) -> Any:
+    return template["Resources"]["Role"]["Properties"]["Policies"][0]["PolicyDocument"]
+
+
+@pytest.mark.parametrize("condition", PERMISSIONS)
+def test_a_list_of_arns_is_one_action_on_exactly_these(role: Any, template: Any, condition: str) -> None:
+    parameter, action, arn = PERMISSIONS[condition]
+    assert LISTS[action] == parameter
+    assert template["Conditions"][condition] == {
+        "Fn::Not": [{"Fn::Equals": [{"Fn::Select": [0, {"Ref": parameter}]}, ""]}]
+    }
+    usual = statements_of(role)
+    given = statements_of(role, {condition: {parameter: [arn, f"{arn}2"]}})
+    [added] = [one for one in given if one not in usual]
+    assert (added["Effect"], added["Action"], added["Resource"]) == ("Allow", action, [arn, f"{arn}2"])
+    assert set(added) == {"Sid", "Effect", "Action", "Resource"}
+    # And by default there is none of it
+    assert not {one for one in granted(usual) if one[0] == action and arn in one[1]}
+
+
+def test_editors_may_deliver_nothing(template: Any) -> None:
+    editor = template["Resources"]["EditorPolicy"]["Properties"]["PolicyDocument"]
+    given = {condition: {parameter: [arn]} for condition, (parameter, _, arn) in PERMISSIONS.items()}
+    assert statements_of(editor, given) == statements_of(editor)
+
+
+def test_what_is_given_at_a_deployment_is_one_delivery_each() -> None:
+    given = deliveries_given(
+        [f"remind={QUEUE}", f"end={BUS} form=payload attempts=3 detail-type='Trial ended'"], ["old"]
+    )
+    assert given == {
+        "remind": {"to": QUEUE},
+        "end": {"to": BUS, "form": "payload", "attempts": 3, "detail_type": "Trial ended"},
+        "old": None,
+    }
+    # And an address may have whatever stands in addresses
+    [(name, fields)] = deliveries_given(["tell=https://example.com/hook?form=a&b=c"], ()).items()
+    assert (name, fields) == ("tell", {"to": "https://example.com/hook?form=a&b=c"})
+
+
+def test_many_are_given_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "deliveries.json"
+    declared = {"remind": {"to": QUEUE, "backoff": {"first": 5}}}
+    file.write_text(json.dumps(declared))
+    assert deliveries_given([f"@{file}", f"end={BUS}"], ()) == {**declared, "end": {"to": BUS}}
+    file.write_text('{"remind": {"to": 1}}')
+    with pytest.raises(InvalidSettings, match=r"deliveries.json.*remind"):
+        deliveries_given([f"@{file}"], ())
+
+
+@pytest.mark.parametrize(
+    ("deliver", "no_deliver", "says"),
+    [
+        (["remind"], [], "'remind' is not NAME=TARGET, such as remind=arn:aws:sqs:…"),
+        ([f"={QUEUE}"], [], "is not NAME=TARGET"),
+        ([f"remind={QUEUE} envelope"], [], "--deliver remind: 'envelope' is not FIELD=VALUE"),
+        ([f"remind={QUEUE} form=payload form=envelope"], [], "each field once"),
+        ([f"remind={QUEUE} 'form=payload"], [], "No closing quotation"),
+        ([f"remind={QUEUE}", f"remind={BUS}"], [], "--deliver remind is given twice"),
+        ([f"remind={QUEUE}"], ["remind"], "--deliver remind and --no-deliver remind: give one of them"),
+        (["@nowhere.json"], [], "--deliver @nowhere.json: .*No such file"),
+    ],
+)
+def test_what_cannot_be_read_is_wrong_usage(deliver: list[str], no_deliver: list[str], says: str) -> None:
+    with pytest.raises(typer.BadParameter, match=says):
+        deliveries_given(deliver, no_deliver)
+
+
+def test_a_worker_may_have_no_code() -> None:
+    assert [without_none(one) for one in ("none", "shop:worker", None)] == ["", "shop:worker", None]
+
+
+def test_what_was_deployed_before_stays_until_it_is_taken_away() -> None:
+    first = merged("", {"remind": {"to": QUEUE}})
+    second = merged(first, {"end": {"to": BUS}})
+    assert set(deliveries_in(second)) == {"remind", "end"}
+    assert merged(second, {}) == second
+    assert merged(second, {"end": None}) == first
+    assert deliveries_in(merged(second, {"end": {"to": MACHINE}}))["end"].to == MACHINE
+    with pytest.raises(
+        InvalidDeployment, match="no delivery 'other' was given at a deployment, but end, remind"
+    ):
+        merged(second, {"other": None})
+    with pytest.raises(InvalidSettings, match=r"deliver: the delivery 'remind': to: .*is no ARN"):
+        merged("", {"remind": {"to": "reminders"}})
+
+
+def test_the_role_may_do_what_the_deliveries_need_and_no_more() -> None:
+    deliveries = [
+        Delivery(name="remind", to=QUEUE),
+        Delivery(name="again", to=QUEUE),
+        Delivery(name="start", to=f"{MACHINE}:live"),
+        Delivery(name="tell", to="https://example.com/hook", secret=SECRET),
+        Delivery(name="told", to="https://example.com/hook", secret=PARAMETER),
+    ]
+    lists = permitted(deliveries, before={})
+    assert set(lists) == set(LISTS.values())
+    assert {parameter: text for parameter, text in lists.items() if text} == {
+        "DeliveryQueues": QUEUE,
+        "DeliveryStateMachines": MACHINE,
+        "DeliverySecrets": SECRET,
+        "DeliveryParameters": PARAMETER,
+    }
+    # What was permitted before stays where nobody knows what the code declares
+    assert (
+        permitted(deliveries, before={"DeliveryQueues": f"{QUEUE}2"})["DeliveryQueues"] == f"{QUEUE},{QUEUE}2"
+    )
+
+
+def test_what_is_too_large_for_aws_is_refused_with_a_way_out() -> None:
+    def of(count: int) -> str:
+        return merged("", {f"remind{number}": {"to": f"{QUEUE}{number}"} for number in range(count)})
+
+    check_size(of(30), "{}")
+    with pytest.raises(
+        InvalidDeployment, match=r"4,\d\d\d bytes, and a parameter .* takes 4,096: declare some in"
+    ):
+        check_size(of(60), "{}")
+    # The environment is measured with all that is in it
+    with pytest.raises(InvalidDeployment, match=r"take 3,\d\d\d bytes of the function's environment"):
+        check_size(of(30), json.dumps({"PLACE": "x" * 1200}))
+    check_size("{}", json.dumps({"PLACE": "x" * 3900}))  # without deliveries, as ever
+    with pytest.raises(InvalidDeployment, match="DeliveryQueues: the ARNs take"):
+        permitted([Delivery(name="x", to=f"{QUEUE}{number}") for number in range(90)], before={})

@@ -136,14 +136,8 @@ def _many(figures: Figures) -> Iterator[str]:
 
 def _delivering(figures: Figures) -> Iterator[str]:
     if measured := figures.delivering:
-        rate, calls = (f"{median(each):,.0f}" for each in (measured.in_batches, measured.calls))
-        yield DELIVERING.format(
-            measured=measured,
-            tasks=f"{measured.tasks:,}",
-            rate=rate,
-            calls=calls,
-            limit=f"{delivering.LIMIT:.0f}",
-        )
+        rate, calls = median(measured.in_batches), median(measured.calls)
+        yield DELIVERING.format(measured=measured, rate=rate, calls=calls, limit=delivering.LIMIT)
 
 
 def _looking(figures: Figures) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import boto3
@@ -10,7 +10,7 @@ import pytest
 
 from duebell_editor import Editor, Status
 from duebell_shared.backend import Backend
-from duebell_shared.expression import SENTINEL, next_ring
+from duebell_shared.expression import SENTINEL
 from duebell_worker import Worker
 from tests.crash.dying import Lambda, Moment, Processes
 from tests.quick_aws import quick_aws
@@ -29,13 +29,6 @@ class _Processes(Processes):
 
     def connect(self, clock: Clock, **options: Any) -> Backend:
         return dataclasses.replace(super().connect(clock, **options), client=self._session.client)
-
-
-class _Lambda(Lambda):
-    """Is woken by the rule's echoes, too: a ring that found all lanes held by a dead run has set no other."""
-
-    def _next_ring(self) -> datetime | None:
-        return next_ring(self._processes.expression(), self._clock.now)
 
 
 def _messages(url: str) -> Counter[str]:
@@ -61,7 +54,7 @@ def _play(number: int, moment: Moment, attempts: int) -> bool:
     def actions(worker: Worker) -> None:
         worker.deliver("remind", to=f"arn:aws:sqs:{REGION}:123456789012:orders", attempts=attempts)
 
-    lambda_ = _Lambda(processes, clock, actions)
+    lambda_ = Lambda(processes, clock, actions)
     clock.advance(timedelta(minutes=30, seconds=7))
     ended = lambda_.invoke(processes.connect(clock, dies_at=number, moment=moment))
     if not ended:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.expression import SENTINEL, minute_of
+from duebell_shared.expression import SENTINEL, minute_of, next_ring
 from duebell_shared.instants import NEVER, utc_now
 from duebell_shared.past_index import Past, PastKey
 from duebell_shared.rule import Rule
@@ -154,10 +154,13 @@ def backend_of(
 
 
 def ring_till_parked(rule: FakeRule, run: Callable[[datetime], object]) -> None:
-    """Let happen what would happen by itself: a run at each minute that the rule is set to."""
+    """Let happen what would happen by itself: a run at each minute that the rule is set to, or its echo."""
+    rang: datetime | None = None
     for _ in range(_MOST_RINGS):
         minute = minute_of(rule.expression)
         if minute is None:
             return
-        run(minute)
+        rang = next_ring(rule.expression, rang) if rang and rang >= minute else minute
+        assert rang, "the rule rings no more"
+        run(rang)
     raise AssertionError("the rule rings and rings")

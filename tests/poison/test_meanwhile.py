@@ -34,7 +34,8 @@ def test_an_earlier_due_that_comes_while_the_rule_is_being_set_gets_a_ring_of_it
     # Given an editor that is setting the rule, and another that lowers the record just then
     store, rule, clock = LockedStore(), InterruptedRule(), Clock()
     backend = backend_of(store, rule, clock=clock, sleep=clock.sleep)
-    rule.meanwhile = lambda: backend.armer.lower(dict.fromkeys(range(4), NOON + SOONER))
+    dues = dict.fromkeys(range(4), NOON + SOONER)
+    rule.meanwhile = lambda: backend.armer.change(lambda record: record.lowered(dues))
 
     # When the first one returns
     Editor(backend=backend).add("act", due=LATER)

@@ -39,6 +39,7 @@ class Aws:
         self.rings = self.lost_rings = 0
         self.crashes = 0
         self.trace: list[str] = []
+        self.called_at: list[datetime] = []  # when the worker was invoked directly
         self.quiet_from = world.now + timedelta(seconds=faults.seconds)
         self.outage = outage or self._draw_outage()
         self.lane_outage = LaneOutage()
@@ -167,6 +168,7 @@ class Aws:
         there are two invocations.
         """
         request = self._new_request()
+        self.called_at.append(self.world.now)
         self._invoke(event, request)
         if self.world.random.random() < self.faults.duplicate:
             again = self.world.random.choice([request, self._new_request()])

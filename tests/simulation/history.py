@@ -310,18 +310,23 @@ class History:
         """The promises that this history broke; none if all is well."""
         return Promises(self).broken()
 
-    def lateness(self, *, known_for: float = 0) -> list[float]:
+    def lateness(self, *, known_for: float = 0, succession: float = 0) -> list[float]:
         """How late the first attempts were, in seconds, counted from when the task was acknowledged.
 
         Not of tasks in a lane that is out.
 
-        known_for  only of tasks that were acknowledged so many seconds before they were due
+        known_for   only of tasks that were acknowledged so many seconds before they were due
+        succession  not of tasks that came due at most so many seconds after a run was called directly: it may
+                    be the successor of one whose time was over
         """
+        calls = self.aws.called_at if succession else []
         first: dict[str, float] = {}
         for start in self.starts:
             known = self.known.get(start.id)
             is_out = lane_of(start.id, self.settings.lanes) == self.aws.lane_outage.lane
             if is_out or known is None or known.acknowledged_at is None:
+                continue
+            if any(timedelta(0) <= start.due - at <= timedelta(seconds=succession) for at in calls):
                 continue
             if start.attempt == 1 and start.due == known.due:
                 late = (start.at - max(start.due, known.acknowledged_at)).total_seconds()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
-from duebell_shared.expression import minute_of
+from duebell_shared.expression import minute_of, next_ring
 from duebell_shared.recurrence import Missed, Occurrence
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
@@ -111,7 +111,7 @@ class Year:
         """Add the tasks, and let happen what happens by itself until the year is over."""
         self.store.is_charmed = True
         self._add_all()
-        while (minute := minute_of(self.events.expression)) and minute < END:
+        while (minute := self._next_ring()) and minute < END:
             rings_at = max(self.clock.now, minute + timedelta(seconds=self._random.uniform(0, 59)))
             for begins, ends in self._nights_off:
                 if begins <= rings_at < ends:  # nothing rings, and then someone deploys again
@@ -122,6 +122,11 @@ class Year:
                 self.clock.now = rings_at
                 self._invoke()
         return self
+
+    def _next_ring(self) -> datetime | None:
+        """The minute that the rule is set to; its next echo once that is over."""
+        minute, now = minute_of(self.events.expression), self.clock.now
+        return next_ring(self.events.expression, now) if minute and minute + MINUTE <= now else minute
 
     @property
     def tasks(self) -> list[Task]:

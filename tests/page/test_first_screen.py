@@ -6,8 +6,8 @@ from contextlib import suppress
 from datetime import timedelta
 
 import msgspec
+from playwright.sync_api import Locator, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
-from playwright.sync_api import expect
 
 from duebell_editor import Failure, Problem, ProblemKind, Status
 from duebell_editor.http.answers import to_json
@@ -249,6 +249,12 @@ def test_bulk_shows_how_far_it_is_and_can_be_stopped(open_page: Open) -> None:
         expect(page.get_by_text("100 tasks resumed")).to_be_visible()
 
 
+def try_again(panel: Locator) -> None:
+    """Press the button, unless the page hears of a change just then, and shows the task by itself."""
+    with suppress(PlaywrightTimeout):
+        panel.get_by_role("button", name="Try again").click(timeout=2_000)
+
+
 def test_a_task_that_was_opened_while_the_server_was_away_is_shown_when_it_is_back(
     open_page: Open, url: str
 ) -> None:
@@ -258,7 +264,7 @@ def test_a_task_that_was_opened_while_the_server_was_away_is_shown_when_it_is_ba
     panel = page.get_by_role("dialog")
     expect(panel).to_contain_text("The task cannot be shown: The server does not answer")
     page.unroute("**/api/tasks/sale-50")
-    panel.get_by_role("button", name="Try again").click()
+    try_again(panel)
     expect(panel.get_by_text("put_on_sale")).to_be_visible()
     # And one that was shown before is shown again
     page.route("**/api/tasks/sale-50", lambda route: route.abort())
@@ -266,8 +272,7 @@ def test_a_task_that_was_opened_while_the_server_was_away_is_shown_when_it_is_ba
     page.route("**/api/tasks/sale-50/pause", lambda route: route.continue_())
     expect(panel).to_contain_text("The task cannot be shown")
     page.unroute("**/api/tasks/sale-50")
-    with suppress(PlaywrightTimeout):  # the page may have heard of the change, and show it by itself
-        panel.get_by_role("button", name="Try again").click(timeout=2_000)
+    try_again(panel)
     expect(panel.get_by_text("paused", exact=True)).to_be_visible()
 
 

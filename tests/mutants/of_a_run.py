@@ -13,7 +13,6 @@ _LEASE = "worker/duebell_worker/lease.py"
 _TROUBLE = "worker/duebell_worker/trouble.py"
 _LANE_READER = "worker/duebell_worker/lane_reader.py"
 _ATTEMPTS = "worker/duebell_worker/attempts.py"
-_WORKER = "worker/duebell_worker/worker.py"
 _OUTCOME = "worker/duebell_worker/outcome.py"
 _ACTION = "worker/duebell_worker/action.py"
 _TASK = "shared/duebell_shared/task.py"
@@ -241,9 +240,9 @@ OF_A_RUN = (
     ),
     Mutant(
         name="the handler does not try again",
-        file=_WORKER,
-        line="_PAUSES = (1.0, 4.0, 16.0, 32.0, 0.0)",
-        broken="_PAUSES = (0.0,)",
+        file="worker/duebell_worker/invocation.py",
+        line="_PAUSES = (1.0, 4.0, 16.0, 32.0)",
+        broken="_PAUSES: tuple[float, ...] = ()",
         why="the ring does not come twice, and Lambda invokes only three times",
         killers=(Killer.HANDLER, Killer.HISTORIES),
     ),

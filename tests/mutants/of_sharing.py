@@ -9,7 +9,6 @@ _FUNCTION = "shared/duebell_shared/function.py"
 _RUN = "worker/duebell_worker/run.py"
 _SHARES = "worker/duebell_worker/shares.py"
 _LEASE = "worker/duebell_worker/lease.py"
-_WORKER = "worker/duebell_worker/worker.py"
 
 _UNIT = (Killer.ARMING, Killer.PROTOCOL)
 
@@ -266,9 +265,9 @@ OF_SHARING = (
     ),
     Mutant(
         name="the handler forgets for which lanes it is",
-        file=_WORKER,
-        line="self._run(id, self.backend, left, lanes_in(event))",
-        broken="self._run(id, self.backend, left)",
+        file="worker/duebell_worker/invocation.py",
+        line="return run(id, backend, _time_left(context), lanes_in(event))",
+        broken="return run(id, backend, _time_left(context), None)",
         why="the first of several takes all lanes that are free",
         killers=(Killer.SHARING,),
     ),

@@ -9,12 +9,12 @@ _LEASE = "worker/duebell_worker/lease.py"
 _SUCCESSOR = "worker/duebell_worker/successor.py"
 _RUN = "worker/duebell_worker/run.py"
 _LANE_READER = "worker/duebell_worker/lane_reader.py"
-_WORKER = "worker/duebell_worker/worker.py"
+_INVOCATION = "worker/duebell_worker/invocation.py"
 
 OF_THE_TRIES = (
     Mutant(
         name="each try is a request of its own",
-        file=_WORKER,
+        file=_INVOCATION,
         line='id = owner_of(getattr(context, "aws_request_id", "") or uuid.uuid4().hex)',
         broken="id = owner_of(uuid.uuid4().hex)",
         why="Lambda's next try finds the lanes held, ends well, and is the last",
@@ -30,7 +30,7 @@ OF_THE_TRIES = (
     ),
     Mutant(
         name="a context without a request id has an empty one",
-        file=_WORKER,
+        file=_INVOCATION,
         line='id = owner_of(getattr(context, "aws_request_id", "") or uuid.uuid4().hex)',
         broken='id = owner_of(getattr(context, "aws_request_id", ""))',
         why="all runs are tries of one request, and wait for each other",

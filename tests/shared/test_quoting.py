@@ -18,7 +18,7 @@ OWN_NAMES = {
     "shared/duebell_shared/relocation.py",
     "shared/duebell_shared/refusals.py",
     "shared/duebell_shared/rule.py",
-    "worker/duebell_worker/action.py",
+    "worker/duebell_worker/handles.py",
     "worker/duebell_worker/loader.py",
     "worker/duebell_worker/parameters.py",
     "worker/duebell_worker/payload_type.py",

@@ -12,7 +12,7 @@ from duebell_infra.verify import Result, When
 from duebell_shared.expression import SENTINEL
 from duebell_shared.keeping import Keeping
 from duebell_shared.status import Status
-from duebell_worker import action
+from duebell_worker import handles
 from tests.support import REGION
 from tests.verify.account import Account, all_ok
 
@@ -153,7 +153,7 @@ def test_a_ring_that_comes_late_is_the_slower_path(account: Account) -> None:
 
 def test_an_older_worker_is_told_to_be_deployed(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("duebell_worker.worker.BUILT_IN", {})
-    assert action.BUILT_IN
+    assert handles.BUILT_IN
 
     found = account.verify()
 

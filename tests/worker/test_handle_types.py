@@ -9,7 +9,7 @@ import pytest
 
 from duebell import ArgumentsAction, Backoff, Editor, NewTask, PayloadAction, TaskExists, Worker
 from duebell.testing import Rehearsal
-from duebell_worker import action as actions
+from duebell_worker import handles
 from tests.worker.rehearsed import HOUR, rehearsal, worker
 
 __all__ = ["rehearsal", "worker"]
@@ -26,13 +26,13 @@ def test_the_other_arguments_are_those_of_an_editors_add(worker: Worker, rehears
 
     # And they are the same ones, wherever they are listed
     of_add = set(signature(Editor.add).parameters) - {"self", "action", "payload"}
-    assert set(actions.AddOptions.__annotations__) == of_add
-    assert {*actions.TaskOptions.__annotations__, "action", "payload"} == set(NewTask.__struct_fields__)
+    assert set(handles.AddOptions.__annotations__) == of_add
+    assert {*handles.TaskOptions.__annotations__, "action", "payload"} == set(NewTask.__struct_fields__)
 
 
 def test_type_checkers_read_the_same_arguments_in_every_place() -> None:
     # The signatures that only type checkers see cannot be looked at by `inspect`
-    tree = ast.parse(Path(actions.__file__).read_text())
+    tree = ast.parse(Path(handles.__file__).read_text())
     classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     options = {name: typed_names(classes[name]) for name in ("TaskOptions", "AddOptions")}
     methods = {node.name: node for node in ast.walk(classes["ArgumentsAction"]) if is_for_type_checkers(node)}

@@ -12,7 +12,8 @@ from duebell_shared.instants import LATEST
 from duebell_shared.keeping import Keeping
 from duebell_shared.task import Failure, Status, Task
 from duebell_worker import Abort, Backoff, Retry
-from duebell_worker.action import Action, new_action
+from duebell_worker.action import Action
+from duebell_worker.handles import new_action
 from duebell_worker.outcome import Unfinished, after_attempt, without_attempt
 from duebell_worker.payload_type import InvalidPayload
 from duebell_worker.report import Outcome

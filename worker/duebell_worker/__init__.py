@@ -6,7 +6,8 @@ from duebell_shared.settings import Settings
 from duebell_shared.status import Status
 from duebell_shared.task import Task
 
-from .action import Action, ArgumentsAction, PayloadAction
+from .action import Action
+from .handles import ArgumentsAction, PayloadAction
 from .outcome import Abort, Retry
 from .report import RunReport
 from .worker import Worker

@@ -11,8 +11,9 @@ from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import RESERVED, is_reserved
 
-from .action import Action, PayloadAction
+from .action import Action
 from .context import Deliver
+from .handles import PayloadAction
 
 if TYPE_CHECKING:
     from duebell_editor import Editor

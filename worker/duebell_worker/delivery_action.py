@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from duebell_shared.delivery import Delivery
 
-from .action import PayloadAction, new_action
+from .handles import PayloadAction, new_action
 
 if TYPE_CHECKING:
     from duebell_editor import Editor

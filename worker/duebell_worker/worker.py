@@ -1,6 +1,5 @@
 """The worker: a set of actions, and the run that the rule's ring starts."""
 
-import logging
 import uuid
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -22,21 +21,20 @@ import msgspec
 
 from duebell_shared.backend import Backend
 from duebell_shared.backoff import Backoff
-from duebell_shared.errors import AwsUnavailable, NotArmed
-from duebell_shared.function import lanes_in, token_in
+from duebell_shared.function import token_in
 from duebell_shared.instants import time_text
-from duebell_shared.owner import owner_of
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
 from duebell_shared.task import Task
 from duebell_shared.worker_record import DeclaredTask
 
-from .action import BUILT_IN, Action, ActionDecorator, ArgumentsAction, PayloadAction, name_of, new_action
+from .action import Action
 from .actions import Actions, DeliveryOptions
-from .context import RESERVE, Deliver, RunContext, end_of_run
+from .context import Deliver, RunContext, end_of_run
 from .declaring import declare_among, declared_task
-from .invocation import FailedOnPurpose, LambdaContext
-from .log import emit, invocation
+from .handles import BUILT_IN, ActionDecorator, ArgumentsAction, PayloadAction, name_of, new_action
+from .invocation import FailedOnPurpose, LambdaContext, run_invocation
+from .log import invocation
 from .metrics import Metrics
 from .pool import Pool, ThreadPool
 from .registration import Registration
@@ -55,9 +53,6 @@ _A = ParamSpec("_A")
 _R = TypeVar("_R")
 _T = TypeVar("_T")
 _Action = TypeVar("_Action", bound=Action[..., Any])
-
-#: Seconds until a run that failed is tried again; the last failure is raised, and Lambda invokes again.
-_PAUSES = (1.0, 4.0, 16.0, 32.0, 0.0)
 
 
 class Worker:
@@ -308,19 +303,7 @@ class Worker:
             raise FailedOnPurpose(token)
         if not self._is_registered:
             self.register()
-        # A context that stands in for Lambda's may have no request id.
-        id = owner_of(getattr(context, "aws_request_id", "") or uuid.uuid4().hex)
-        for pause in _PAUSES:
-            left = timedelta(milliseconds=context.get_remaining_time_in_millis())
-            try:
-                report = self._run(id, self.backend, left, lanes_in(event))
-            except (AwsUnavailable, NotArmed) as error:
-                if timedelta(milliseconds=context.get_remaining_time_in_millis()) < 2 * RESERVE or not pause:
-                    raise
-                emit("run_failed", level=logging.ERROR, run=id, error=str(error), trying_again_in=pause)
-                self.backend.sleep(pause)
-            else:
-                break
+        report = run_invocation(event, context, self._run, self.backend)
         answer: dict[str, Any] = msgspec.to_builtins(report, enc_hook=time_text)
         return answer
 

@@ -5,10 +5,11 @@
 
 import logging
 import random
+import secrets
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from itertools import chain
 
 from .arming import ArmingRecord
 from .errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
@@ -104,7 +105,7 @@ class Armer:
         had got in first, and the rule would be held by nobody. Solution: the name tells whose write it was.
         """
         give_up = self._clock() + PATIENCE
-        for pause in (0.0, *_pauses()) if seen else _pauses():
+        for pause in chain((0.0,), _pauses()) if seen else _pauses():
             record, seen = seen or self.read(), None
             if applier and record.applier == applier:
                 return record
@@ -272,7 +273,7 @@ class _Hold:
 
 def new_applier() -> str:
     """The name of one that may set the rule, once."""
-    return uuid.uuid4().hex
+    return secrets.token_hex(16)
 
 
 def _pauses() -> Iterator[float]:

@@ -102,8 +102,9 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
         if self.echo_of:
             free = min((lane.wake(self.head_start) for lane in self.lanes if not lane.owner), default=NEVER)
             return self.armed == self.lease_end and (free == NEVER or self.rings_at <= minute_for(free, now))
-        rings_soonest = self.target < self.armed and self.rings_at <= minute_for(self.target, now)
-        return self.armed == self.target or rings_soonest
+        target = self.target
+        rings_soonest = target < self.armed and self.rings_at <= minute_for(target, now)
+        return self.armed == target or rings_soonest
 
     def rings_too_late(self, now: datetime) -> bool:
         """Tell whether a run should be called directly, as the rule rings too late for what is due.

@@ -7,6 +7,7 @@ were written: the rule is settled when `armed` equals the target.
 """
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -42,6 +43,7 @@ def pack(record: ArmingRecord) -> str:
     return to_json({"lanes": lanes, "leases": list(leases), **changed})
 
 
+@lru_cache(maxsize=2)  # each add reads the record, and most often it is the same
 def unpack(text: str) -> ArmingRecord:
     """The record. Raises ValueError for a text that is none."""
     fields: Any = msgspec.json.decode(text)

@@ -54,7 +54,7 @@ class Made:
         self._is_made = refusal is None
         self.answer = answer
         self.is_full = refusal is not None and _code_of(refusal) == _FULL
-        self.was_retried = bool(_metadata(refusal).get("RetryAttempts"))
+        self.was_retried = refusal is not None and bool(_metadata(refusal).get("RetryAttempts"))
 
     def __bool__(self) -> bool:
         return self._is_made

@@ -154,7 +154,7 @@ OF_ECHOES_AND_HOLDS = (
     Mutant(
         name="a change of what was seen waits before it reads",
         file=_ARMER,
-        line="for pause in (0.0, *_pauses()) if seen else _pauses():",
+        line="for pause in chain((0.0,), _pauses()) if seen else _pauses():",
         broken="for pause in _pauses():",
         why="a run that others changed the record beside waits for nothing",
         killers=_OF_THE_ARMER,

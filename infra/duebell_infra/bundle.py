@@ -80,7 +80,6 @@ def build(
     """
     users = actions_files(actions, folder=folder) if actions else {}
     ours = {**users, **own_files()}
-    imported = Imported(deliveries=None if actions else ())
     with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as made:
         libraries = install(Path(made, "there"), target, requirements=requirements, leave_out=leave_out)
         files = with_version({**libraries, **ours}, Path(made))
@@ -96,24 +95,15 @@ def build(
                 f"{_UNPACKED_LIMIT / 1e6:.0f} MB: require less, or keep large files in S3"
             )
         data = pack(files)
-        if actions and surroundings:
-            note = ""
-            try:
-                tried = data
-                if not target.runs_here:  # the same, with libraries that do
-                    here = Target.this_machine()
-                    folder_here = Path(made, "here")
-                    libraries = install(folder_here, here, requirements=requirements, leave_out=leave_out)
-                    tried = pack({**libraries, **ours})
-                    if requirements:
-                        note = f"imported with libraries for {here}; those for {target} were not tried"
-            except BundleFailed as error:
-                imported = Imported(
-                    f"not imported, for there are no libraries to import it with here: {error}"
-                )
-            else:
-                imported = check_import(tried, actions, target, surroundings, search_path(folder))
-                imported = imported._replace(note=imported.note or note)
+    imported = Imported(deliveries=None if actions else ())
+    if actions and surroundings:
+        try:
+            tried, note = _importable(data, ours, target, requirements=requirements, leave_out=leave_out)
+        except BundleFailed as error:
+            imported = Imported(f"not imported, for there are no libraries to import it with here: {error}")
+        else:
+            imported = check_import(tried, actions, target, surroundings, search_path(folder))
+            imported = imported._replace(note=imported.note or note)
     return Bundle(
         data=data,
         actions=actions or "",
@@ -124,6 +114,22 @@ def build(
         hint=hint,
         deliveries=imported.deliveries,
     )
+
+
+def _importable(
+    data: bytes, ours: Files, target: Target, *, requirements: Path | None, leave_out: Collection[str]
+) -> tuple[bytes, str]:
+    """The bundle as this machine can import it, and a note on what differs from the one for the target.
+
+    Raises BundleFailed if there are no libraries for this machine.
+    """
+    if target.runs_here:
+        return data, ""
+    here = Target.this_machine()
+    with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as made:
+        libraries = install(Path(made, "here"), here, requirements=requirements, leave_out=leave_out)
+        note = f"imported with libraries for {here}; those for {target} were not tried"
+        return pack({**libraries, **ours}), note if requirements else ""
 
 
 def _size(files: Files) -> int:

@@ -32,7 +32,7 @@ from bench.limits import beyond
 from bench.pictures import draw
 from bench.stack import emulated_aws
 
-#: What needs nobody else, and what runs on an emulated AWS of its own.
+#: The parts that need no AWS, and those that run on an emulated one of their own.
 _ALONE: dict[str, Callable[[], object]] = {
     "capacity": capacity.measure,
     "telemetry": telemetry.measure,

@@ -1,4 +1,4 @@
-"""What an add costs at queues of several sizes: ours, the floor, the article's, EventBridge Scheduler."""
+"""The time of an add at queues of several sizes: ours, the floor, the article's, EventBridge Scheduler."""
 
 import itertools
 from datetime import UTC, datetime, timedelta
@@ -16,13 +16,13 @@ from duebell_shared.models import ARMING
 
 __all__ = ["GROWTH_LIMIT", "LIMIT", "Adding", "growth", "measure"]
 
-#: How many times a bare put_item and get_item an add may take.
+#: The most time of an add, in multiples of a bare put_item and get_item.
 LIMIT = 1.3
 
 #: How much more that may be at the longest queue than at the shortest; beyond 1, what noise makes of it.
 GROWTH_LIMIT = 1.1
 
-#: How many times ours the article's algorithm takes at least, at this many tasks.
+#: The least time of an add by the article's algorithm, in multiples of ours, at this number of tasks.
 ARTICLE_LIMIT, ARTICLE_SIZE = 20.0, 10_000
 
 _SIZES = (100, 1_000, 10_000, 100_000)

@@ -1,5 +1,4 @@
-"""How large the Lambda bundle is, without anyone's actions: the one that `duebell deploy` would send to AWS
-for a new stack."""
+"""The size of the Lambda bundle that `duebell deploy` sends to AWS for a new stack, without actions."""
 
 import msgspec
 
@@ -10,7 +9,7 @@ __all__ = ["BundleSize", "measure"]
 
 
 class BundleSize(msgspec.Struct, frozen=True, kw_only=True):
-    """In bytes; and for what it is."""
+    """The size in bytes, the number of files, and the Python and architecture that it is for."""
 
     packed: int
     unpacked: int
@@ -19,7 +18,7 @@ class BundleSize(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measure() -> BundleSize:
-    """Build it."""
+    """Build the bundle, and return its size."""
     bundle = build(None, Target.like_here())
     return BundleSize(
         packed=len(bundle.data), unpacked=bundle.unpacked, files=bundle.files, target=str(bundle.target)

@@ -1,5 +1,4 @@
-"""What an add costs the process that makes it: its own processor time, beside a bare put_item and
-get_item."""
+"""The processor time that an add takes in its own process, beside a bare put_item and get_item."""
 
 import itertools
 from datetime import UTC, datetime, timedelta
@@ -13,8 +12,7 @@ from duebell_shared.models import ARMING
 
 __all__ = ["LIMIT", "REPEATS", "measure"]
 
-#: How many times the processor time of the bare calls an add may take; 1.14 to 1.20 were measured,
-#: the more the busier the machine.
+#: The most processor time of an add, in multiples of that of the bare calls. A busy machine measures more.
 LIMIT = 1.2
 
 #: Adds in a row, in each of the rounds.

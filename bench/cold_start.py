@@ -1,4 +1,4 @@
-"""What a cold start costs, as deployed: the bundle that `duebell bundle` builds, beside bare boto3.
+"""The processor time of a cold start: the bundle that `duebell bundle` builds, beside bare boto3.
 
 Whole processes, with nothing of this environment but the SDK, as Lambda's runtime brings it: compiled.
 Nothing else is compiled or cached but what the bundle holds.
@@ -25,7 +25,7 @@ from duebell_infra.target import Target
 
 __all__ = ["LIMIT", "measure"]
 
-#: How many times bare boto3's cold start ours may take, as medians.
+#: The most that our cold start may take, in multiples of bare boto3's; of medians.
 LIMIT = 1.0
 
 _ROUNDS = 25
@@ -51,7 +51,7 @@ _ENVIRONMENT = {
     "DUEBELL_METRICS": "on",
 }
 
-#: What Lambda's Python has loaded before it imports a handler.
+#: Imports the modules that Lambda's Python has loaded before it imports a handler.
 _RUNTIME = "import json, logging, os, sys, traceback"
 
 #: A Lambda's process is not ended like this one: Python would look through all objects once more.

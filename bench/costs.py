@@ -1,4 +1,4 @@
-"""What a million tasks cost in dollars, by the very code of `duebell cost`, and what it is computed from."""
+"""Dollars for a million tasks, computed by the code of `duebell cost` from what this bench measures."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -22,7 +22,7 @@ _MEMORIES = (256, 512, 1_024, 1_769)
 _MILLION = 1_000_000
 _HOUR, _MINUTE = timedelta(hours=1), timedelta(minutes=1)
 
-#: What is due: so many at a time, so often; and whether they recur.
+#: Patterns of due dates: a name, the tasks due at a time, the time between, and whether the tasks recur.
 _CASES = (
     ("once, 1 due at a time, an hour apart", 1, _HOUR, False),
     ("once, 10 due at a time, an hour apart", 10, _HOUR, False),
@@ -51,7 +51,7 @@ class AtMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measured_in(figures: Figures) -> Measured | None:
-    """What the costs are computed from; None if a part of it was not measured."""
+    """The figures that costs are computed from; None if one of them was not measured."""
     capacity, told, waits = figures.capacity, figures.telemetry, figures.waiting
     start, memory = figures.cold_start, figures.memory
     if not (capacity and told and waits and start and memory):
@@ -76,13 +76,13 @@ def measured_in(figures: Figures) -> Measured | None:
 
 
 def save_units(figures: Figures) -> None:
-    """Write what `duebell cost` computes from."""
+    """Write the figures that `duebell cost` computes from."""
     if of := measured_in(figures):
         UNITS_FILE.write_bytes(msgspec.json.format(msgspec.json.encode(of), indent=1) + b"\n")
 
 
 def rows(of: Measured) -> Iterator[Row]:
-    """What each way costs."""
+    """The costs of each pattern of due dates."""
     for what, at_a_time, every, recurs in _CASES:
         usage = Usage(tasks=_MILLION, at_a_time=at_a_time, every=every, recurs=recurs, memory_mb=MEMORY_MB)
         to_the_second = msgspec.structs.replace(usage, precision=Precision.SECOND)
@@ -100,7 +100,7 @@ def state_machine() -> cost.Cost:
 
 
 def memories(of: Measured) -> Iterator[AtMemory]:
-    """What a cold start with a run of one costs at several sizes of memory."""
+    """The cost of a cold start with a run of one task, at several sizes of memory."""
     for memory_mb in _MEMORIES:
         seconds = cost.billed_seconds(memory_mb, of.one_ms, calls=of.run.calls + of.done.calls)
         dollars = cost.lambda_dollars(seconds, memory_mb)

@@ -1,4 +1,4 @@
-"""What a run over many due tasks costs: ours, the floor on the same threads, the article's worker."""
+"""The time of a run over many due tasks: ours, the floor on the same threads, the article's worker."""
 
 import time
 from collections.abc import Callable
@@ -41,7 +41,7 @@ _CASES = ((1_000, 0.0, 7, True), (1_000, ARTICLE_ACTION, 5, True), (10_000, 0.0,
 _THREADS = 16
 _PAST = datetime(2026, 1, 1, tzinfo=UTC)
 
-#: What a claim changes, and what it depends on; and the same of the outcome.
+#: The changes and conditions of a claim, and those of an outcome.
 _CLAIM = (
     "SET #status = :running, attempt = attempt + :one, rev = rev + :one, started_at = :now, #run = :run, "
     "lateness_ms = :late"
@@ -52,7 +52,7 @@ _AS_CLAIMED = "rev = :claimed"
 
 
 class Draining(msgspec.Struct, frozen=True, kw_only=True):
-    """How many tasks a second each did in each round, of so many that were due.
+    """The tasks that each did in a second, by rounds, of this number of due tasks.
 
     action_s  how long each task's action waits, in seconds
     """
@@ -75,7 +75,7 @@ class Draining(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measure(session: boto3.Session) -> list[Draining]:
-    """Each case, in queues filled anew for each round and each worker."""
+    """Measure each case, in queues that are filled anew for each round and each worker."""
     return [_measure(session, *case) for case in _CASES]
 
 

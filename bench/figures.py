@@ -24,7 +24,7 @@ from bench.waiting import Waiting
 
 __all__ = ["FOLDER", "Figures", "load", "save", "where"]
 
-#: Where the figures and the pictures are kept.
+#: The folder of the figures and the pictures.
 FOLDER = Path(__file__).parents[1] / "docs" / "performance"
 
 _FILE = FOLDER / "figures.json"
@@ -54,7 +54,7 @@ class Figures(msgspec.Struct, kw_only=True):
 
 
 def load() -> Figures:
-    """What was measured before."""
+    """The figures that were measured before."""
     return msgspec.json.decode(_FILE.read_bytes(), type=Figures) if _FILE.exists() else Figures()
 
 

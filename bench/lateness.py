@@ -1,4 +1,4 @@
-"""How late tasks start: in real time, with rings of the embedded stack's rule, and the very Lambda bundle."""
+"""The lateness of tasks: in real time, with rings of the embedded stack's rule and the Lambda bundle."""
 
 import statistics
 import tempfile
@@ -24,14 +24,14 @@ _TASKS = 500
 #: When the tasks are due, in seconds from when they are added: none so near that adding is part of it.
 _FIRST, _LAST = 120.0, 720.0
 
-#: How long after the last due date they are waited for.
+#: The longest wait for tasks after the last due date.
 _PATIENCE = timedelta(minutes=5)
 
 _PERCENTS = (50, 90, 99)
 
 
 class Lateness(msgspec.Struct, frozen=True, kw_only=True):
-    """How many seconds after their due dates so many tasks started."""
+    """The seconds from due dates to starts, of this number of tasks."""
 
     what: str
     tasks: int

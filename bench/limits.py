@@ -1,4 +1,4 @@
-"""Which figures are beyond their limits."""
+"""Tells which figures are beyond their limits."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ __all__ = ["beyond"]
 
 
 def beyond(figures: Figures, parts: list[str]) -> list[str]:
-    """A line for each that is, of these parts."""
+    """Return a line for each figure of these parts that is beyond its limit."""
     checks = {
         "schedules": _schedules,
         "cold_start": _cold_start,

@@ -23,7 +23,7 @@ from duebell_shared.task import Task
 
 __all__ = ["LIMIT", "TASKS", "Looking", "Looks", "measure"]
 
-#: Each look costs at most so many calls, however much is stored.
+#: The most calls of one look, however much is stored.
 LIMIT = 20
 
 #: The number of tasks that wait, and of those that have ended, every hundredth of them failed.

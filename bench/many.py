@@ -1,4 +1,4 @@
-"""What `add_many` gains over adding one by one: ten thousand tasks, beside a loop of bare put_item."""
+"""The gain of `add_many` over adding one by one: ten thousand tasks, beside a loop of bare put_item."""
 
 from datetime import UTC, datetime
 
@@ -12,21 +12,21 @@ from duebell_editor import Editor, Settings
 
 __all__ = ["LIMIT", "TASKS", "Many", "measure"]
 
-#: How many times as fast as a loop of bare put_item `add_many` is at least.
+#: The least rate of `add_many`, in multiples of a loop of bare put_item.
 LIMIT = 5.0
 
 TASKS = 10_000
 
 _ROUNDS = 5
 
-#: So many puts stand for the whole loop, which is the same all along.
+#: The puts that stand for the whole loop: each takes as long as any other.
 _PUTS = 2_500
 
 _DUE = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 class Many(msgspec.Struct, frozen=True, kw_only=True):
-    """What one task took, of so many that were added at once."""
+    """The time for one task, of this number that were added at once."""
 
     tasks: int
     rounds: Rounds

@@ -1,4 +1,4 @@
-"""How much memory a run needs: a fresh process that drains a hundred thousand due tasks, and one with none.
+"""The memory that a run needs: a fresh process that drains a hundred thousand due tasks, and one with none.
 
 The queue is in another process, so only the worker's memory counts.
 """
@@ -19,10 +19,10 @@ from duebell_worker import Worker
 
 __all__ = ["LIMIT_MB", "LIMIT_MS", "Memory", "measure"]
 
-#: How much more a run over all these tasks may need than one over none.
+#: The memory in MB that a run over all these tasks may need beyond that of a run over none.
 LIMIT_MB = 60.0
 
-#: How long the processor may take for each task of a run, in ms, besides its action.
+#: The processor time for each task of a run, in ms, besides its action.
 LIMIT_MS = 0.8
 
 _TASKS = 100_000
@@ -39,7 +39,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def growth_mb(self) -> float:
-        """What the tasks made of it."""
+        """The memory in MB that the tasks added."""
         return self.draining_mb - self.empty_mb
 
 

@@ -1,4 +1,4 @@
-"""What a month costs beside the tasks: watching, waiting to the second, and AWS Config where it is on."""
+"""The costs of a month besides tasks: watching, waiting to the second, and AWS Config where it is on."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from duebell_shared.arming import HEAD_START
 
 __all__ = ["ALARMS", "Recorded", "Standing", "Wait", "Watched", "recorded", "waits", "watched"]
 
-#: How many alarms and dashboards the templates make.
+#: The numbers of alarms and dashboards that the templates make.
 ALARMS, _DASHBOARDS = 8, 1
 
 #: A month of thirty days.
@@ -76,7 +76,7 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def waits(waiting: Waiting) -> list[Wait]:
-    """What waiting to the second costs.
+    """The cost of waiting to the second.
 
     The rule rings so long before a due date, less half a minute by rounding up, and half by jitter.
     """

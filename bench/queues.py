@@ -18,7 +18,7 @@ __all__ = ["LANES", "PAYLOAD", "bare_client", "fill", "item_of"]
 #: As many lanes as a queue has unless told otherwise.
 LANES = 4
 
-#: What each task carries.
+#: The payload of each task.
 PAYLOAD = {"item": 42}
 
 _CREATED = datetime(2026, 1, 1, tzinfo=UTC)

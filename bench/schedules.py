@@ -1,4 +1,4 @@
-"""What a schedule costs: to read an expression and find its next time, and to find it once it was read."""
+"""The time to read a schedule's expression and find its next time, and to find it once it was read."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from duebell_shared.schedule import Schedule
 
 __all__ = ["LIMIT_US", "measure"]
 
-#: What one parse-and-next may cost in processor time, as a median.
+#: The most processor time to read an expression and find its next time, as a median.
 LIMIT_US = 150.0
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -43,7 +43,7 @@ def stub(tasks: int = 0) -> Iterator[str]:
 
 
 class _Queue:
-    """What the stub knows, and its answers by the name of the call."""
+    """The records and tasks of the stub, and its answers by the name of the call."""
 
     def __init__(self, tasks: int) -> None:
         self._records: dict[str, dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""What the worker tells CloudWatch as it is deployed: bytes of log, and metrics. Both are paid for."""
+"""The bytes of log and the metrics that a deployed worker gives CloudWatch. Both are paid for."""
 
 import json
 import logging
@@ -20,7 +20,7 @@ from duebell_worker import Worker
 
 __all__ = ["Telemetry", "measure"]
 
-#: So many tasks in a run tell what one of them logs from what the run does.
+#: The tasks of a run that is long enough to tell the bytes of a task from those of the run.
 _TASKS = 100
 
 
@@ -83,7 +83,7 @@ def _bytes(lines: list[str]) -> int:
 
 
 def _metrics(lines: list[str]) -> set[tuple[str, ...]]:
-    """Each name with each set of dimensions: CloudWatch charges for every one of these."""
+    """The metrics, each with its set of dimensions: CloudWatch charges for every pair."""
     return {metric for line in lines for metric in _metrics_of(json.loads(line))}
 
 

@@ -1,4 +1,4 @@
-"""What waiting to the second takes: the real worker in a simulated AWS, hours after a burst was shared."""
+"""The calls and runs of waiting to the second: the real worker in a simulated AWS, hours after a burst."""
 
 from collections import Counter
 from datetime import timedelta
@@ -11,7 +11,7 @@ __all__ = ["EVERY", "Waiting", "measure"]
 #: Seconds between two tasks, on average; none of them lets the worker end.
 EVERY = 10.0
 
-#: What is counted: from an hour after the burst on, for so long.
+#: Calls are counted from this hour after the burst on, for this number of hours.
 _FIRST, _HOURS = 1, 2
 
 _RUN = "run"
@@ -21,7 +21,7 @@ _READS, _WRITES = ("read_record", "queued", "head"), ("swap_record",)
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """How many runs wait at a time on average, and what they do in an hour, besides running tasks."""
+    """The average number of waiting runs, and their calls in an hour besides those for tasks."""
 
     runs: float
     invocations: float

@@ -1,4 +1,4 @@
-"""What docs/performance.md says around its figures."""
+"""The text of docs/performance.md around its figures."""
 
 INTRODUCTION = """# What it costs
 

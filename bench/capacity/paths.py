@@ -27,7 +27,7 @@ _LATER = _HEAD + timedelta(days=1)
 #: A count holds for so long.
 _HOLDS = timedelta(minutes=5)
 
-#: So many more tasks in a run tell what one of them costs from what the run costs.
+#: The tasks by which two runs differ, to tell the cost of a task from that of the run.
 _MORE = 5
 
 #: Tasks that wait while a run counts them.
@@ -35,7 +35,7 @@ _MANY = 5_000
 
 
 class Path(msgspec.Struct, frozen=True, kw_only=True):
-    """What it costs to walk a path: the calls by name, and DynamoDB's units."""
+    """The cost of a path: the calls by name, and DynamoDB's units."""
 
     name: str
     calls: dict[str, float]
@@ -131,7 +131,7 @@ def _runs() -> Iterator[Path]:
 
 
 def _each(name: str, task: dict[str, Any], one: Path | None = None, *, before: int = 0) -> Path:
-    """What one more task adds to a run, after so many runs before."""
+    """The cost that one more task adds to a run, after this number of runs before."""
     one = one or _run(name, task, tasks=1, before=before)
     return _divided(_without(name, _run(name, task, tasks=1 + _MORE, before=before), one), _MORE)
 

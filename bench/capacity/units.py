@@ -35,19 +35,19 @@ def size_of(item: _Item) -> int:
 
 
 def write_units(before: _Item | None, after: _Item | None) -> int:
-    """What it takes to make the one of the other, with what the index takes; None: there is no item."""
+    """The write units, with those of the index, of the change from `before` to `after`; None: no item."""
     table = _units(max(size_of(before or {}), size_of(after or {})), _WRITE_UNIT)
     indexes = (_index_units(_entry(before, keys), _entry(after, keys)) for keys in (INDEX_KEYS, PAST_KEYS))
     return table + sum(indexes)
 
 
 def refused_units(there: _Item | None) -> int:
-    """What a write takes whose condition did not hold."""
+    """The write units of a write whose condition did not hold."""
     return _units(size_of(there or {}), _WRITE_UNIT)
 
 
 def read_units(items: Iterable[_Item]) -> int:
-    """What a strongly consistent query takes that looks at these, or a get of one."""
+    """The read units of a strongly consistent query that looks at these items, or of a get of one."""
     return _units(sum(map(size_of, items)), _READ_UNIT)
 
 

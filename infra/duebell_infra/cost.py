@@ -1,4 +1,4 @@
-"""What tasks cost on AWS, computed from what each step was measured to consume, and from price lists. Pure.
+"""The cost of tasks on AWS, computed from the measured consumption of each step and from price lists. Pure.
 
 The units of the steps, the bytes of the log and the processor times are in `cost_units.json`, which
 `make bench` writes. Not in it: what the actions cost, storage and backups.
@@ -85,7 +85,7 @@ class Units(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """What waiting to the second takes in an hour: runs at a time, their invocations, reads and writes."""
+    """An hour of waiting to the second: runs at a time, their invocations, reads and writes."""
 
     runs: float
     invocations: float
@@ -100,7 +100,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured of this version.
+    """The measurements of this version.
 
     add, done, occurrence, run  the units of a task's add; its claim and outcome; those of a recurring task;
                      and of a run besides its tasks
@@ -125,7 +125,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Usage(msgspec.Struct, frozen=True, kw_only=True):
-    """What is run.
+    """The tasks to run, and the worker's settings.
 
     tasks       how many tasks or occurrences
     at_a_time   how many of them are due at a time
@@ -146,13 +146,13 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def runs(self) -> float:
-        """How many runs there are; tasks that are due in one minute are run together."""
+        """The number of runs; tasks that are due in one minute are run together."""
         at_a_time = self.at_a_time * max(_MINUTE / self.every, 1.0)
         return self.tasks / at_a_time
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """Dollars."""
+    """A cost in dollars, by service."""
 
     dynamodb: float
     function: float
@@ -161,7 +161,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def dollars(self) -> float:
-        """In all."""
+        """The sum."""
         return self.dynamodb + self.function + self.log + self.others
 
 
@@ -171,7 +171,7 @@ def measured() -> Measured:
 
 
 def cost(usage: Usage, of: Measured) -> Cost:
-    """What the tasks cost, and the runs that run them."""
+    """The cost of the tasks, and of the runs that run them."""
     tasks, runs = usage.tasks / 1e6, usage.runs / 1e6
     further_kb = math.ceil(max(usage.size_kb, _SMALL_KB)) - _SMALL_KB
     life = of.occurrence.dollars if usage.recurs else of.add.dollars + of.done.dollars
@@ -193,7 +193,7 @@ def cost(usage: Usage, of: Measured) -> Cost:
 
 
 def scheduler_cost(usage: Usage, of: Measured) -> Cost:
-    """What the same takes with EventBridge Scheduler, a Lambda that starts as quickly, and a table beside it.
+    """The cost with EventBridge Scheduler, a Lambda that starts as quickly, and a table beside it.
 
     Each task invokes the Lambda by itself. The table is for what its API cannot do: list by time, search,
     show what is in a task. It takes a put when a task is added and a delete when it has run, and no index.

@@ -20,7 +20,7 @@ app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 class Recurring(StrEnum):
-    """How often tasks recur."""
+    """The interval at which tasks recur."""
 
     MINUTELY = "minutely"
     HOURLY = "hourly"

@@ -101,7 +101,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
 
     @cached_property
     def target(self) -> DeliveryTarget:
-        """Where it sends to."""
+        """The target that `to` names."""
         return DeliveryTarget.parse(self.to)
 
     @cached_property

@@ -89,7 +89,7 @@ class DeliveryTarget(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """What messages and records show: the ARN; of a URL the host alone, as the rest may be secret."""
+        """The text for messages and records: the ARN; of a URL the host alone, as the rest may be secret."""
         if self.kind is not Kind.HTTPS:
             return self.to
         parts = urlsplit(self.to)
@@ -149,7 +149,7 @@ class DeliverySecret(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """What messages show."""
+        """The text for messages."""
         return self.arn
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What the arming record knows of the one rule: when it rings, and who sets it. Pure; time is an argument."""
+"""The one rule as the arming record knows it: its next ring, and who sets it. Pure; time is an argument."""
 
 from datetime import datetime, timedelta
 from typing import Self

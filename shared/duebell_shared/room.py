@@ -99,5 +99,5 @@ def _width_of(value: Mapping[str, Any]) -> int:
 
 _WIDTH = bytes_of(_WIDEST, _WIDEST) + _SPARE
 
-#: That of a task that was just added: no run has written anything to it.
+#: The room of a task that was just added: no run has written anything to it.
 _ROOM_OF_NEW = filler(_WIDTH + _growth(0) + _growth(1) - bytes_of(stored(status=Status.SCHEDULED), _WIDEST))

@@ -66,7 +66,7 @@ class Actions(dict[str, Action[..., Any]]):
 
     @property
     def deliveries(self) -> "tuple[Delivery, ...]":
-        """Those that are deliveries."""
+        """The deliveries among the actions."""
         return tuple(action.delivery for action in self.values() if action.delivery)
 
     def add_delivery(self, delivery: "Delivery") -> PayloadAction[Any, [Any], None]:
@@ -97,7 +97,7 @@ class Actions(dict[str, Action[..., Any]]):
             self.add_declared()
 
     def deliverer(self, backend: Backend) -> Deliver | None:
-        """What sends the deliveries; None if there are none."""
+        """Make the sender of the deliveries; None if there are none."""
         if not self.deliveries:
             return None
         from .deliveries import Deliverer  # noqa: PLC0415

@@ -110,6 +110,6 @@ class Registration:
 
 
 def _kind_of(action: Action[..., Any]) -> dict[str, Any]:
-    """What a delivery is sent to; nothing of a function."""
+    """The kind and target of a delivery, as fields of the description; none for a function."""
     target = action.delivery and action.delivery.target
     return {"kind": str(target.kind), "to": target.shown} if target else {}

@@ -233,7 +233,7 @@ class Worker:
         return self._actions.deliveries
 
     def add_declared_deliveries(self) -> None:
-        """Register those that DUEBELL_DELIVERIES declares. Raises InvalidSettings."""
+        """Register the deliveries that DUEBELL_DELIVERIES declares. Raises InvalidSettings."""
         self._actions.add_declared()
 
     def recurring(

@@ -26,7 +26,7 @@ from datetime import UTC, datetime, timedelta
 
 from .cron import parse_aws
 from .instants import LATEST
-from .ring_times import ECHOES
+from .ring_times import echoes_of
 from .wall_clock import next_match
 from .zones import zone_of
 
@@ -35,7 +35,7 @@ __all__ = ["SENTINEL", "expression_at", "is_set_for", "minute_of", "next_ring"]
 #: A past year is valid in a cron expression and never comes: the rule is parked.
 SENTINEL = "cron(0 0 1 1 ? 1970)"
 
-_MINUTES, _LAST_HOUR = 60, 23
+_LAST_HOUR = 23
 
 _DAY = timedelta(days=1)
 
@@ -52,7 +52,7 @@ def expression_at(
     """
     if minute is None:
         return SENTINEL
-    after = [minute.minute + echo for echo in ECHOES if minute.minute + echo < _MINUTES]
+    after = [echo.minute for echo in echoes_of(minute)]
     minutes = _list([*([early.minute] if early else []), minute.minute, *after])
     hours = f"{minute.hour}-{_LAST_HOUR}" if minute.hour < _LAST_HOUR else f"{minute.hour}"
     return f"cron({minutes} {hours} {_days_on(minute, now or minute)})"

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from .instants import LATEST, ceil_to_minute
 
-__all__ = ["ECHOES", "LEAD", "early_minute", "echo_after", "minute_for", "ring_minute"]
+__all__ = ["ECHOES", "LEAD", "early_minute", "echo_after", "echoes_of", "minute_for", "ring_minute"]
 
 #: No rule is set to ring sooner than this: a changed rule takes effect after "a short period of time", and
 #: EventBridge gives no figure. https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html
@@ -43,10 +43,14 @@ def early_minute(minute: datetime | None, target: datetime, now: datetime) -> da
     return early if early >= target and early > now else None
 
 
+def echoes_of(minute: datetime) -> tuple[datetime, ...]:
+    """The echoes of a rule that is set to `minute`, in the same hour."""
+    return tuple(minute + timedelta(minutes=echo) for echo in ECHOES if minute.minute + echo < _MINUTES)
+
+
 def echo_after(minute: datetime, target: datetime) -> datetime | None:
     """The first echo, in the same hour, of a rule that is set to `minute`, that is not before `target`."""
-    echoes = (minute + timedelta(minutes=echo) for echo in ECHOES if minute.minute + echo < _MINUTES)
-    return next((echo for echo in echoes if echo >= target), None)
+    return next((echo for echo in echoes_of(minute) if echo >= target), None)
 
 
 def minute_for(target: datetime, now: datetime) -> datetime:

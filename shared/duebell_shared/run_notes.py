@@ -5,14 +5,15 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from .instants import Instant
+from .instants import MOST_SKEW, Instant
 from .lane_sizes import GIGABYTE
+from .ring_times import ECHOES
 
 __all__ = ["Fullest", "LastRun", "LateRing", "RestingLane", "fuller", "late_ring"]
 
-#: A run that comes this long after the ring's minute, or later, was started by an echo. The first echo is
-#: four minutes after the ring.
-_ECHO = timedelta(minutes=3)
+#: A run that comes this long after the ring's minute, or later, was started by an echo. That is sooner than
+#: the first echo, for clocks differ.
+_ECHO = timedelta(minutes=ECHOES[0]) - MOST_SKEW
 
 
 class RestingLane(msgspec.Struct, frozen=True, kw_only=True):

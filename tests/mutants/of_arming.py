@@ -217,7 +217,7 @@ OF_ARMING = (
         name="no echoes",
         file=_RING_TIMES,
         line="ECHOES = (4, 12, 27)",
-        broken="ECHOES = ()",
+        broken="ECHOES = (60,)",
         why="a ring that is lost comes again an hour later",
         killers=(Killer.EXPRESSION,),
     ),

@@ -31,7 +31,7 @@ class Lease:
     quiet   lanes in which nothing was due when they were read, with their heads; read after the last `clear`
     heads   the heads of all lanes once what was due in them has run; None if they are not known, or not since
             the last `clear`
-    applier the name under which this run took hold of the rule with its last change; `arm` sets it
+    applier  the name under which this run took hold of the rule with its last change; `arm` sets it
     counts  whether this run is to count the queue, now that it has given the lanes back
     died    the runs that held these lanes before and did not give them back, with the ends of their leases
     claim_at  the end of the lease of another try of this run's invocation: until then none is claimed

@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell import BellState
 from duebell_shared.ring_times import LEAD
-from duebell_shared.rule import RuleState
 
 from .check import Found, NotMade, Wrong, check, expect
 from .scene import Scene
@@ -64,7 +64,7 @@ def rule(scene: Scene) -> Found:
     return Found(f"set to {after.expression}, and read so")
 
 
-def echo(scene: Scene, record: ArmingRecord) -> RuleState:
+def echo(scene: Scene, record: ArmingRecord) -> BellState:
     """The rule as it is read after this set it.
 
     Raises NotMade if somebody else set it too, Wrong if it is not as it was given.

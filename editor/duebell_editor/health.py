@@ -216,7 +216,8 @@ def left_by_repair(problem: Problem, rings_at: datetime | None, *, bell: BellKin
         return problem
     way_out = "it was set right, and is wrong again: find out who else changes it"
     if rings_at and problem.kind in {ProblemKind.OVERDUE, ProblemKind.LEASE_EXPIRED}:
-        way_out = f"the {bell} is set to ring at {render(rings_at)}; if no run comes then, look into the worker's log"
+        at = render(rings_at)
+        way_out = f"the {bell} is set to ring at {at}; if no run comes then, look into the worker's log"
     return msgspec.structs.replace(problem, way_out=way_out, mendable=False)
 
 

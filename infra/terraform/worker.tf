@@ -38,6 +38,7 @@ resource "aws_lambda_function" "worker" {
     variables = {
       DUEBELL_TABLE          = var.name
       DUEBELL_RULE           = var.name
+      DUEBELL_BELL           = var.bell
       DUEBELL_WORKER         = var.worker
       DUEBELL_DELIVERIES     = local.deliveries
       DUEBELL_LANES          = tostring(var.lanes)
@@ -66,7 +67,8 @@ resource "aws_lambda_function" "worker" {
       error_message = "deliveries and environment are too large: Lambda's environment takes 4 KB. Declare deliveries in code, with worker.deliver."
     }
   }
-  depends_on = [aws_iam_role_policy.worker] # by which Lambda puts it into its subnets
+  # By the policy Lambda puts it into its subnets; the schedule is there before the worker sets it.
+  depends_on = [aws_iam_role_policy.worker, aws_scheduler_schedule.bell]
 }
 
 # A run whose time is up starts its successor, and so on for as long as there is something to do: after some sixteen of
@@ -90,6 +92,7 @@ resource "aws_lambda_invocation" "arm" {
       aws_iam_role_policy.worker,
       aws_lambda_function.worker,
       aws_lambda_permission.bell,
+      aws_scheduler_schedule.bell,
     ]
   }
   depends_on = [

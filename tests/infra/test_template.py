@@ -44,6 +44,13 @@ def referred(value: Any) -> set[str]:
 
 def test_nothing_but_the_name_can_ever_change_the_rule(template: Any) -> None:
     assert referred(template["Resources"]["Rule"]["Properties"]) == {"Name"}
+    # Nor the schedule, whose role stays the same whatever else becomes of it
+    assert referred(template["Resources"]["Schedule"]["Properties"]) == {"Name", "BellRole"}
+    assert "RoleName" not in template["Resources"]["BellRole"]["Properties"]
+
+
+def test_the_worker_learns_of_the_schedule_after_it_is_made(template: Any) -> None:
+    assert template["Resources"]["Function"]["DependsOn"] == "Schedule"
 
 
 def test_the_rule_is_created_parked(template: Any) -> None:

@@ -97,7 +97,7 @@ class HookedBell(Bell):
 class Costs:
     """The calls since the last `clear`, as `reads`, `swaps`, `puts`, `queries` and `heads`."""
 
-    def __init__(self, store: CountingStore, rule: Rule) -> None:
+    def __init__(self, store: CountingStore, rule: Bell) -> None:
         self._store = store
         self._rule = rule
         self._puts = 0

@@ -185,8 +185,11 @@ def test_the_schedule_is_as_the_rule_and_keeps_its_retries(template: Any, module
 
 def test_each_bell_is_there_if_it_is_the_one_or_the_other_is_kept(template: Any, module: Any) -> None:
     conditions = template["Conditions"]
-    for name, kind in (("HasRule", "rule"), ("HasSchedule", "schedule")):
-        is_it = {"Fn::Equals": [{"Ref": "Bell"}, kind]}
+    assert conditions["IsBySchedule"] == {"Fn::Equals": [{"Ref": "Bell"}, "schedule"]}
+    for name, kind, is_it in (
+        ("HasRule", "rule", {"Fn::Equals": [{"Ref": "Bell"}, "rule"]}),
+        ("HasSchedule", "schedule", {"Condition": "IsBySchedule"}),
+    ):
         assert conditions[name] == {"Fn::Or": [is_it, {"Condition": "KeepsOtherBell"}]}
         assert module["locals"][snake(name)] == f'${{var.bell == "{kind}" || var.other_bell}}'
     ours = {name: one.get("Condition") for name, one in template["Resources"].items()}

@@ -50,7 +50,8 @@ def test_nothing_but_the_name_can_ever_change_the_rule(template: Any) -> None:
 
 
 def test_the_worker_learns_of_the_schedule_after_it_is_made(template: Any) -> None:
-    assert template["Resources"]["Function"]["DependsOn"] == "Schedule"
+    environment = template["Resources"]["Function"]["Properties"]["Environment"]["Variables"]
+    assert environment["DUEBELL_RULE"] == {"Fn::If": ["IsBySchedule", {"Ref": "Schedule"}, {"Ref": "Name"}]}
 
 
 def test_the_rule_is_created_parked(template: Any) -> None:

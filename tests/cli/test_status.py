@@ -3,13 +3,15 @@
 from datetime import timedelta
 from typing import Any
 
+import boto3
 import pytest
 from rich.console import Console
 
 from duebell_editor import LateRing, SchedulerStatus
 from duebell_editor.cli.show import status_facts
+from duebell_shared.bell import BellKind
 from tests.cli.program import Duebell, lines
-from tests.support import NOON
+from tests.support import NOON, SCHEDULED, create_schedule
 
 
 def test_status_exits_with_0_when_all_is_well(duebell: Duebell) -> None:
@@ -52,3 +54,31 @@ def test_status_tells_of_a_ring_that_was_lost_for_a_week(days: int, is_told: boo
         console.print(status_facts(SchedulerStatus(table="t", rule="r", late_ring=ring), NOON))
     assert ("late ring" in said.get()) is is_told
     assert ("a run came at" in said.get()) is is_told
+
+
+@pytest.mark.parametrize("kind", list(BellKind))
+def test_status_names_the_bell(kind: BellKind) -> None:
+    console = Console(width=200)
+    with console.capture() as said:
+        console.print(status_facts(SchedulerStatus(table="t", rule="r", bell=kind), NOON))
+    assert [line.split() for line in said.get().splitlines()][2] == [kind.value, "r", "(disabled)"]
+
+
+def test_with_a_schedule_status_and_doctor_speak_of_that(
+    duebell: Duebell, session: boto3.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_schedule(session)
+    monkeypatch.setenv("DUEBELL_BELL", "schedule")
+    assert duebell("add", "x", "--in", "1h").status == 0
+    [told] = lines(duebell("status", "--json").out)
+    assert (told["bell"], told["healthy"]) == ("schedule", True)
+    scheduler = session.client("scheduler")
+    scheduler.update_schedule(
+        Name="duebell",
+        ScheduleExpression="rate(1 day)",
+        FlexibleTimeWindow={"Mode": "OFF"},
+        Target=SCHEDULED,
+    )
+    assert "the schedule is at rate(1 day)" in duebell("doctor").out
+    assert duebell("doctor", "--fix").status == 0
+    assert duebell("status").status == 0

@@ -7,11 +7,14 @@ import boto3
 import pytest
 from rich.console import Console
 
-from duebell_editor import LateRing, SchedulerStatus
+from duebell_editor import Editor, LateRing, SchedulerStatus
+from duebell_editor.cli.context import Context
 from duebell_editor.cli.show import status_facts
+from duebell_shared.backend import Backend
 from duebell_shared.bell import BellKind
+from duebell_shared.settings import Settings
 from tests.cli.program import Duebell, lines
-from tests.support import NOON, SCHEDULED, create_schedule
+from tests.support import NOON, SCHEDULED, Clock, create_schedule
 
 
 def test_status_exits_with_0_when_all_is_well(duebell: Duebell) -> None:
@@ -65,10 +68,12 @@ def test_status_names_the_bell(kind: BellKind) -> None:
 
 
 def test_with_a_schedule_status_and_doctor_speak_of_that(
-    duebell: Duebell, session: boto3.Session, monkeypatch: pytest.MonkeyPatch
+    duebell: Duebell, session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_schedule(session)
-    monkeypatch.setenv("DUEBELL_BELL", "schedule")
+    settings = Settings(bell=BellKind.SCHEDULE)
+    backend = Backend.connect(settings, session, clock=clock, sleep=clock.sleep)
+    monkeypatch.setattr(Context, "editor", lambda _, **__: Editor(backend=backend))
     assert duebell("add", "x", "--in", "1h").status == 0
     [told] = lines(duebell("status", "--json").out)
     assert (told["bell"], told["healthy"]) == ("schedule", True)

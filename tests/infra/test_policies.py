@@ -142,7 +142,7 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
 def by_schedule(session: boto3.Session, resources: Any) -> tuple[Statements, Statements]:
     """What an editor and a worker may do where a schedule is the bell; the schedule is there, and no rule."""
     create_schedule(session)
-    given = {"HasSchedule": {}}
+    given: dict[str, dict[str, list[str]]] = {"HasSchedule": {}}
     documents = (
         resources["EditorPolicy"]["Properties"]["PolicyDocument"],
         resources["Role"]["Properties"]["Policies"][0]["PolicyDocument"],

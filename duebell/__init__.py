@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from duebell_editor import UnknownAction as UnknownAction
     from duebell_shared.add_report import AddFailure as AddFailure
     from duebell_shared.add_report import AddReport as AddReport
+    from duebell_shared.bell import BellKind as BellKind
     from duebell_shared.errors import AwsError as AwsError
     from duebell_shared.errors import AwsRefused as AwsRefused
     from duebell_shared.errors import AwsUnavailable as AwsUnavailable
@@ -101,6 +102,7 @@ __all__ = [
     "AwsRefused",
     "AwsUnavailable",
     "Backoff",
+    "BellKind",
     "Bucket",
     "ChangeFailure",
     "ChangeReport",
@@ -173,6 +175,7 @@ _NAMES = {
         "IfExists Look NewTask Page PastCounts Problem ProblemKind SchedulerStatus Selection Step "
         "SyncReport SyncStep SyncVerb TaskChange TaskHistory UnknownAction"
     ),
+    "duebell_shared.bell": "BellKind",
     "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (
         "AwsError AwsRefused AwsUnavailable DuebellError InvalidInput InvalidQuery InvalidSchedule "

@@ -82,6 +82,7 @@ resource "aws_lambda_function_recursion_config" "worker" {
 # or what it wakes, for no lane of the queue, and puts the rule where the queue needs it. For tasks that are due by
 # then it starts a run.
 resource "aws_lambda_invocation" "arm" {
+  count         = local.has_rule ? 1 : 0
   function_name = aws_lambda_function.worker.function_name
   input         = jsonencode({ duebell = { lanes = [] } })
 
@@ -92,7 +93,6 @@ resource "aws_lambda_invocation" "arm" {
       aws_iam_role_policy.worker,
       aws_lambda_function.worker,
       aws_lambda_permission.bell,
-      aws_scheduler_schedule.bell,
     ]
   }
   depends_on = [
@@ -101,6 +101,26 @@ resource "aws_lambda_invocation" "arm" {
     aws_iam_role_policy.worker,
     aws_iam_role_policy_attachment.worker,
     aws_lambda_permission.bell,
+  ]
+}
+
+# The same for the schedule: what is not there cannot trigger anything.
+resource "aws_lambda_invocation" "arm_schedule" {
+  count         = local.has_schedule ? 1 : 0
+  function_name = aws_lambda_function.worker.function_name
+  input         = jsonencode({ duebell = { lanes = [] } })
+
+  lifecycle {
+    replace_triggered_by = [
+      aws_iam_role_policy.worker,
+      aws_lambda_function.worker,
+      aws_scheduler_schedule.bell,
+    ]
+  }
+  depends_on = [
+    aws_dynamodb_table.queue,
+    aws_iam_role_policy.worker,
+    aws_iam_role_policy_attachment.worker,
   ]
 }
 

@@ -16,21 +16,7 @@ from duebell_worker import Retry, Worker
 from duebell_worker.lease import Lease
 from tests.support import Clock
 from tests.worker.log_lines import Log
-from tests.worker.runs_of_one import (
-    DUE,
-    MINUTE,
-    SECOND,
-    CountingStore,
-    HookedBell,
-    at_release,
-    backend,
-    bell,
-    editor,
-    ring,
-    store,
-)
-
-__all__ = ["backend", "bell", "editor", "store"]
+from tests.worker.run_of_one.scene import DUE, MINUTE, SECOND, CountingStore, HookedBell, at_release, ring
 
 NEXT = DUE + 20 * MINUTE
 

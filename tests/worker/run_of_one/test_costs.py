@@ -1,38 +1,13 @@
 """A run of one task: what it costs, and what it puts back is rung for without a read of heads."""
 
-from datetime import timedelta
-
 import pytest
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
 from duebell_worker import Retry, Worker
 from tests.support import Clock
-from tests.worker.runs_of_one import (
-    DUE,
-    MINUTE,
-    SECOND,
-    Costs,
-    HookedBell,
-    backend,
-    bell,
-    costs,
-    done,
-    editor,
-    in_lane,
-    ring,
-    store,
-    worker,
-)
+from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, NEXT, SECOND, Costs, HookedBell, in_lane, ring
 from tests.worker.stage import Stage
-
-__all__ = ["backend", "bell", "costs", "done", "editor", "store", "worker"]
-
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-
-#: A time for which a queue's rule is set, and at which a task can be added that is not the new head.
-NEXT = DUE + 2 * HOUR
-
 
 # What it costs.
 

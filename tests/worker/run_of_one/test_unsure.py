@@ -1,7 +1,6 @@
 """A run that has not seen all of its lanes looks again before it gives them back."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -21,24 +20,8 @@ from duebell_worker import Retry, Worker
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.refusing_store import RefusingStore
-from tests.worker.runs_of_one import (
-    DUE,
-    MINUTE,
-    SECOND,
-    CountingStore,
-    HookedBell,
-    backend,
-    bell,
-    editor,
-    in_lane,
-    ring,
-    store,
-)
+from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, SECOND, CountingStore, HookedBell, in_lane, ring
 from tests.worker.stage import Stage
-
-__all__ = ["backend", "bell", "editor", "store"]
-
-HOUR = timedelta(hours=1)
 
 #: Keys that the first query of a lane reads.
 PAGE = 25

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from duebell_editor import Editor
 from duebell_infra.testing import InlinePool
 from duebell_infra.testing.bell import Bell
@@ -13,35 +11,33 @@ from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.expression import next_ring
 from duebell_shared.rule import Rule
-from duebell_shared.settings import Settings
 from duebell_worker import Worker
 from tests.support import NOON, Clock
 from tests.worker.refusing_store import RefusingStore
 
 __all__ = [
+    "DAY",
     "DUE",
+    "HOUR",
     "MINUTE",
+    "NEXT",
     "SECOND",
     "Costs",
     "CountingStore",
     "HookedBell",
     "at_release",
-    "backend",
-    "bell",
-    "costs",
-    "done",
-    "editor",
     "in_lane",
     "rehearsed",
     "ring",
-    "store",
-    "worker",
 ]
 
-SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+SECOND, MINUTE, HOUR, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 #: When the task is due that a run comes for.
-DUE = NOON + timedelta(hours=1)
+DUE = NOON + HOUR
+
+#: A time for which a queue's rule is set, and at which a task can be added that is not the new head.
+NEXT = DUE + 2 * HOUR
 
 
 class CountingStore(RefusingStore):
@@ -120,43 +116,6 @@ class Costs:
 
     def _calls(self, wanted: str) -> int:
         return sum(count for (verb, _), count in self._store.calls.items() if verb == wanted)
-
-
-@pytest.fixture
-def store() -> CountingStore:
-    return CountingStore()
-
-
-@pytest.fixture
-def bell() -> HookedBell:
-    return HookedBell()
-
-
-@pytest.fixture
-def backend(clock: Clock, store: CountingStore, bell: HookedBell) -> Backend:
-    rule = Rule("duebell", bell.client, clock=clock, sleep=clock.sleep)
-    return Backend(Settings(lanes=4), store, rule, clock=clock, sleep=clock.sleep)
-
-
-@pytest.fixture
-def editor(backend: Backend) -> Editor:
-    return Editor(backend=backend)
-
-
-@pytest.fixture
-def costs(store: CountingStore, backend: Backend) -> Costs:
-    return Costs(store, backend.rule)
-
-
-@pytest.fixture
-def done() -> list[str]:
-    """The tasks whose action `act` was called, in order."""
-    return []
-
-
-@pytest.fixture
-def worker(backend: Backend, done: list[str]) -> Worker:
-    return rehearsed(backend, done)
 
 
 def rehearsed(backend: Backend, done: list[str]) -> Worker:

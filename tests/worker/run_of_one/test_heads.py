@@ -1,7 +1,5 @@
 """Where the last look of a run does not tell the heads of its lanes, they are read."""
 
-from datetime import timedelta
-
 import pytest
 
 from duebell_editor import Editor
@@ -10,28 +8,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, UnreadableTask
 from duebell_worker import Retry, Status, Worker
 from tests.support import Clock
-from tests.worker.runs_of_one import (
-    DUE,
-    MINUTE,
-    SECOND,
-    Costs,
-    CountingStore,
-    backend,
-    bell,
-    costs,
-    done,
-    editor,
-    in_lane,
-    store,
-    worker,
-)
-
-__all__ = ["backend", "bell", "costs", "done", "editor", "store", "worker"]
-
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-
-#: A time for which a queue's rule is set, and at which a task can be added that is not the new head.
-NEXT = DUE + 2 * HOUR
+from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, NEXT, SECOND, Costs, CountingStore, in_lane
 
 
 def test_a_run_with_trouble_in_one_lane_reads_the_heads(

@@ -9,29 +9,8 @@ from duebell_editor import Editor
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
 from tests.support import Clock
-from tests.worker.runs_of_one import (
-    DUE,
-    MINUTE,
-    Costs,
-    CountingStore,
-    at_release,
-    backend,
-    bell,
-    costs,
-    done,
-    editor,
-    in_lane,
-    store,
-    worker,
-)
+from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, NEXT, Costs, CountingStore, at_release, in_lane
 from tests.worker.stage import Stage
-
-__all__ = ["backend", "bell", "costs", "done", "editor", "store", "worker"]
-
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-
-#: A time for which a queue's rule is set, and at which a task can be added that is not the new head.
-NEXT = DUE + 2 * HOUR
 
 
 @pytest.mark.parametrize("due", [DUE + MINUTE, DUE + HOUR, NEXT, DUE], ids=["soon", "later", "same", "due"])

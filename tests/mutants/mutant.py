@@ -47,7 +47,7 @@ class Killer(Enum):
     EXPRESSION = ("-m", "pytest", "tests/shared/test_expression.py")
     ABANDONED = ("-m", "pytest", "tests/worker/test_abandoned.py")
     CHANGED = ("-m", "pytest", "tests/editor/test_changing.py", "-k", "never_answered")
-    TAKING_OVER = ("-m", "pytest", "tests/worker/test_taking_over.py", "tests/worker/test_giving_lanes.py")
+    TAKING_OVER = ("-m", "pytest", "tests/worker/two_runs")
     TRICKLE = ("-m", "pytest", "tests/simulation/test_trickle.py")
     SHARING = ("-m", "pytest", "tests/worker/test_sharing.py", "tests/worker/test_handing_over.py")
     REGISTRATION = ("-m", "pytest", "tests/worker/test_registration.py", "tests/worker/test_failed_starts.py")

@@ -13,23 +13,7 @@ from duebell_worker.lease import LEASE
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.stage import Stage
-from tests.worker.two_runs import (
-    LOOK,
-    MINUTE,
-    SECOND,
-    Other,
-    WatchedStore,
-    backend,
-    called,
-    editor,
-    in_lane,
-    once,
-    starts,
-    store,
-    worker,
-)
-
-__all__ = ["backend", "called", "editor", "starts", "store", "worker"]
+from tests.worker.two_runs.scene import LOOK, MINUTE, SECOND, Other, WatchedStore, in_lane, once
 
 
 def test_a_run_that_only_waits_gives_its_lanes_to_one_that_takes_them_over(

@@ -12,23 +12,7 @@ from duebell_worker.lease import LEASE, Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called
 from tests.worker.stage import Stage
-from tests.worker.two_runs import (
-    LOOK,
-    MINUTE,
-    SECOND,
-    Other,
-    WatchedStore,
-    backend,
-    called,
-    editor,
-    in_lane,
-    once,
-    starts,
-    store,
-    worker,
-)
-
-__all__ = ["backend", "called", "editor", "starts", "store", "worker"]
+from tests.worker.two_runs.scene import LOOK, MINUTE, SECOND, Other, WatchedStore, in_lane, once
 
 
 def test_a_run_that_was_given_lanes_renews_them_too(backend: Backend, clock: Clock) -> None:

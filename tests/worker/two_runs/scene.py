@@ -3,22 +3,15 @@
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 
-import pytest
 from msgspec.structs import replace
 
 from duebell_editor import Editor
 from duebell_infra.testing import MemoryStore
-from duebell_infra.testing.bell import Bell
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.rule import Rule
-from duebell_shared.settings import Precision, Settings
 from duebell_shared.task import QueueKey
-from duebell_worker import Worker
 from duebell_worker.lease import Lease
 from tests.support import Clock
-from tests.worker.called import Called
-from tests.worker.stage import Stage
 
 __all__ = [
     "LOOK",
@@ -26,14 +19,8 @@ __all__ = [
     "SECOND",
     "Other",
     "WatchedStore",
-    "backend",
-    "called",
-    "editor",
     "in_lane",
     "once",
-    "starts",
-    "store",
-    "worker",
 ]
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -63,28 +50,6 @@ class WatchedStore(MemoryStore):
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         self.on_write(new)
         return super().swap_record(old, new)
-
-
-@pytest.fixture
-def store() -> WatchedStore:
-    return WatchedStore()
-
-
-@pytest.fixture
-def called() -> Called:
-    return Called()
-
-
-@pytest.fixture
-def backend(clock: Clock, store: WatchedStore, called: Called) -> Backend:
-    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
-    settings = Settings(lanes=4, max_runs=1, precision=Precision.SECOND)
-    return called.by(Backend(settings, store, rule, clock=clock, sleep=clock.sleep))
-
-
-@pytest.fixture
-def editor(backend: Backend) -> Editor:
-    return Editor(backend=backend)
 
 
 class Other:
@@ -125,16 +90,3 @@ def once(clock: Clock, moment: datetime, what: Callable[[], object]) -> Callable
 
 def in_lane(editor: Editor, lane: int, *, name: str = "task") -> str:
     return next(id for n in range(99) if editor.queue.lane_of(id := f"{name}-{n}") == lane)
-
-
-@pytest.fixture
-def worker(backend: Backend, stage: Stage) -> Worker:
-    return Worker(backend=backend, pool=stage, concurrency=2)
-
-
-@pytest.fixture
-def starts(worker: Worker, clock: Clock) -> list[datetime]:
-    """When the action `act` was started."""
-    starts: list[datetime] = []
-    worker.action("act")(lambda: starts.append(clock.now))
-    return starts

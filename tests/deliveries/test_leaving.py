@@ -37,14 +37,19 @@ def make(backend: Backend, stage: Stage, service: Slow, **options: int) -> Worke
     return worker.over(backend, pool=stage, deliver=service)
 
 
+def remind(editor: Editor, count: int) -> None:
+    """Add so many deliveries that are due."""
+    for number in range(count):
+        editor.add("remind", due=NOON, id=f"task-{number}")
+
+
 def test_what_waits_for_a_batch_is_given_back_and_what_is_sent_counts(
     editor: Editor, backend: Backend, clock: Clock
 ) -> None:
     stage = Stage(clock)
     service = Slow(stage, seconds=3600)
     worker = make(backend, stage, service)
-    for number in range(60):
-        editor.add("remind", due=NOON, id=f"task-{number}")
+    remind(editor, 60)
     report = worker.run(time_left=5 * MINUTE)
     begun = {id for call in service.calls for id in call}
     # Then the attempts that had begun have failed, and the others are as if they had never been claimed
@@ -69,8 +74,7 @@ def test_deliveries_that_wait_leave_the_places_to_others(
     stage = Stage(clock)
     service = Slow(stage, seconds=60)
     worker = make(backend, stage, service)
-    for number in range(40):
-        editor.add("remind", due=NOON, id=f"task-{number}")
+    remind(editor, 40)
     for number in range(2):
         editor.add("act", due=NOON + timedelta(seconds=1), id=f"act-{number}")
     clock.now = NOON + timedelta(seconds=2)
@@ -86,12 +90,8 @@ def test_no_more_tasks_are_claimed_than_memory_has_room_for(
     editor: Editor, backend: Backend, clock: Clock
 ) -> None:
     stage = Stage(clock)
-    service = Slow(stage, seconds=60)
-    worker = make(backend, stage, service)
     most = 0
-
-    for number in range(200):
-        editor.add("remind", due=NOON, id=f"task-{number}")
+    remind(editor, 200)
 
     class Counting(Slow):
         def __call__(self, tasks: Sequence[tuple[Delivery, Task]]) -> list[None]:
@@ -119,8 +119,7 @@ def test_the_last_attempts_of_a_batch_are_recorded_before_they_are_made(
 
     service = Looking(stage, seconds=1)
     worker = make(backend, stage, service, attempts=1)
-    for number in range(12):
-        editor.add("remind", due=NOON, id=f"task-{number}")
+    remind(editor, 12)
     assert worker.run().done == 12
     assert begun == [1] * 12
     assert len(service.calls) < 12

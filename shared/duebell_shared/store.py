@@ -21,6 +21,7 @@ from .worker_record import WorkerRecord
 
 __all__ = [
     "AT_ONCE",
+    "LARGEST_PAGE",
     "Claimed",
     "Failed",
     "Inserted",
@@ -31,6 +32,9 @@ __all__ = [
     "Taken",
     "or_failed",
 ]
+
+#: Keys in one answer of DynamoDB at most.
+LARGEST_PAGE = 3_200
 
 _T = TypeVar("_T")
 

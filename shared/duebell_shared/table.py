@@ -23,6 +23,7 @@ from .models import ARMING, WORKER, StoredRecord, stored
 from .packed_record import pack, unpack
 from .past_index import RECURRING_KINDS, Past, PastKey
 from .refusals import try_write
+from .store import LARGEST_PAGE
 from .table_items import TableItems
 from .task import QueueKey
 from .worker_record import WorkerRecord
@@ -31,8 +32,8 @@ __all__ = ["DynamoTable"]
 
 _LOG = logging.getLogger("duebell.table")
 
-#: Keys read at a time, at first and at most: most callers look at few, and the others go on.
-_PAGE, _LARGEST_PAGE = 200, 3_200
+#: Keys read at a time at first: most callers look at few, and the others go on.
+_PAGE = 200
 
 
 class DynamoTable(TableItems):
@@ -246,5 +247,5 @@ def _in_growing_pages(items: Any) -> Iterator[Any]:
     pages = items.page_iter
     for number, item in enumerate(items, start=1):
         yield item
-        if number >= pages.page_size and pages.page_size < _LARGEST_PAGE:
-            pages.page_size = min(pages.page_size * 4, _LARGEST_PAGE)
+        if number >= pages.page_size and pages.page_size < LARGEST_PAGE:
+            pages.page_size = min(pages.page_size * 4, LARGEST_PAGE)

@@ -92,6 +92,15 @@ ALLOWED = {
     "run": {Status.SCHEDULED: Status.SCHEDULED},
 }
 
+_RETRY = ": use `retry` instead, or `duebell retry ID`"
+
+#: The way out that a refusal names.
+INSTEAD = {
+    ("retry", Status.SCHEDULED): ": use `run_now` instead, or `duebell run-now ID`",
+    ("run", Status.FAILED): _RETRY,
+    ("run", Status.EXPIRED): _RETRY,
+}
+
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("status", Status)
@@ -105,7 +114,10 @@ def test_what_each_status_allows(verb: str, status: Status) -> None:
     with pytest.raises(TaskConflict) as raised:
         VERBS[verb](before)
     needed = " or ".join(ALLOWED[verb])
-    assert str(raised.value) == f"cannot {verb} task 'one': it is {status}, and this needs it {needed}"
+    way_out = INSTEAD.get((verb, status), "")
+    assert (
+        str(raised.value) == f"cannot {verb} task 'one': it is {status}, and this needs it {needed}{way_out}"
+    )
 
 
 @pytest.mark.parametrize("status", ALLOWED["move"])

@@ -198,10 +198,10 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._must_be(verb.rule.words, allowed, way_out=self._way_out(verb))
 
     def _way_out(self, verb: Verb) -> str:
-        """The verb that can be done instead, as Python and the command line call it; empty if there is none."""
+        """The verb to use instead, as the command line spells it; empty if there is none."""
         if not verb.rule.instead or not self._allows(other := Verb(verb.rule.instead), self.status):
             return ""
-        return f": use `{other}` instead, or `duebell {other.replace('_', '-')} ID`"
+        return f": use `{other.replace('_', '-')}` instead"
 
     def _allows(self, verb: Verb, status: Status) -> bool:
         return verb.applies_to(status, recurs=self.recurrence is not None)

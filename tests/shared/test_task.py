@@ -92,11 +92,11 @@ ALLOWED = {
     "run": {Status.SCHEDULED: Status.SCHEDULED},
 }
 
-_RETRY = ": use `retry` instead, or `duebell retry ID`"
+_RETRY = ": use `retry` instead"
 
 #: The way out that a refusal names.
 INSTEAD = {
-    ("retry", Status.SCHEDULED): ": use `run_now` instead, or `duebell run-now ID`",
+    ("retry", Status.SCHEDULED): ": use `run-now` instead",
     ("run", Status.FAILED): _RETRY,
     ("run", Status.EXPIRED): _RETRY,
 }

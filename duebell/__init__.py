@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from duebell_editor import TaskChange as TaskChange
     from duebell_editor import TaskHistory as TaskHistory
     from duebell_editor import UnknownAction as UnknownAction
+    from duebell_editor.async_editor import AsyncEditor as AsyncEditor
     from duebell_shared.add_report import AddFailure as AddFailure
     from duebell_shared.add_report import AddReport as AddReport
     from duebell_shared.errors import AwsError as AwsError
@@ -97,6 +98,7 @@ __all__ = [
     "AddFailure",
     "AddReport",
     "ArgumentsAction",
+    "AsyncEditor",
     "AwsError",
     "AwsRefused",
     "AwsUnavailable",
@@ -173,6 +175,7 @@ _NAMES = {
         "IfExists Look NewTask Page PastCounts Problem ProblemKind SchedulerStatus Selection Step "
         "SyncReport SyncStep SyncVerb TaskChange TaskHistory UnknownAction"
     ),
+    "duebell_editor.async_editor": "AsyncEditor",
     "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (
         "AwsError AwsRefused AwsUnavailable DuebellError InvalidInput InvalidQuery InvalidSchedule "

@@ -13,6 +13,7 @@ import duebell.http
 import duebell.testing
 import duebell_editor
 import duebell_worker
+from duebell_editor import async_editor
 from duebell_shared import errors
 from duebell_shared.errors import DuebellError
 
@@ -35,6 +36,7 @@ def test_the_names_of_duebell() -> None:
         "AddFailure",
         "AddReport",
         "ArgumentsAction",
+        "AsyncEditor",
         "AwsError",
         "AwsRefused",
         "AwsUnavailable",
@@ -135,7 +137,8 @@ def test_another_name_is_none_of_duebell() -> None:
 
 
 def test_what_the_parts_offer_is_all_there() -> None:
-    assert {*duebell_editor.__all__, *duebell_worker.__all__} == set(duebell.__all__)
+    names = {*duebell_editor.__all__, *async_editor.__all__, *duebell_worker.__all__}
+    assert names == set(duebell.__all__)
 
 
 def loaded_by(program: str) -> set[str]:
@@ -166,6 +169,15 @@ def test_a_service_that_adds_loads_nothing_that_it_does_not_need() -> None:
     unwanted = {"duebell_worker", "duebell_infra", "fastapi", "typer", "moto", "rich", "pydantic", "uvicorn"}
     assert not unwanted & loaded
     assert {"duebell_editor", "duebell_shared"} <= loaded
+
+
+def test_a_service_without_an_event_loop_loads_no_coroutines() -> None:
+    program = "from duebell import Editor, Worker; Worker.from_env()\nimport sys; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert "duebell_editor.editor" in loaded
+    assert not {"asyncio", "duebell_editor.async_editor"} & set(loaded)
 
 
 def test_a_worker_whose_actions_add_nothing_loads_no_editor() -> None:

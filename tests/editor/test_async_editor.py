@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from datetime import timedelta
-from threading import Event, Lock, current_thread
+from threading import Event, Lock, current_thread, main_thread
 from typing import Any, assert_type
 
 import pytest
@@ -54,6 +54,7 @@ class Held(Editor):
         return held
 
     def cancel(self, id: str, *, rev: int | None = None) -> Task:
+        assert current_thread() is not main_thread(), "this would block the event loop"
         with self.lock:
             self.at_a_time += 1
             self.most = max(self.most, self.at_a_time)
@@ -75,9 +76,11 @@ async def held_editor(threads: int = 2) -> AsyncIterator[tuple[Held, AsyncEditor
             held.let_go.set()
 
 
-async def until(event: Event) -> None:
-    """Wait for something that a thread does; the loop goes on meanwhile."""
-    await asyncio.get_running_loop().run_in_executor(None, event.wait)
+async def has_begun(held: Held, call: "asyncio.Task[Task]") -> None:
+    """Wait until the call holds its thread; the loop goes on meanwhile."""
+    while not held.begun.is_set():
+        await asyncio.sleep(0)
+        assert not call.done(), call.exception()
 
 
 def test_it_has_the_methods_of_the_editor_and_no_others() -> None:
@@ -128,7 +131,7 @@ async def test_the_loop_goes_on_while_a_call_takes_its_time() -> None:
     async with held_editor() as (held, editor):
         await editor.add("act", due=HOUR, id="one")
         call = asyncio.create_task(editor.cancel("one"))
-        await until(held.begun)
+        await has_begun(held, call)
         assert not call.done()
         assert (await editor.get("one")).status == "scheduled"
         held.let_go.set()
@@ -141,7 +144,7 @@ async def test_only_so_many_calls_are_made_at_a_time() -> None:
         ids = [f"t{number}" for number in range(6)]
         await editor.add_many({"action": "act", "due": HOUR, "id": id} for id in ids)
         calls = [asyncio.create_task(editor.cancel(id)) for id in ids]
-        await until(held.begun)
+        await has_begun(held, calls[0])
         held.let_go.set()
         await asyncio.gather(*calls)
         assert held.most <= 2
@@ -154,7 +157,7 @@ async def test_a_call_that_was_cancelled_after_it_had_begun_takes_effect() -> No
         for id in ("begun", "waiting"):
             await editor.add("act", due=HOUR, id=id)
         begun = asyncio.create_task(editor.cancel("begun"))
-        await until(held.begun)
+        await has_begun(held, begun)
         waiting = asyncio.create_task(editor.cancel("waiting"))
         await asyncio.sleep(0)
         begun.cancel()
@@ -175,8 +178,15 @@ async def test_the_loop_goes_on_while_it_is_closed() -> None:
     held = Held.start()
     held.add("act", due=HOUR, id="one")
     editor = AsyncEditor(held)
+    shutdown = editor._pool.shutdown
+
+    def wait() -> None:
+        assert current_thread() is not main_thread(), "this would block the event loop"
+        shutdown()
+
+    editor._pool.shutdown = wait  # type: ignore[assignment,method-assign]
     call = asyncio.create_task(editor.cancel("one"))
-    await until(held.begun)
+    await has_begun(held, call)
     closing = asyncio.create_task(editor.aclose())
     await asyncio.sleep(0)
     assert not closing.done()

@@ -8,6 +8,8 @@ READY := $(VENV)/.ready
 LOCK := requirements-dev.txt
 # The AWS CDK: half a gigabyte that only the tests of its construct need.
 CDK_LOCK := requirements-cdk.txt
+# Django, which only the tests of its backend need; Python 3.11 gets the last one that it runs, and the backport.
+DJANGO_LOCK := requirements-django.txt
 # Test processes: more than most machines have processors, because the end-to-end tests mostly wait.
 WORKERS ?= 4
 
@@ -66,6 +68,9 @@ lock: ## Write the lock anew for what pyproject.toml asks for (ARGS=--upgrade: w
 	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-emit-find-links --custom-compile-command 'make lock' --extra cdk --constraint $(LOCK) \
 	  --output-file $(CDK_LOCK) $(ARGS) pyproject.toml
+	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --custom-compile-command 'make lock' --extra django --constraint $(LOCK) \
+	  --output-file $(DJANGO_LOCK) $(ARGS) pyproject.toml
 
 reference: $(READY) ## Write docs/reference.md from the docstrings
 	$(BIN)/python docs/make_reference.py

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import duebell
+import duebell.contrib.django
 import duebell.http
 import duebell.testing
 import duebell_editor
@@ -109,6 +110,7 @@ def test_the_names_of_duebell() -> None:
 def test_the_names_of_its_modules_for_tests_and_for_the_http_editor() -> None:
     assert duebell.testing.__all__ == ["FrozenClock", "InlinePool", "MemoryStore", "Rehearsal"]
     assert duebell.http.__all__ == ["create_app", "serve"]
+    assert duebell.contrib.django.__all__ == ["AttemptFailed", "DuebellBackend", "register_tasks"]
 
 
 def test_each_name_is_known_to_type_checkers_and_to_whoever_loads_it() -> None:

@@ -23,6 +23,8 @@ def project(tmp_path: Path) -> Path:
         file = tmp_path / "reminders" / "tasks.py"
         file.write_text(file.read_text().replace("from django.tasks", "from django_tasks"))
     (tmp_path / "reminders" / "services.py").unlink()  # it needs a model
+    for package in ("config", "reminders"):  # as `startproject` and `startapp` make them
+        (tmp_path / package / "__init__.py").touch()
     return tmp_path
 
 

@@ -20,6 +20,7 @@ from .editors import environment_of
 from .errors import InvalidDeployment
 from .import_check import Surroundings
 from .naming import check_scheduler_name
+from .snap_start import VERSION_KEY, version_parameter
 from .target import Architecture, Target
 from .template import parameter_names, template_file, template_text
 
@@ -47,7 +48,7 @@ GIVEN = {
 #: The parameters that the construct sets itself.
 _OURS = {
     *("Architecture", "CodeBucket", "CodeKey", "Environment", "ExistingTable", "Name", "Runtime", "Worker"),
-    *(DELIVERIES, *LISTS.values()),
+    *(DELIVERIES, VERSION_KEY, *LISTS.values()),
 }
 
 
@@ -114,6 +115,9 @@ class Scheduler(Construct):
             "ExistingTable": "no",
         }
         parameters_given = {**given, **ours}
+        # Resolved, as the names of tokens change from one synthesis to the next.
+        settled = {name: Stack.of(self).resolve(value) for name, value in parameters_given.items()}
+        parameters_given |= version_parameter(settled, template_text())
         self._template = CfnInclude(
             self,
             "Template",

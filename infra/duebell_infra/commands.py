@@ -188,6 +188,13 @@ def deploy(
     precision: Annotated[
         Precision | None, typer.Option(help="How near to their due date tasks start. [minute, or as before]")
     ] = None,
+    snap_start: Annotated[
+        bool | None,
+        typer.Option(
+            "--snap-start/--no-snap-start",
+            help="Have Lambda start the worker from a snapshot, which costs more. [no, or as before]",
+        ),
+    ] = None,
     alarm_mail: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Make the alarms, and have them mailed there.")
     ] = None,
@@ -221,6 +228,7 @@ def deploy(
         "LogRetentionDays": log_retention_days,
         "LogFormat": log_format,
         "Precision": precision,
+        "SnapStart": None if snap_start is None else "yes" if snap_start else "no",
         "AlarmMail": alarm_mail,
         "AlarmTopicArn": alarm_topic,
         "Environment": json.dumps(pairs("--env", env)) if env else None,

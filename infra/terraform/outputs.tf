@@ -10,7 +10,7 @@ output "rule_name" {
 
 output "function_name" {
   description = "The worker, and DUEBELL_FUNCTION for the editors"
-  value       = aws_lambda_function.worker.function_name
+  value       = var.snap_start ? "${aws_lambda_function.worker.function_name}:live" : aws_lambda_function.worker.function_name
 }
 
 output "log_group" {

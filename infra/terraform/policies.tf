@@ -50,6 +50,14 @@ data "aws_iam_policy_document" "editor" {
     resources = [local.worker]
   }
   dynamic "statement" {
+    for_each = var.snap_start ? ["${local.worker}:live"] : []
+    content {
+      sid       = "CallVersion"
+      actions   = ["lambda:InvokeFunction"]
+      resources = [statement.value]
+    }
+  }
+  dynamic "statement" {
     for_each = var.kms_key_arn == "" ? [] : [var.kms_key_arn]
     content {
       sid       = "Key"

@@ -17,7 +17,7 @@ resource "aws_cloudwatch_event_rule" "bell" {
 resource "aws_cloudwatch_event_target" "worker" {
   rule      = aws_cloudwatch_event_rule.bell.name
   target_id = "worker"
-  arn       = aws_lambda_function.worker.arn
+  arn       = var.snap_start ? aws_lambda_alias.live[0].arn : aws_lambda_function.worker.arn
 
   retry_policy {
     maximum_event_age_in_seconds = 86400
@@ -30,6 +30,7 @@ resource "aws_cloudwatch_event_target" "worker" {
 
 resource "aws_lambda_permission" "bell" {
   function_name = aws_lambda_function.worker.function_name
+  qualifier     = local.qualifier
   action        = "lambda:InvokeFunction"
   principal     = "events.amazonaws.com"
   source_arn    = aws_cloudwatch_event_rule.bell.arn

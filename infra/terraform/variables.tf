@@ -99,6 +99,12 @@ variable "timeout" {
   default     = 300
 }
 
+variable "snap_start" {
+  description = "Whether Lambda starts the worker from a snapshot of the initialised process. Needs Python 3.12 or newer. Lambda charges for the snapshots that it keeps, one for each version until you delete it, and for each one that it restores."
+  type        = bool
+  default     = false
+}
+
 variable "precision" {
   description = "How near to their due date tasks start. To the second, the worker waits for what is due soon."
   type        = string

@@ -245,3 +245,21 @@ def test_each_condition_that_something_is_given_is_known(template: Any) -> None:
 
 def test_it_is_the_one_name() -> None:
     assert duebell.cdk.__all__ == ["Scheduler"]
+
+
+def test_a_worker_that_starts_from_a_snapshot_is_another_version_with_each_change(tmp_path: Path) -> None:
+    def key(number: int, **parameters: str | int) -> str:
+        stack = Stack(App(outdir=str(tmp_path / f"cdk.out-{number}")), "Shop")
+        topic = Topic(stack, "Oncall")  # a value that CloudFormation makes is named otherwise each time
+        given = {"SnapStart": "yes", "AlarmTopicArn": topic.topic_arn, **parameters}
+        scheduler = Scheduler(stack, "Tasks", actions="jobs:worker", python="3.13", parameters=given)
+        assert scheduler.environment["DUEBELL_FUNCTION"] == "duebell:live"
+        [version] = of_type(synthesised(stack), "AWS::Lambda::Version")
+        return str(version["Properties"]["Description"])
+
+    first = key(1)
+    assert re.fullmatch("[0-9a-f]{32}", first)
+    assert key(2) == first
+    assert key(3, MemorySize=1024) != first
+    Path("prices.py").write_text("VAT = 19\n")
+    assert key(4) != first

@@ -42,8 +42,18 @@ def referred(value: Any) -> set[str]:
     return {name for name in found if not name.startswith("AWS::")}
 
 
-def test_nothing_but_the_name_can_ever_change_the_rule(template: Any) -> None:
-    assert referred(template["Resources"]["Rule"]["Properties"]) == {"Name"}
+def conditions_in(value: Any) -> set[str]:
+    """The conditions that a part of the template depends on."""
+    if isinstance(value, dict):
+        own = {value["Fn::If"][0]} if "Fn::If" in value else set()
+        return own.union(*map(conditions_in, value.values()))
+    return set().union(*map(conditions_in, value)) if isinstance(value, list) else set()
+
+
+def test_nothing_but_the_name_and_snap_start_can_ever_change_the_rule(template: Any) -> None:
+    rule = template["Resources"]["Rule"]["Properties"]
+    assert referred(rule) == {"Name"}
+    assert conditions_in(rule) == {"StartsFromSnapshot"}
 
 
 def test_the_rule_is_created_parked(template: Any) -> None:

@@ -260,3 +260,74 @@ def test_the_example_names_all_that_editors_need() -> None:
 def test_the_example_is_valid_and_formatted(example: Terraform) -> None:
     assert "The configuration is valid" in example.run("validate", "-no-color")
     assert example.run("fmt", "-check", "-recursive", str(MODULE)) == ""
+
+
+SNAPSHOT = """
+run "by_default" {
+  command = plan
+  assert {
+    condition     = length(aws_lambda_alias.live) == 0 && !aws_lambda_function.worker.publish
+    error_message = "no version"
+  }
+  assert {
+    condition     = aws_lambda_function.worker.environment[0].variables["DUEBELL_FUNCTION"] == "duebell"
+    error_message = "what runs call"
+  }
+  assert {
+    condition     = aws_lambda_function_event_invoke_config.worker.qualifier == "$LATEST"
+    error_message = "the retries"
+  }
+}
+run "from_a_snapshot" {
+  command = plan
+  override_resource {
+    target          = aws_lambda_alias.live
+    override_during = plan
+    values          = { arn = "arn:aws:lambda:eu-central-1:123456789012:function:duebell:live" }
+  }
+  variables {
+    snap_start = true
+  }
+  assert {
+    condition     = aws_lambda_function.worker.publish
+    error_message = "a version"
+  }
+  assert {
+    condition     = one(aws_lambda_function.worker.snap_start).apply_on == "PublishedVersions"
+    error_message = "its snapshot"
+  }
+  assert {
+    condition     = aws_cloudwatch_event_target.worker.arn == aws_lambda_alias.live[0].arn
+    error_message = "what the rule wakes"
+  }
+  assert {
+    condition     = aws_lambda_function.worker.environment[0].variables["DUEBELL_FUNCTION"] == "duebell:live"
+    error_message = "what runs call"
+  }
+  assert {
+    condition = (
+      aws_lambda_permission.bell.qualifier == "live"
+      && aws_lambda_function_event_invoke_config.worker.qualifier == "live"
+      && aws_lambda_invocation.arm.qualifier == "live"
+    )
+    error_message = "all that is about the worker"
+  }
+  assert {
+    condition     = output.function_name == "duebell:live"
+    error_message = "the name that editors need"
+  }
+}
+run "too_old" {
+  command = plan
+  variables {
+    snap_start = true
+    runtime    = "python3.11"
+  }
+  expect_failures = [aws_lambda_function.worker]
+}
+"""
+
+
+def test_the_worker_starts_from_a_snapshot_if_asked_for(tmp_path: Path) -> None:
+    output = output_of(SNAPSHOT, tmp_path)
+    assert "3 passed, 0 failed" in output, output

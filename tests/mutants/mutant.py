@@ -62,6 +62,7 @@ class Killer(Enum):
     ARTIFACTS = ("-m", "pytest", "tests/infra/test_artifacts.py")
     TABLE_SETTINGS = ("-m", "pytest", "tests/infra/test_table_settings.py")
     TABLE_CAPACITY = ("-m", "pytest", "tests/infra/test_table_capacity.py")
+    BATCHER = ("-m", "pytest", "tests/worker/test_batcher.py")
     DELIVERIES = ("-m", "pytest", "tests/deliveries", "-m", "not slow")
     DEPLOYING = ("-m", "pytest", "tests/infra/test_deploy.py")
     METRICS = ("-m", "pytest", "tests/worker/test_metrics.py")

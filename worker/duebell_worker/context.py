@@ -8,6 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from duebell_shared.backend import Backend
+from duebell_shared.reserved import is_reserved
 from duebell_shared.task import Task
 
 from .action import Action
@@ -62,6 +63,12 @@ class RunContext:
         """The target that attempts at this task go to in batches; None if each is made alone."""
         action = self.actions.get(task.action)
         return action.batch if action else None
+
+    @property
+    def sends_batches_only(self) -> bool:
+        """True if all actions but duebell's own send their tasks in batches."""
+        users = [action for name, action in self.actions.items() if not is_reserved(name)]
+        return bool(users) and all(action.batch for action in users)
 
     @property
     def waits_for_due(self) -> bool:

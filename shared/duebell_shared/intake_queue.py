@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-__all__ = ["DEAD_LETTERS", "DeadLetter", "IntakeCounts", "IntakeQueue", "Returned"]
+__all__ = ["DEAD_LETTERS", "DeadLetter", "IntakeCounts", "IntakeQueue", "Returned", "is_missing"]
 
 _LOG = logging.getLogger("duebell.intake")
 
@@ -124,6 +124,12 @@ class IntakeQueue:
             if region not in self._clients:
                 self._clients[region] = self._make("sqs", region_name=region, config=_CONFIG)
             return self._clients[region]
+
+
+def is_missing(error: Exception) -> bool:
+    """Tell whether SQS answered that there is no such queue."""
+    code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
+    return code in {"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"}
 
 
 def _url(client: Any, account: str, name: str) -> str:

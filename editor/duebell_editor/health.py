@@ -74,6 +74,7 @@ class ProblemKind(StrEnum):
     DELIVERY = "delivery"
     UNSEEN_DELIVERY = "unseen_delivery"
     INTAKE = "intake"
+    INTAKE_IDLE = "intake_idle"
     INTAKE_DEAD_LETTERS = "intake_dead_letters"
     UNSEEN_INTAKE = "unseen_intake"
 

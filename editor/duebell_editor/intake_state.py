@@ -111,7 +111,7 @@ def _mapping_problem(
         return None
     what = f"its event source mapping is {states[0]}" if states else "it has no event source mapping"
     return Problem(
-        kind=ProblemKind.INTAKE,
+        kind=ProblemKind.INTAKE_IDLE,
         what=f"nobody takes messages from the intake queue {quoted(queue.name)}: {what}",
         way_out="enable it: `aws lambda update-event-source-mapping --uuid UUID --enabled`"
         if states

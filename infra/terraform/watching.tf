@@ -3,7 +3,7 @@ locals {
   tells      = concat(var.alarm_topic_arn == "" ? [] : [var.alarm_topic_arn], aws_sns_topic.alarms[*].arn)
 
   # The metrics of the alarms. An alarm is raised by one period above its threshold.
-  watched = merge(local.watched_intake, {
+  watched = {
     lost-rings = {
       description = "A ring never reached the worker."
       namespace   = "AWS/SQS"
@@ -70,16 +70,18 @@ locals {
       threshold   = 8000000000
       missing     = "ignore" # it is measured now and then: until it is again, it is as it was
     }
-  })
+  }
 
-  watched_intake = { for queue in aws_sqs_queue.intake_dead_letters : "intake-dead-letters" => {
-    description = "A message of the intake queue could not be taken; its attributes say why."
-    namespace   = "AWS/SQS"
-    metric      = "ApproximateNumberOfMessagesVisible"
-    dimensions  = { QueueName = queue.name }
-    statistic   = "Maximum"
-    threshold   = 0
-  } }
+  watched_intake = {
+    intake-dead-letters = {
+      description = "A message of the intake queue could not be taken; its attributes say why."
+      namespace   = "AWS/SQS"
+      metric      = "ApproximateNumberOfMessagesVisible"
+      dimensions  = { QueueName = "${local.intake}-dead-letters" }
+      statistic   = "Maximum"
+      threshold   = 0
+    }
+  }
 }
 
 # Tells who is to be woken. The subscription is a resource of its own, so that another address leaves the topic as it is.
@@ -98,7 +100,7 @@ resource "aws_sns_topic_subscription" "alarms" {
 }
 
 resource "aws_cloudwatch_metric_alarm" "watched" {
-  for_each = { for name, alarm in local.watched : name => alarm if local.is_watched }
+  for_each = { for name, alarm in merge(local.watched, var.intake ? local.watched_intake : {}) : name => alarm if local.is_watched }
 
   alarm_name          = "${var.name}-${each.key}"
   alarm_description   = each.value.description

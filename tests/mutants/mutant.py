@@ -63,6 +63,7 @@ class Killer(Enum):
     TABLE_SETTINGS = ("-m", "pytest", "tests/infra/test_table_settings.py")
     TABLE_CAPACITY = ("-m", "pytest", "tests/infra/test_table_capacity.py")
     DELIVERIES = ("-m", "pytest", "tests/deliveries", "-m", "not slow")
+    INTAKE = ("-m", "pytest", "tests/intake")
     DEPLOYING = ("-m", "pytest", "tests/infra/test_deploy.py")
     METRICS = ("-m", "pytest", "tests/worker/test_metrics.py")
     MEANWHILE = ("-m", "pytest", "tests/poison/test_meanwhile.py")

@@ -272,7 +272,8 @@ class Editor(QueueKeeper):
         """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
 
         It looks whether the targets of deliveries are there; one that may not be looked at is advice. Whether
-        the worker's role may send to them cannot be seen from here.
+        the worker's role may send to them cannot be seen from here. It looks whether the worker takes the
+        messages of the intake queue.
         A problem that the repair could have solved and did not says what to do now, and is not mendable.
         Raises AwsUnavailable, NotArmed.
         """
@@ -281,6 +282,11 @@ class Editor(QueueKeeper):
             self._backend.armer.verify()
         status = self.status(thorough=True)
         wrong, unseen = self._look_at_targets()
+        if self._backend.intake:
+            from .intake_state import look_at_intake  # noqa: PLC0415 (most have no intake queue)
+
+            status, unseen_intake = look_at_intake(status, self._backend)
+            unseen = (*unseen, *unseen_intake)
         status = msgspec.structs.replace(status, problems=(*status.problems, *wrong))
         still = {problem.kind for problem in status.problems}
         mended = tuple(one for one in before if one.mendable and one.kind not in still)

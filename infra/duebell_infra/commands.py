@@ -28,6 +28,7 @@ from .destroy import Queue
 from .destroy import destroy as destroy_stack
 from .editors import environment_of
 from .import_check import Surroundings
+from .intake_option import Intake, intake_parameter
 from .local_commands import app as local_app
 from .naming import check_scheduler_name
 from .option_values import bounds, pairs
@@ -149,6 +150,7 @@ def deploy(
     actions: Annotated[str | None, ACTIONS] = None,
     deliver: Deliver = None,
     no_deliver: NoDeliver = None,
+    intake: Intake = None,
     requirements: Requirements = None,
     bucket: Annotated[
         str | None, typer.Option(metavar="NAME", help="Upload there. [a bucket of duebell's own]")
@@ -231,6 +233,7 @@ def deploy(
         "SnapStart": None if snap_start is None else "yes" if snap_start else "no",
         "AlarmMail": alarm_mail,
         "AlarmTopicArn": alarm_topic,
+        **intake_parameter(intake=intake),
         "Environment": json.dumps(pairs("--env", env)) if env else None,
         **pairs("--parameter", parameter or []),
     }
@@ -251,6 +254,10 @@ def deploy(
     typer.echo(f"what editors need in their environment: {' '.join(map('='.join, needed.items()))}")
     outputs = Stack(session.client("cloudformation"), name, progress=typer.echo).outputs()
     typer.echo(f"what their roles need: the policy {outputs['EditorPolicyArn']}")
+    if "IntakeUrl" in outputs:
+        typer.echo(
+            f"intake: {outputs['IntakeUrl']}, for whoever may sqs:SendMessage on {outputs['IntakeArn']}"
+        )
     context.note_place(name, account=outputs["EditorPolicyArn"].split(":")[4])
 
 

@@ -299,5 +299,7 @@ def _variables_of_actions(parameters: Mapping[str, str]) -> dict[str, str]:
 def settings_of(name: str, parameters: Mapping[str, str]) -> Settings:
     """The settings of editors and worker of a stack with these parameters. Raises InvalidSettings."""
     variables = {_VARIABLES[one]: value for one, value in parameters.items() if one in _VARIABLES}
+    if parameters.get("Intake") == "yes":
+        variables["DUEBELL_INTAKE"] = f"{name}-intake"
     names = {**dict.fromkeys(_NAMES, name), "DUEBELL_FUNCTION": function_called(name, parameters)}
     return Settings.from_env({**names, **variables})

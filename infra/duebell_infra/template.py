@@ -21,8 +21,12 @@ def template_file() -> Path:
 
 
 def template_text() -> str:
-    """The template that `duebell deploy` applies."""
-    return template_file().read_text(encoding="utf-8")
+    """The template that `duebell deploy` applies: the file's without its comments.
+
+    What is given with a call has a limit of 51,200 bytes, in other tools' calls as well.
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
+    """
+    return re.sub(r"(?m)^ *#.*\n", "", template_file().read_text(encoding="utf-8"))
 
 
 def parameter_names(template: str) -> set[str]:

@@ -28,6 +28,21 @@ output "failed_runs_url" {
   value       = aws_sqs_queue.failed_runs.id
 }
 
+output "intake_url" {
+  description = "The intake queue, for those who send to it; null without one"
+  value       = one(aws_sqs_queue.intake[*].id)
+}
+
+output "intake_arn" {
+  description = "The intake queue's ARN, for their policies; null without one"
+  value       = one(aws_sqs_queue.intake[*].arn)
+}
+
+output "intake_dead_letters_url" {
+  description = "The queue of messages that could not be taken; null without one"
+  value       = one(aws_sqs_queue.intake_dead_letters[*].id)
+}
+
 output "editor_policy_arn" {
   description = "The policy that a service's role needs to add and change tasks"
   value       = aws_iam_policy.editor.arn

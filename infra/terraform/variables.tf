@@ -219,6 +219,12 @@ variable "delivery_arns" {
   default     = []
 }
 
+variable "intake" {
+  description = "Whether there is an intake queue, an SQS queue whose messages add and change tasks."
+  type        = bool
+  default     = false
+}
+
 variable "permissions_boundary_arn" {
   description = "An IAM policy that bounds what the worker's role may do, where your organisation wants one."
   type        = string

@@ -6,7 +6,7 @@ resource "aws_lambda_function" "worker" {
   # checkov:skip=CKV_AWS_272: the bundle is built and applied by the same hands
   function_name    = var.name
   description      = "Runs the duebell tasks that are due, and arms the rule for the next."
-  handler          = "duebell_worker.entry.handler"
+  handler          = "duebell.lambda_handler.handler"
   runtime          = var.runtime
   architectures    = [var.architecture]
   filename         = local.by_s3 ? null : var.bundle
@@ -58,6 +58,7 @@ resource "aws_lambda_function" "worker" {
       DUEBELL_ENVIRONMENT    = jsonencode(var.environment)
       DUEBELL_LABEL          = var.label
       DUEBELL_COLOR          = var.color
+      DUEBELL_INTAKE         = var.intake ? local.intake : ""
     }
   }
 
@@ -77,7 +78,10 @@ resource "aws_lambda_function" "worker" {
       error_message = "deliveries and environment are too large: Lambda's environment takes 4 KB. Declare deliveries in code, with worker.deliver."
     }
   }
-  depends_on = [aws_iam_role_policy.worker] # by which Lambda puts it into its subnets
+  depends_on = [
+    aws_iam_role_policy.worker, # by which Lambda puts it into its subnets
+    aws_sqs_queue.intake,       # Lambda refuses a timeout that is longer than the queue's visibility timeout
+  ]
 }
 
 # What everybody calls where snap_start is on: the newest version. Terraform leaves the versions before it, and each has a

@@ -65,6 +65,7 @@ class InvalidInput(DuebellError):
 
     `field` names what is wrong and `reason` says why and what would be right. A `way_out` that is worded for
     Python comes with a `code`, by which other front ends give their own after `what`, the reason without it.
+    Of many that were checked together, `every` has the error of each that cannot be right.
     """
 
     def __init__(self, field: str, what: str, *, way_out: str = "", code: str = "") -> None:
@@ -72,6 +73,7 @@ class InvalidInput(DuebellError):
         self.what = what
         self.reason = f"{what}: {way_out}" if way_out else what
         self.code = code
+        self.every: tuple[InvalidInput, ...] = ()
         super().__init__(f"{field}: {self.reason}")
 
 

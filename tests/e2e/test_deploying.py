@@ -49,7 +49,7 @@ def test_a_new_stack_is_parked_and_wired(deployer: Deployer) -> None:
 
     assert deployer.rule == SENTINEL
     assert editor.status().healthy
-    assert deployer.function["Handler"] == "duebell_worker.entry.handler"
+    assert deployer.function["Handler"] == "duebell.lambda_handler.handler"
     assert deployer.said[-1] == f"stack {deployer.name}: created"
     # And it tells what a service needs: the names of two things, and a policy that is really there
     outputs = Stack(deployer.session.client("cloudformation"), deployer.name, progress=print).outputs()

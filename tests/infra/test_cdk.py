@@ -57,6 +57,27 @@ def stack(tmp_path: Path) -> Stack:
     return Stack(App(outdir=str(tmp_path / "cdk.out")), "Shop")
 
 
+def test_an_intake_is_made_and_may_be_sent_to(stack: Stack) -> None:
+    assert Scheduler(stack, "Plain", actions="jobs:worker", name="plain").intake is None
+    scheduler = Scheduler(stack, "Scheduler", actions="jobs:worker", intake=True)
+    assert scheduler.environment["DUEBELL_INTAKE"] == "duebell-intake"
+    role = Role(stack, "Sender", assumed_by=ServicePrincipal("lambda.amazonaws.com"))
+    assert scheduler.intake
+    scheduler.intake.grant_send_messages(role)
+    made = synthesised(stack)
+    [granted] = [
+        one["Properties"]["PolicyDocument"]["Statement"]
+        for one in made["Resources"].values()
+        if one["Type"] == "AWS::IAM::Policy"
+    ]
+    [statement] = granted
+    assert "sqs:SendMessage" in statement["Action"]
+    queue = statement["Resource"]["Fn::GetAtt"][0]
+    assert made["Resources"][queue]["Properties"]["VisibilityTimeout"]
+    with pytest.raises(InvalidDeployment, match="Intake"):
+        Scheduler(stack, "Other", actions="jobs:worker", parameters={"Intake": "yes"})
+
+
 def synthesised(stack: Stack) -> Any:
     return json.loads(Path(stack.node.root.synth().get_stack_by_name("Shop").template_full_path).read_text())  # type: ignore[attr-defined]
 

@@ -1,23 +1,27 @@
 """The policies of the template, held against every call that an editor and a worker make."""
 
 import inspect
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError
 
 from duebell_editor import Editor, WorkerNotStarted
-from duebell_infra.template import template_text
+from duebell_editor.intake import Intake
+from duebell_infra.template import template_file
 from duebell_shared.backend import Backend
 from duebell_shared.keeping import History
 from duebell_shared.settings import Settings
 from duebell_shared.store import Saved
 from duebell_worker import Worker
-from tests.infra.policies import Guarded, granted, statements_of
-from tests.support import NOON, Clock
+from tests.infra.policies import ACCOUNT, Guarded, Statements, granted, statements_of
+from tests.intake.conftest import ARN, Queues
+from tests.support import NOON, REGION, Clock
 
 HOUR = timedelta(hours=1)
 
@@ -135,6 +139,46 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
     assert {action for action, _ in granted(allowed) - guarded.made} == BY_LAMBDA
 
 
+def test_the_intake_may_be_taken_and_looked_at_and_no_more(
+    resources: Any, session: boto3.Session, clock: Clock
+) -> None:
+    role = resources["Role"]["Properties"]["Policies"][0]["PolicyDocument"]
+    policy = resources["EditorPolicy"]["Properties"]["PolicyDocument"]
+    given: dict[str, dict[str, Sequence[str]]] = {"HasIntake": {}}
+    queues = Queues()
+    queues.send({"action": "act", "in": 60}, "no", {"do": "cancel", "id": "nowhere"})
+    named = {"the ARN of IntakeQueue": "duebell-intake"}
+    named["the ARN of IntakeDeadLetters"] = f"{named['the ARN of IntakeQueue']}-dead-letters"
+
+    def allowed(document: Any) -> Statements:
+        text = json.dumps(statements_of(document, given))
+        for made, name in named.items():
+            text = text.replace(made, f"arn:aws:sqs:{REGION}:{ACCOUNT}:{name}")
+        return list(json.loads(text))
+
+    def added(document: Any) -> set[tuple[str, str]]:
+        return granted(allowed(document)) - granted(statements_of(document))
+
+    # Given the worker's role, a batch can be taken, and one message be put back
+    guarded = Guarded(allowed(role))
+    settings = Settings(intake="duebell-intake")
+    backend = Backend.connect(settings, guarded.session, clock=clock, sleep=clock.sleep)
+    assert backend.client
+    editor = Editor(backend=backend)
+    answer = Intake(editor, backend.client, clock=clock).take(queues.received())
+    assert len(answer["batchItemFailures"]) == len(queues.dead()) == 1
+    assert editor.status().intake_waiting == 3
+    # Then that takes all that its role has for it, but for what Lambda does in its name
+    by_lambda = {("sqs:DeleteMessage", ARN), ("sqs:ReceiveMessage", ARN)}
+    assert added(role) - guarded.made == by_lambda
+    # And an editor may count
+    guarded = Guarded(allowed(policy))
+    backend = Backend.connect(settings, guarded.session, clock=clock, sleep=clock.sleep)
+    assert Editor(backend=backend).status().intake_waiting == 3
+    assert added(policy) <= guarded.made
+    assert {action for action, _ in added(policy)} == {"sqs:GetQueueAttributes"}
+
+
 DENIED = {
     "another table": ("dynamodb", "get_item", {"TableName": "other", "Key": {"id": {"S": "a"}}}),
     "a scan": ("dynamodb", "scan", {"TableName": "duebell"}),
@@ -180,5 +224,4 @@ def test_no_statement_is_for_every_resource(resources: Any) -> None:
 
 
 def test_the_template_is_the_one_in_the_repository() -> None:
-    there = Path(__file__).parents[2] / "infra" / "template.yaml"
-    assert template_text() == there.read_text(encoding="utf-8")
+    assert template_file() == Path(__file__).parents[2] / "infra" / "template.yaml"

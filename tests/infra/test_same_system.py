@@ -188,7 +188,8 @@ def test_the_worker_is_where_it_is_wanted(template: Any, module: Any) -> None:
     ]
     assert ours["Layers"] == {"Fn::If": ["HasLayers", {"Ref": "Layers"}, none]}
     assert theirs["layers"] == "${var.layers}"
-    assert theirs["depends_on"] == ["${aws_iam_role_policy.worker}"]
+    assert theirs["depends_on"] == ["${aws_iam_role_policy.worker}", "${aws_sqs_queue.intake}"]
+    assert template["Resources"]["Function"]["DependsOn"] == "IntakeQueue"
     boundary = properties(template, "Role")["PermissionsBoundary"]
     assert boundary == {"Fn::If": ["HasBoundary", {"Ref": "PermissionsBoundaryArn"}, none]}
     their_role = module["resource"]["aws_iam_role"]["worker"]
@@ -205,14 +206,60 @@ def test_the_rule_may_wake_the_worker(template: Any, module: Any) -> None:
 def test_all_that_can_be_is_tagged(template: Any, module: Any) -> None:
     tagged = {name for name, one in template["Resources"].items() if "Tags" in one["Properties"]}
     alarms = {name for name in template["Resources"] if name.endswith("Alarm")}
-    assert tagged == {"Table", "Function", "LostRings", "FailedRuns", "Log", "Role", "AlarmTopic"} | alarms
+    queues = {"LostRings", "FailedRuns", "IntakeQueue", "IntakeDeadLetters", "IntakeMapping"}
+    assert tagged == {"Table", "Function", "Log", "Role", "AlarmTopic"} | queues | alarms
     assert set(template["Resources"]) - tagged == UNTAGGED
     for kind, resources in module["resource"].items():
         for name, resource in resources.items():
             assert ("tags" in resource) is (kind not in UNTAGGABLE), f"{kind}.{name}"
 
 
+def test_the_intake(template: Any, module: Any) -> None:
+    # There is none unless it is asked for
+    resources = module["resource"]
+    assert template["Parameters"]["Intake"]["Default"] == "no"
+    queues = resources["aws_sqs_queue"]
+    mapping = resources["aws_lambda_event_source_mapping"]["intake"]
+    for name, theirs in (
+        ("IntakeQueue", queues["intake"]),
+        ("IntakeDeadLetters", queues["intake_dead_letters"]),
+        ("IntakeMapping", mapping),
+    ):
+        assert template["Resources"][name]["Condition"] == "HasIntake"
+        assert theirs["count"] == "${var.intake ? 1 : 0}"
+    assert template["Conditions"]["HasIntake"] == {"Fn::Equals": [{"Ref": "Intake"}, "yes"]}
+    # Lambda refuses a mapping whose queue has a visibility timeout shorter than the function's
+    ours, theirs = properties(template, "IntakeQueue"), queues["intake"]
+    assert ours["VisibilityTimeout"] == {"Ref": "Timeout"}
+    assert theirs["visibility_timeout_seconds"] == "${var.timeout}"
+    # What was tried a hundred times is kept for the rest of two weeks: the time counts from when it was sent
+    kept = properties(template, "IntakeDeadLetters")["MessageRetentionPeriod"]
+    assert ours["MessageRetentionPeriod"] < kept == 14 * 86_400
+    assert ours["RedrivePolicy"] == {
+        "deadLetterTargetArn": {"Fn::GetAtt": ["IntakeDeadLetters", "Arn"]},
+        "maxReceiveCount": 100,
+    }
+    assert "maxReceiveCount = 100" in theirs["redrive_policy"].replace('"', "").replace(":", " =")
+    ours = properties(template, "IntakeMapping")
+    assert (ours["BatchSize"], ours["MaximumBatchingWindowInSeconds"]) == (100, 1)
+    assert mapping["batch_size"] == 100
+    assert mapping["maximum_batching_window_in_seconds"] == 1
+    assert ours["FunctionResponseTypes"] == mapping["function_response_types"] == ["ReportBatchItemFailures"]
+    most = mapping["scaling_config"][0]["maximum_concurrency"]
+    assert ours["ScalingConfig"] == {"MaximumConcurrency": most}
+    variables = resources["aws_lambda_function"]["worker"]["environment"][0]["variables"]
+    assert variables["DUEBELL_INTAKE"] == '${var.intake ? local.intake : ""}'
+    named = {"Fn::If": ["HasIntake", {"Fn::Sub": "${Name}-intake"}, ""]}
+    assert properties(template, "Function")["Environment"]["Variables"]["DUEBELL_INTAKE"] == named
+    assert module["locals"]["intake"] == "${var.name}-intake"
+
+
 def test_the_queues(template: Any, module: Any) -> None:
-    for name, same in (("LostRings", "lost_rings"), ("FailedRuns", "failed_runs")):
+    for name, same in (
+        ("LostRings", "lost_rings"),
+        ("FailedRuns", "failed_runs"),
+        ("IntakeQueue", "intake"),
+        ("IntakeDeadLetters", "intake_dead_letters"),
+    ):
         ours, theirs = properties(template, name), module["resource"]["aws_sqs_queue"][same]
         assert ours["MessageRetentionPeriod"] == theirs["message_retention_seconds"]

@@ -5,8 +5,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import boto3
+from cfnlint.decode import decode  # type: ignore[import-untyped]
 
-from duebell_infra.template import parameter_names, template_text, unknown_types, without_types
+from duebell_infra.template import (
+    parameter_names,
+    template_file,
+    template_text,
+    unknown_types,
+    without_types,
+)
 from duebell_shared.expression import SENTINEL
 
 
@@ -111,3 +118,9 @@ def test_its_parameters_are_read_off_it(template: Any) -> None:
 def test_it_is_small_enough_to_be_given_with_the_call() -> None:
     # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
     assert len(template_text().encode()) <= 51_200
+
+
+def test_only_comments_are_left_out_of_the_file(template: Any) -> None:
+    assert "#" in template_file().read_text()
+    assert not re.search(r"(?m)^ *#", template_text())
+    assert decode(str(template_file()))[0] == template

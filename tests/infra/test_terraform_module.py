@@ -75,6 +75,45 @@ def test_a_bundle_that_lambda_does_not_take_directly_goes_by_s3(
     assert "1 passed, 0 failed" in output_of(PLAN.format(**uploaded), tmp_path, megabytes=megabytes)
 
 
+INTAKE = """
+run "without" {
+  command = plan
+  assert {
+    condition     = length(aws_sqs_queue.intake) + length(aws_lambda_event_source_mapping.intake) == 0
+    error_message = "no intake"
+  }
+  assert {
+    condition     = output.intake_url == null && output.intake_dead_letters_url == null
+    error_message = "no outputs of it"
+  }
+}
+run "with" {
+  command = plan
+  variables {
+    intake  = true
+    alarms  = true
+    timeout = 600
+  }
+  assert {
+    condition     = one(aws_sqs_queue.intake[*].visibility_timeout_seconds) == 600
+    error_message = "Lambda wants it no shorter than the function's timeout"
+  }
+  assert {
+    condition     = aws_lambda_function.worker.environment[0].variables.DUEBELL_INTAKE == "duebell-intake"
+    error_message = "its name"
+  }
+  assert {
+    condition     = contains(keys(aws_cloudwatch_metric_alarm.watched), "intake-dead-letters")
+    error_message = "its alarm"
+  }
+}
+"""
+
+
+def test_the_intake_is_made_when_it_is_asked_for(tmp_path: Path) -> None:
+    assert "2 passed, 0 failed" in output_of(INTAKE, tmp_path)
+
+
 CAPACITY = """
 run "on_demand" {
   command = plan

@@ -15,6 +15,7 @@ from .of_sharing import OF_SHARING
 from .of_taking_over import OF_TAKING_OVER
 from .of_the_guard import OF_THE_GUARD
 from .of_the_http_editor import OF_THE_HTTP_EDITOR
+from .of_the_intake import OF_THE_INTAKE
 from .of_the_limits import OF_THE_LIMITS
 from .of_the_queue import OF_THE_QUEUE
 from .of_the_record import OF_THE_RECORD
@@ -49,4 +50,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_THE_WORKER_RECORD,
     *OF_DEPLOYING,
     *OF_DELIVERIES,
+    *OF_THE_INTAKE,
 )

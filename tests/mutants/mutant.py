@@ -64,6 +64,7 @@ class Killer(Enum):
     TABLE_CAPACITY = ("-m", "pytest", "tests/infra/test_table_capacity.py")
     BATCHER = ("-m", "pytest", "tests/worker/test_batcher.py")
     DELIVERIES = ("-m", "pytest", "tests/deliveries", "-m", "not slow")
+    INTAKE = ("-m", "pytest", "tests/intake")
     DEPLOYING = ("-m", "pytest", "tests/infra/test_deploy.py")
     METRICS = ("-m", "pytest", "tests/worker/test_metrics.py")
     MEANWHILE = ("-m", "pytest", "tests/poison/test_meanwhile.py")

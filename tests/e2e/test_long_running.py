@@ -1,4 +1,4 @@
-"""`duebell worker` for real: to the second, drained by a signal, and replaced by the Lambda after a kill -9."""
+"""`duebell worker` for real: to the second, drained by a signal, replaced by the Lambda after a kill -9."""
 
 import json
 import os

@@ -192,6 +192,52 @@ def test_a_run_that_finds_work_every_minute_ends_from_time_to_time(hosted: Hoste
     assert len(hosted.log.lines("run")) >= 10
 
 
+# Several processes.
+
+
+def test_lanes_are_left_to_others_while_long_actions_have_all_places(hosted: Hosted) -> None:
+    # Given a process whose places are taken for an hour, and a task in a lane in which nothing runs
+    hosted.serve(look_every=SECOND, max_runs=2)
+    hosted.takes(HOUR)
+    for lane in (0, 1):
+        hosted.add("long", NOON + SECOND, lane=lane)
+    hosted.add("act", NOON + 2 * SECOND, lane=3)
+    free: list[tuple[datetime, datetime]] = []
+    for seconds in (60, 1800):
+        hosted.at(
+            NOON + seconds * SECOND,
+            lambda: free.append((hosted.record.free_due(hosted.clock.now), hosted.rings_at)),
+        )
+    hosted.run_until(NOON + 2 * HOUR)
+    # Then the lane is free for the next process that looks, and the rule rings for it
+    assert all(due <= NOON + MINUTE for due, _ in free)
+    assert free[0][1] <= NOON + 3 * MINUTE
+    assert not hosted.called.events
+    # And as nobody claims it, the process does as soon as it has a place
+    [start] = hosted.starts
+    assert NOON + HOUR <= start <= NOON + HOUR + 10 * SECOND
+
+
+def test_a_share_is_given_to_a_lambda_where_it_may_be_called(hosted: Hosted) -> None:
+    hosted.serve(look_every=SECOND, max_runs=2, calls=True)
+    hosted.takes(HOUR)
+    for lane in (0, 1):
+        hosted.add("long", NOON + SECOND, lane=lane)
+    hosted.add("act", NOON + 2 * SECOND, lane=3)
+    hosted.run_until(NOON + 5 * MINUTE)
+    assert {"duebell": {"lanes": [2, 3]}} in hosted.called.events
+
+
+def test_alone_by_its_setting_a_process_keeps_its_lanes(hosted: Hosted) -> None:
+    hosted.takes(HOUR)
+    for lane in (0, 1):
+        hosted.add("long", NOON + SECOND, lane=lane)
+    hosted.add("act", NOON + 2 * SECOND, lane=3)
+    hosted.run_until(NOON + 2 * HOUR)
+    assert not hosted.log.lines("shared")
+    assert len(hosted.starts) == 1
+
+
 # Draining.
 
 

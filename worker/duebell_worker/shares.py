@@ -99,7 +99,10 @@ class Shares:
             return False
         most = pace.most_counted(now, ended, runs=runs)
         backlog = sum(self._reader.counts(self._lease.lanes, before=now, most=most).values())
-        runs = min(runs, pace.runs_needed(backlog - len(self._attempts), now, ended))
+        needed = pace.runs_needed(backlog - len(self._attempts), now, ended)
+        if self._context.host and not self._attempts.has_place and ended == pace.ended_before:
+            needed = max(needed, 2)  # actions that may take hours have all places
+        runs = min(runs, needed)
         if runs <= 1:
             return False
         _, *self._shares = dealt(self._lease.lanes, runs)

@@ -17,7 +17,7 @@ from tests.support import Clock
 from tests.worker.called import Called
 from tests.worker.log_lines import Log
 from tests.worker.stage import Stage
-from tests.worker.two_runs import Other, WatchedStore, in_lane
+from tests.worker.two_runs.scene import Other, WatchedStore, in_lane
 
 __all__ = ["HOUR", "MINUTE", "SECOND", "Hosted"]
 

@@ -157,8 +157,9 @@ def test_lanes_that_another_run_gives_back_are_claimed_before_they_are_due(hoste
     assert not hosted.log.lines("run_died")
 
 
-def test_a_lane_whose_claim_was_not_answered_is_looked_into(hosted: Hosted) -> None:
-    # Given a run that waits for a due date, when another one gives back a lane in which something is due before
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_a_lane_that_is_claimed_later_is_looked_into(is_answered: bool, hosted: Hosted) -> None:
+    # Given a run that waits for a due date, and another one that gives lanes back, one due before that
     hosted.add("act", NOON + 60 * SECOND, lane=0)
     hosted.add("act", NOON + 55 * SECOND, lane=3)
     other = hosted.other(2, 3)
@@ -168,24 +169,39 @@ def test_a_lane_whose_claim_was_not_answered_is_looked_into(hosted: Hosted) -> N
         other.lease.release({2: NEVER, 3: NOON + 55 * SECOND}, unless_due_within=None)
 
     hosted.at(NOON + 52 * SECOND, give_back)
-    lost: list[ArmingRecord] = []
+    claims: list[ArmingRecord] = []
     swap = hosted.store.swap_record
 
     def swapped(old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         written = swap(old, new)
         before = {lane.owner for lane in old.lanes} if old else set()
         is_more = None in before and len(before) == 2 and {lane.owner for lane in new.lanes} < before
-        if written and is_more and not lost:
-            lost.append(new)
-            raise OUT
+        if written and is_more and not claims:
+            claims.append(new)
+            if not is_answered:
+                raise OUT
         return written
 
     hosted.store.swap_record = swapped  # type: ignore[method-assign]
-    # When the claim of it takes effect, and its answer is lost
+    # When the run claims these, and perhaps the answer to that is lost
     hosted.run_until(NOON + HOUR)
-    # Then what waits in it starts all the same
-    assert lost
+    # Then what waits in them starts in time
+    assert claims
     assert hosted.starts == [NOON + 55 * SECOND, NOON + 60 * SECOND]
+
+
+def test_what_is_added_while_it_waits_for_a_place_is_not_taken_for_seen(hosted: Hosted) -> None:
+    # Given actions that have all places for a while, and a task that waits for one of them
+    hosted.takes(20 * SECOND)
+    for lane in (0, 1):
+        hosted.add("long", NOON + SECOND, lane=lane)
+    hosted.add("act", NOON + 2 * SECOND, lane=2)
+    # When another one is added, in a lane that was looked into
+    hosted.at(NOON + 10 * SECOND, lambda: hosted.add("act", NOON + 13 * SECOND, lane=3))
+    hosted.run_until(NOON + 10 * MINUTE)
+    # Then it starts as soon as there is a place
+    assert len(hosted.starts) == 2
+    assert max(hosted.starts) <= NOON + 23 * SECOND
 
 
 def test_a_run_that_finds_work_every_minute_ends_from_time_to_time(hosted: Hosted) -> None:
@@ -284,6 +300,14 @@ def test_a_process_that_looks_seldom_ends_soon_too(hosted: Hosted) -> None:
     hosted.serve(look_every=MINUTE)
     assert hosted.run_until(NOON + 10 * SECOND)
     assert hosted.clock.now <= NOON + 12 * SECOND
+
+
+def test_a_run_of_one_that_looks_seldom_gives_its_lanes_back_at_once(hosted: Hosted) -> None:
+    hosted.serve(look_every=MINUTE)
+    hosted.add("act", NOON + MINUTE)
+    hosted.run_until(NOON + 52 * SECOND)
+    assert hosted.clock.now <= NOON + 54 * SECOND
+    assert not hosted.record.owners(hosted.clock.now)
 
 
 def test_draining_twice_gives_no_more_time(hosted: Hosted) -> None:

@@ -1,7 +1,6 @@
 """The commands about the stack: on this machine, in a bundle, on AWS."""
 
 import json
-import os
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -13,7 +12,6 @@ from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.places import forget_place
 from duebell_editor.cli.program import everywhere, with_json
-from duebell_shared.errors import DuebellError
 from duebell_shared.keeping import History
 from duebell_shared.settings import Color, Precision
 from duebell_worker.log import LogFormat
@@ -41,6 +39,8 @@ from .template import template_text
 from .verify import When
 from .verify import verify as make_checks
 from .verify.cli import tell
+from .worker_command import app as worker_app
+from .worker_here import worker_here
 
 __all__ = ["app"]
 
@@ -77,23 +77,7 @@ def run(context: Context, *, actions: Actions) -> None:
 
     The worker's log goes to standard output, a JSON object to a line. The exit status is 7 if a task failed.
     """
-    if context.chosen_name:
-        os.environ.update(environment_of(context.settings))
-    context.export_account()
-    sys.path.insert(0, str(Path.cwd()))  # as python -m does
-    from duebell_worker.entry import load  # noqa: PLC0415
-    from duebell_worker.log import LogFormat, to_stdout  # noqa: PLC0415
-
-    to_stdout(LogFormat.JSON)
-    try:
-        worker = load(without_none(actions) or "")
-    except DuebellError:
-        raise
-    except Exception as error:
-        raise typer.BadParameter(
-            f"--actions {actions} cannot be imported: {type(error).__name__}: {error}"
-        ) from error
-    if worker.run().failed:
+    if worker_here(context, actions).run().failed:
         raise typer.Exit(Exit.SOME_FAILED)
 
 
@@ -315,3 +299,4 @@ def destroy(
 everywhere(app)
 app.add_typer(local_app)
 app.add_typer(cost_app)
+app.add_typer(worker_app)

@@ -1,6 +1,7 @@
 """All the mutants there are."""
 
 from .mutant import Mutant
+from .of_a_process import OF_A_PROCESS
 from .of_a_run import OF_A_RUN
 from .of_a_run_of_one import OF_A_RUN_OF_ONE
 from .of_arming import OF_ARMING
@@ -51,4 +52,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_DEPLOYING,
     *OF_DELIVERIES,
     *OF_THE_INTAKE,
+    *OF_A_PROCESS,
 )

@@ -48,6 +48,7 @@ class Killer(Enum):
     ABANDONED = ("-m", "pytest", "tests/worker/test_abandoned.py")
     CHANGED = ("-m", "pytest", "tests/editor/test_changing.py", "-k", "never_answered")
     TAKING_OVER = ("-m", "pytest", "tests/worker/two_runs")
+    PROCESS = ("-m", "pytest", "tests/worker/test_process.py")
     TRICKLE = ("-m", "pytest", "tests/simulation/test_trickle.py")
     SHARING = ("-m", "pytest", "tests/worker/test_sharing.py", "tests/worker/test_handing_over.py")
     REGISTRATION = ("-m", "pytest", "tests/worker/test_registration.py", "tests/worker/test_failed_starts.py")

@@ -292,7 +292,9 @@ class Performer:
     def _ended_by_leaving(self, attempt: Attempt) -> Ended | None:
         """Return the end of this attempt, Unfinished if it still runs; None if it was not begun."""
         if attempt.ended is None and attempt.started:
-            return self._ended_with(attempt.started, Unfinished())
+            if host := self._context.host:
+                host.unfinished += 1
+            return self._ended_with(attempt.started, Unfinished(is_process=host is not None))
         return attempt.ended or self._ended_without(attempt)
 
 

@@ -6,6 +6,7 @@ The run's own thread looks into the queue, hands tasks to the pool and keeps the
 
 import logging
 from collections.abc import Collection
+from contextlib import closing
 from datetime import datetime, timedelta
 
 import msgspec
@@ -41,6 +42,8 @@ _MOMENT = timedelta(seconds=2)
 def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunReport:
     """Run what is due in the lanes that are free, or in those of `lanes` that are; log and measure the run.
 
+    In the end it closes the pool.
+
     An empty `lanes` runs no task: it only sets the rule, which somebody may have set to another time.
 
     Raises AwsError, NotArmed, NotDeployed, with nothing under way any more. A call that AWS refuses for one
@@ -50,7 +53,8 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
     """
     began, rule = context.now(), context.backend.rule
     puts = rule.puts
-    report, measured = _set_rule(context) if lanes == () else _run_lanes(context, lanes)
+    with closing(context.pool):
+        report, measured = _set_rule(context) if lanes == () else _run_lanes(context, lanes)
     emit("run", **msgspec.structs.asdict(report))
     if context.metrics:
         now = context.now()
@@ -92,6 +96,7 @@ class _Run:
         self._shares = Shares(context, lease, self._reader, self._attempts)
         self._waits = Waits(context, lease, self._attempts, self._go_on_with)
         self._is_full = False
+        self._began = context.now()
         measures = context.metrics and lease.seen.counting(context.now()) != lease.seen
         self._sizes: dict[int, int] | None = {} if measures else None
         self._take_sizes()
@@ -166,17 +171,24 @@ class _Run:
             if not self._attempts.has_place:
                 was_full = self._is_full = True
                 self._waits.stop_taking_over()
-            self._waits.wait_for_place()
+            has_place = self._wait_for_place()
             if self._is_time_to_stop:
                 self._attempts.tally.stopped_early = True
                 return NEVER
-            if self._shares.change_lanes():
+            if not has_place or self._shares.change_lanes():
                 return self._context.now()
             if self._may_start(key, Status.SCHEDULED):
                 self._attempts.start(key, Status.SCHEDULED)
         self._is_full = was_full
         self._lease.heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
+
+    def _wait_for_place(self) -> bool:
+        """Wait until another task can be started; False if the lanes are to be read anew before."""
+        while not self._waits.wait_for_place():
+            if self._shares.change_lanes():
+                return False
+        return True
 
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, as one may have killed it.
@@ -277,6 +289,8 @@ class _Run:
         """Give the lanes back at these heads, or keep them; returns as `_release`."""
         waits = self._context.waits_for_due
         stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT
+        if host := self._context.host:
+            stays_for = _MOMENT if host.is_long(self._began) else host.ahead(self._lease.seen) + LEAD
         next_due = self._lease.release(
             heads,
             unless_due_within=None if self._is_time_to_stop else stays_for,

@@ -1,6 +1,7 @@
 """A rule at a fixed rate: every minute a function looks for what is due, with the same payload each time."""
 
 import json
+import logging
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +11,8 @@ from .design import Capabilities, Design, Platform, Source, Task, passing_over
 from .tables import create_table, delete_table, item_of, task_in
 
 __all__ = ["FixedRate", "act_for_what_is_due", "due_item", "sortable"]
+
+_LOG = logging.getLogger("alternatives")
 
 
 class FixedRate(Design):
@@ -96,7 +99,7 @@ def _act(platform: Platform, table: str, task: Task) -> None:
     try:
         platform.act(task.id, task.payload)
     except Exception as error:  # noqa: BLE001 (one task's failure is not the others')
-        print(f"the task {task.id} failed and stays: {error!r}")
+        _LOG.warning("the task %s failed and stays: %r", task.id, error)
         return
     dynamodb = platform.client("dynamodb")
     if task.every:

@@ -1,4 +1,4 @@
-"""A table of tasks whose stream makes an EventBridge rule for each, an SNS topic, and a function behind it."""
+"""A table whose stream makes an EventBridge rule for each task, an SNS topic, and a function behind it."""
 
 from typing import Any
 

@@ -84,9 +84,9 @@ class S3Expiry(Design):
     def destroy(self) -> None:
         s3 = self.platform.client("s3")
         with passing_over("NoSuchBucket"):
-            for page in s3.get_paginator("list_object_versions").paginate(Bucket=_BUCKET):
-                for each in [*page.get("Versions", []), *page.get("DeleteMarkers", [])]:
-                    s3.delete_object(Bucket=_BUCKET, Key=each["Key"], VersionId=each["VersionId"])
+            while each := _versions(s3.list_object_versions(Bucket=_BUCKET, Prefix="")):
+                for version in each:
+                    s3.delete_object(Bucket=_BUCKET, Key=version["Key"], VersionId=version["VersionId"])
             s3.delete_bucket(Bucket=_BUCKET)
 
 
@@ -116,3 +116,7 @@ def _rule(days: int) -> dict[str, Any]:
         "Expiration": {"Days": days},
         "NoncurrentVersionExpiration": {"NoncurrentDays": 30},
     }
+
+
+def _versions(page: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*page.get("Versions", []), *page.get("DeleteMarkers", [])]

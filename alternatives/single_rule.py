@@ -1,11 +1,12 @@
-"""The published single-rule scheduler with its faults as they are: a table, and one rule for its earliest task.
+"""The published single-rule scheduler with its faults as they are: a table, a rule for its earliest task.
 
-It is a proof of concept, and says so. To add: read the whole table, set the rule if no task is earlier, put the
-task. To run: read the whole table, act for what is due in its order, set the rule to the first that is not.
-Nothing stands between two callers, nothing sets the rule again when one is lost, and a cron expression has no
-seconds, so the rule may ring before the task is due, and never again in that minute.
+It is a proof of concept, and says so. To add: read the whole table, set the rule if no task is earlier, put
+the task. To run: read the whole table, act for what is due in its order, set the rule to the first that is
+not. Nothing stands between two callers, nothing sets the rule again when one is lost, and a cron expression
+has no seconds, so the rule may ring before the task is due, and never again in that minute.
 """
 
+import logging
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +15,8 @@ from .expressions import cron_at
 from .tables import all_items, create_table, delete_table, item_of, task_in
 
 __all__ = ["NEVER", "SingleRule"]
+
+_LOG = logging.getLogger("alternatives")
 
 #: A minute that is over.
 NEVER = "cron(0 0 1 1 ? 1970)"
@@ -88,7 +91,7 @@ def execute(_: Any, platform: Platform) -> None:
         try:
             platform.act(task.id, task.payload)
         except Exception as error:  # noqa: BLE001 (it logs this and goes on)
-            print(f"the task {task.id} failed: {error!r}")
+            _LOG.warning("the task %s failed: %r", task.id, error)
             continue
         SingleRule(platform).cancel(task.id)
     _set_rule(platform, NEVER)

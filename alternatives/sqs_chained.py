@@ -1,4 +1,4 @@
-"""SQS: a delayed message, sent again and again until the task is due, because a delay is 15 minutes at most."""
+"""SQS: a delayed message, sent again until the task is due, because a delay is 15 minutes at most."""
 
 import json
 import math

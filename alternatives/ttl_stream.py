@@ -35,7 +35,7 @@ class TtlStream(Design):
     capabilities = Capabilities(
         move="put the item again with another expiry",
         cancel="delete the item: the stream tells that it was not the service",
-        recurring="the executor puts the next item, so an occurrence counts from the last one's deletion",
+        recurring="the executor puts the next item",
         listing="what is in the table, by an index of one's own; expired items are still in it",
         fails="its batch is tried again for 24 hours, and the shard stands still meanwhile",
         farthest=None,

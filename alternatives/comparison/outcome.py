@@ -16,6 +16,7 @@ class Expected(msgspec.Struct, kw_only=True):
     times    how often; for a task that recurs, at least so often
     fails    whether its action fails always
     recurs   it may start more often than `times`, and only its first start has a due date
+    retried  its action fails at first, so that its lateness is that of the retry, and is left out
     """
 
     id: str
@@ -23,6 +24,7 @@ class Expected(msgspec.Struct, kw_only=True):
     times: int = 1
     fails: bool = False
     recurs: bool = False
+    retried: bool = False
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +92,7 @@ def outcome_of(expected: Sequence[Expected], refused: Iterable[str], starts: Ite
             outcome.doubled += not each.recurs and len(done) > each.times
             first = min((start.at for start in started[each.id]), default=each.due)
             outcome.early += not each.recurs and first < each.due
-            if done and not each.recurs:
+            if done and not each.recurs and not each.retried:
                 late.append(max((done[0].at - each.due).total_seconds(), 0.0))
     outcome.late = lateness_of(late)
     return outcome

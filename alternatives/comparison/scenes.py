@@ -37,8 +37,10 @@ class Scene(msgspec.Struct, kw_only=True):
     def add(self, task: Task, at: datetime, *, times: int = 1, fails: bool = False) -> None:
         """Have a service add this task at that moment."""
         self.steps.append(Step(at=at, what=lambda design: design.add(task), id=task.id))
-        recurs = task.every is not None
-        self.expected.append(Expected(id=task.id, due=task.due, times=times, fails=fails, recurs=recurs))
+        recurs, retried = task.every is not None, bool(task.payload.get("fails"))
+        self.expected.append(
+            Expected(id=task.id, due=task.due, times=times, fails=fails, recurs=recurs, retried=retried)
+        )
 
 
 def _seconds(begin: datetime) -> Scene:

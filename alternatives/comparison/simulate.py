@@ -28,7 +28,7 @@ from alternatives.ttl_stream import TtlStream
 from .outcome import Outcome, Started, outcome_of
 from .scenes import SCENES, Scene
 
-__all__ = ["ROWS", "Played", "Row", "play", "simulate"]
+__all__ = ["ROWS", "Idle", "Played", "Row", "idle", "play", "simulate"]
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,15 +45,29 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Played(msgspec.Struct, kw_only=True):
-    """What came of a scene: the outcome, calls to AWS, and what is billed."""
+    """What came of a scene: the outcome, calls to AWS, what is billed, and how long it was played.
+
+    offers  False if the design does not offer what the scene asks for
+    """
 
     outcome: Outcome
     calls: dict[str, int]
     billed: dict[str, float]
+    hours: float
     offers: bool = True
 
 
+class Idle(msgspec.Struct, kw_only=True):
+    """What an hour takes in which nothing is due."""
+
+    calls: dict[str, float]
+    billed: dict[str, float]
+
+
 _DAYS = timedelta(days=3)
+
+#: From the deployment to the first step, and for how long a design is seen standing idle.
+_DEPLOYING, _IDLE = timedelta(minutes=50), timedelta(hours=24)
 
 
 def _row(design: type[Design], **more: object) -> Row:
@@ -86,8 +100,29 @@ ROWS = (
 
 def simulate() -> dict[str, dict[str, Played]]:
     """Play all scenes with all designs: by design, by scene."""
-    logging.getLogger("duebell").setLevel(logging.CRITICAL)  # what fails here fails on purpose
+    for logger in ("duebell", "alternatives"):  # what fails here fails on purpose
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
     return {row.name: {name: play(row, make) for name, make in SCENES.items()} for row in ROWS}
+
+
+def idle() -> dict[str, Idle]:
+    """See every design stand idle, by its name."""
+    return {row.name: _idle(row) for row in ROWS}
+
+
+def _idle(row: Row) -> Idle:
+    world = World(1)
+    account = Account(world, row.manners)
+    account.run(lambda machine: row.design(machine).deploy())
+    world.run_until(world.now + _DEPLOYING)
+    deployed = Counter(account.calls)
+    account.billed.clear()
+    world.run_until(world.now + _IDLE)
+    hours = _IDLE / timedelta(hours=1)
+    return Idle(
+        calls={name: calls / hours for name, calls in (Counter(account.calls) - deployed).items()},
+        billed={name: units / hours for name, units in account.billed.items()},
+    )
 
 
 def play(row: Row, make: Callable[[datetime], Scene], seed: int = 1) -> Played:
@@ -97,7 +132,8 @@ def play(row: Row, make: Callable[[datetime], Scene], seed: int = 1) -> Played:
     scene = make(world.now + timedelta(hours=1))
     account.run(lambda machine: row.design(machine).deploy())
     _let_the_executor_die(account, scene.dies_after)
-    world.run_until(world.now + timedelta(minutes=50))
+    world.run_until(world.now + _DEPLOYING)
+    begins = world.now
     deployed = Counter(account.calls)
     account.billed.clear()
     refused: list[str] = []
@@ -121,7 +157,8 @@ def play(row: Row, make: Callable[[datetime], Scene], seed: int = 1) -> Played:
         outcome=outcome_of(scene.expected, refused, starts),
         calls=dict(Counter(account.calls) - deployed),
         billed=dict(account.billed),
-        offers=not not_offered,
+        hours=(world.now - begins) / timedelta(hours=1),
+        offers=not not_offered and len(refused) < len(scene.expected),
     )
 
 

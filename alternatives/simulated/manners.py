@@ -76,7 +76,7 @@ PUBLISHED = (
 )
 
 ASSUMED = (
-    "A changed rule takes effect within 30 seconds; AWS says a short time. A minute that is over never rings.",
+    "A changed rule takes effect within 30 seconds (AWS: a short time). A minute that is over is not rung.",
     "S3 removes an object at any moment of the day that follows its midnight; AWS gives no figure.",
     "A call takes 5 to 15 ms. A function starts in 0.3 s if it has not run for five minutes, else in 0.02 s.",
     "A Wait of Step Functions ends within a second, a delayed SQS message arrives within a second.",

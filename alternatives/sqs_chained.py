@@ -22,10 +22,6 @@ class SqsChained(Design):
             "Amazon SQS delay queues",
             "https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-delay-queues.html",
         ),
-        Source(
-            "How to Get Past the 15 Minute Delay Limit in Amazon SQS",
-            "https://medium.com/swlh/how-to-get-past-the-15-minute-delay-limit-in-amazon-sqs-fba3c50daf0b",
-        ),
     )
     capabilities = Capabilities(
         move="",

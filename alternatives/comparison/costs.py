@@ -87,7 +87,7 @@ def costs(results: Results, design: str) -> Costs:
 def _for_a_million(played: Played, idle: Idle) -> float:
     """What it takes beyond standing idle for so long."""
     units = {name: each - idle.billed.get(name, 0.0) * played.hours for name, each in played.billed.items()}
-    return _dollars(units) / played.outcome.done * _MILLION
+    return _dollars(units) / _taken(played) * _MILLION
 
 
 def _a_month(design: str, idle: Idle) -> float:
@@ -100,7 +100,12 @@ def _a_month(design: str, idle: Idle) -> float:
 
 def _calls(played: Played, idle: Idle) -> float:
     standing = sum(idle.calls.values()) * played.hours
-    return (sum(played.calls.values()) - standing) / played.outcome.done
+    return (sum(played.calls.values()) - standing) / _taken(played)
+
+
+def _taken(played: Played) -> int:
+    """Count the tasks that the design took, done or lost."""
+    return played.outcome.expected - played.outcome.refused
 
 
 def _dollars(units: Mapping[str, float]) -> float:

@@ -9,6 +9,10 @@ import msgspec
 __all__ = ["Expected", "Lateness", "Outcome", "Started", "lateness_of", "outcome_of"]
 
 
+#: How many ids of lost tasks are kept.
+_SOME = 5
+
+
 class Expected(msgspec.Struct, kw_only=True):
     """A task as the design was given it.
 
@@ -56,6 +60,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     early     were started before they were due
     undone    were done although they had been cancelled
     tried     starts of tasks whose action always fails
+    which     the ids of some that were lost
     """
 
     expected: int
@@ -66,6 +71,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     early: int = 0
     undone: int = 0
     tried: int = 0
+    which: list[str] = []
     late: Lateness | None = None
 
 
@@ -88,7 +94,9 @@ def outcome_of(expected: Sequence[Expected], refused: Iterable[str], starts: Ite
             outcome.refused += each.times
         else:
             outcome.done += min(len(done), each.times)
-            outcome.lost += max(each.times - len(done), 0)
+            if len(done) < each.times:
+                outcome.lost += each.times - len(done)
+                outcome.which = [*outcome.which, each.id][:_SOME]
             outcome.doubled += not each.recurs and len(done) > each.times
             first = min((start.at for start in started[each.id]), default=each.due)
             outcome.early += not each.recurs and first < each.due

@@ -21,8 +21,7 @@ __all__ = ["PAGE", "render"]
 
 PAGE = Path(__file__).parents[2] / "docs" / "compare.md"
 
-_SHOWN: tuple[type[Design], ...] = (DuebellQueue, *DESIGNS)
-_TITLES = {design.name: design.title for design in _SHOWN}
+_TITLES = {DuebellQueue.name: DuebellQueue.title, **{design.name: design.title for design in DESIGNS}}
 
 
 def render(results: Results) -> str:
@@ -52,7 +51,8 @@ def _glance(results: Results) -> Iterator[str]:
     for row in ROWS:
         outcome, cost = results.simulated[row.name]["seconds"].outcome, costs(results, row.name)
         late = outcome.late
-        half, most = (in_words(late.p50), in_words(late.p99)) if late else ("", "")
+        is_seen = outcome.done > outcome.lost
+        half, most = (in_words(late.p50), in_words(late.p99)) if late and is_seen else ("never", "never")
         figures = (half, most, _wrong(results, row), _dollars(cost.alone), _dollars(cost.idle))
         yield f"| {_bold(row)} | {' | '.join(figures)} |"
     yield ""
@@ -109,7 +109,9 @@ def _outcomes(results: Results) -> Iterator[str]:
 
 def _emulated(results: Results) -> Iterator[str]:
     yield words.EMULATED.format(on=results.emulated_on)
-    for name, emulated in results.emulated.items():
+    for name, title in _TITLES.items():
+        if not (emulated := results.emulated.get(name)):
+            continue
         outcome = emulated.outcome
         late = outcome.late
         times = (in_words(late.p50), in_words(late.worst)) if late else ("", "")
@@ -120,9 +122,9 @@ def _emulated(results: Results) -> Iterator[str]:
             outcome.doubled,
             outcome.early,
             *times,
-            ", ".join(absent) or "–",
+            ", ".join(absent) or "nothing",
         )
-        yield f"| {_TITLES[name]} | {' | '.join(map(str, figures))} |"
+        yield f"| {title} | {' | '.join(map(str, figures))} |"
 
 
 def _of(outcome: Outcome) -> str:

@@ -39,7 +39,7 @@ _COLOURS = {
     Kind.NONE: "#ececec",
 }
 
-_TICKS = {1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h", 86400: "1 day", 259200: "3 days"}
+_TICKS = {0.1: "0.1 s", 1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h", 86400: "1 day"}
 
 
 def draw(results: Results) -> None:
@@ -67,16 +67,15 @@ def _lateness(results: Results) -> None:
         for place, row in enumerate(ROWS):
             outcome = results.simulated[row.name]["seconds"].outcome
             late = outcome.late
-            if not late:
+            if not late or outcome.lost > outcome.done:
+                text = f"{outcome.lost} of {outcome.expected} never started"
+                axes.text(0.06, place, text, va="center", fontsize=9, color="#a03c1d")
                 continue
             colour = _OURS if row.name.startswith("duebell") else _OTHERS
             ends = [max(each, 0.05) for each in (late.p50, late.p90, late.p99)]
             axes.plot([ends[0], ends[-1]], [place, place], color=colour, linewidth=2.5, alpha=0.5)
             for mark, seconds in zip("osD", ends, strict=True):
                 axes.plot(seconds, place, mark, color=colour, markersize=6)
-            if outcome.lost:
-                text = f"  {outcome.lost} of {outcome.expected} never started"
-                axes.text(ends[-1], place, text, va="center", fontsize=9, color="#a03c1d")
         for mark, label in zip("osD", ("half of them by", "90 %", "99 %"), strict=True):
             axes.plot([], [], mark, color="#444444", label=label)
         axes.set_xscale("log")

@@ -1,8 +1,10 @@
 """Plays each scene with each design, in simulated time, and keeps what came of it."""
 
 import logging
+import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 import msgspec
@@ -126,7 +128,23 @@ def _idle(row: Row) -> Idle:
 
 
 def play(row: Row, make: Callable[[datetime], Scene], seed: int = 1) -> Played:
-    """Play a scene with a design."""
+    """Play a scene with a design. The same seed gives the same outcome."""
+    with _seeded(seed):
+        return _play(row, make, seed)
+
+
+@contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed the one source of chance that duebell's own code draws from, and give it back as it was."""
+    state = random.getstate()
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(state)
+
+
+def _play(row: Row, make: Callable[[datetime], Scene], seed: int) -> Played:
     world = World(seed)
     account = Account(world, row.manners)
     scene = make(world.now + timedelta(hours=1))

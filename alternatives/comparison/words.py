@@ -17,7 +17,7 @@ SCENES = {
     "edits": "60 tasks: 20 are moved two hours later, 20 an hour earlier, 20 are cancelled",
     "recurring": "three tasks, every hour for a day",
     "failing": "30 tasks, twenty minutes apart: the action of one fails always, of three at first; counted are the other 29",
-    "crash": "20 tasks of one minute, whose process is killed after its fifth action; then five more, an hour apart",
+    "crash": "20 tasks of one minute, and the process that did the fifth is killed before it can note that; then five more, an hour apart",
     "redeploy": "24 tasks, an hour apart, all added at first; halfway the design is deployed again",
     "race": "60 times, services add six tasks within 40 ms of each other, and one more while five tasks are run",
 }
@@ -33,7 +33,7 @@ whose one EventBridge rule always rings for the earliest task.
 
 | take | when | not when |
 |---|---|---|
-| **EventBridge Scheduler** | nothing speaks against it: a managed service, a schedule per task, moved and cancelled by name, millions of them, within a minute | people ask what is due tonight or what failed (it lists by name, not by time, and a schedule is gone once it has run), or thousands are due at one moment and one call could do for all |
+| **EventBridge Scheduler** | nothing speaks against it: a managed service, a schedule per task, moved and cancelled by name, millions of them, within a minute | people ask what is due tonight or what failed (it lists by name, not by time, and a schedule is gone once it has run), or what is due together should be done together |
 | **SQS with a delay** | it is due within 15 minutes, to the second, and is never moved or cancelled | it is due later: every task that waits costs four messages an hour |
 | **Step Functions Wait** | the task is a step of a workflow that is there anyway, to the second, up to a year ahead | there are many: {steps} a million, and a million may be open at once |
 | **a rule at a fixed rate** | there is a table anyway, what is due in a minute is done within that minute, and a minute is near enough | more is due at once than one invocation gets done: the next one overlaps and does it again |
@@ -41,18 +41,19 @@ whose one EventBridge rule always rings for the earliest task.
 | **DynamoDB TTL** | hours or days late are no harm: cleaning up, reminders of the kind "some time tomorrow" | there is a time at which it should happen |
 | **S3 expiry** | what expires is the object itself, by the day | there is a time of day at which it should happen |
 | **EventBridge rules** | a few dozen recurring jobs that are part of the template | users add them: a bus has 300, and AWS calls scheduled rules legacy |
-| **duebell** | people ask what is due, what failed and whether it can be moved; an action that fails must be tried again and not be forgotten; many are due at once | one managed service is enough, or tasks come due alone: Scheduler is cheaper, and nothing of it is yours to upgrade |
+| **duebell** | people ask what is due, what failed and whether it can be moved; an action that fails must be tried again and not be forgotten; hundreds are due at one moment | one managed service is enough: Scheduler is cheaper, and nothing of it is yours to upgrade |
 """
 
 DUEBELL_LOSES = """## Where duebell loses
 
-- **Alone, a task costs more**: {ours} a million, beside {scheduler} of EventBridge Scheduler, for every ring is a run with its own
-  reads and writes. Many at a time, it is the other way round: {ours_burst} beside {scheduler_burst}.
+- **It costs more**: {ours} for a million tasks that come due alone, beside {scheduler} of EventBridge Scheduler, for every ring is a run with
+  its own reads and writes; {ours_burst} beside {scheduler_burst} when many are due at a time. Scheduler's first 14 million a month are free besides. What
+  the difference buys is the table: the list by time, the history, retries and their errors.
 - **When its worker dies, what it did goes on late**: {crash} here, where Lambda calls the others' function again after a minute. A dead
   run holds its lanes until its lease ends, and the rule's next echo wakes the next run.
 - **It does more of it twice then**: {twice} tasks here, where designs that act one by one did one. A run has 16 actions under way at a time.
 - **To the minute unless you pay**: half within {half}, where SQS and Step Functions take a second. To the second it is as good as they are, for
-  [up to $19 a month](performance.md#to-the-second-a-month).
+  [up to $19 a month](performance.md#waiting-to-the-second-a-month), however many tasks there are: its worker waits all the time then.
 - **It is yours to run**: a table, a rule, a Lambda and a library to upgrade. EventBridge Scheduler is one call.
 - **A lane takes 500 adds a second and 10 GB** ([scale](scale.md)). Scheduler takes 5,000 a second in the large regions.
 """
@@ -71,7 +72,8 @@ OUTCOMES = """
 ## What went wrong
 
 Simulated, the same tasks for each. *Fine* is every task done once and about as punctually as this design is; *not offered* is what the
-design has no way to do; *late* is said where it is twice as late as usual and two minutes at least.
+design has no way to do; *late* is said where it is twice as late as usual and two minutes at least. *Lost* is what was taken and has not been
+done six hours after the last due date (three days with TTL and S3); *refused* is what the caller was told; *twice* is done twice.
 
 ![What went wrong with each design in each scene](compare/outcomes.svg)
 
@@ -81,6 +83,7 @@ design has no way to do; *late* is said where it is twice as late as usual and t
 FAULTS = """
 ### Why
 
+- **Every design** did a task twice whose process died after acting: nobody else knew that it was done. Actions have to bear that.
 - **The article's single rule** cuts off the seconds. A task due at 10:05:30 is rung for at 10:05:06, is not due yet, and its minute does not
   ring again: it stays in the table as the earliest, and from then on no add sets the rule. The same happens when a task fails and the
   queue runs empty, and when a run parks the rule in the moment in which somebody adds. Deploying sets the rule back to the template's.
@@ -90,7 +93,8 @@ FAULTS = """
 - **The fixed rate** did {doubled} of 400 tasks twice: one invocation takes 80 s for them, the next begins after 60. What fails is tried every
   minute for ever ({tried_rate} starts of one task here), as with the poller ({tried_poller}).
 - **TTL and stream**: one failing item holds up its shard for 24 hours, with everything behind it, and what succeeded in the same batch is
-  done again with every try. Its executor invoking another function (*delegating*) takes that away, and the retries as well.
+  done again with every try. An executor that only invokes the function that the item names (*delegating*) holds up nobody; what
+  fails then is dropped after three starts.
 - **S3 expiry** counts days from the next midnight, looks once a day and deletes in its own time. It tells only the key: without versions, what to
   do is gone with the object.
 - **SQS** has no way to find a message again: what is moved comes at its old time, what is cancelled is done. A function that dies between
@@ -105,8 +109,10 @@ EMULATED = """## On an emulator
 The same designs, as code that calls AWS, ran beside each other on [MiniStack](https://pypi.org/project/ministack/), an AWS on one machine whose rules
 really ring and whose functions really run: {on}. Nineteen tasks each: six at random seconds, eight at one minute, one moved
 later, one earlier, one cancelled, one that fails at first, and one every minute. That shows that the code does what it says; how punctual
-an emulator is says nothing of AWS. It looks at rules every ten seconds and rings near the minute's beginning, and it rings a minute that is over.
-Its expiry of items tells no stream and its S3 expires nothing, so TTL and S3 are not in this table. Nobody died here and nothing was deployed anew.
+an emulator is says nothing of AWS. It looks at rules and schedules every ten seconds. It does not call a function again that a rule, a schedule or a topic invoked and that failed, as
+Lambda does on AWS: that is the one task that these designs lose. The single rule stumbles over its first task at a random second, as in the
+simulation. MiniStack's expiry of items tells no stream and its S3 expires nothing, so TTL and S3 are not in this table. Nobody died here and
+nothing was deployed anew.
 
 | on MiniStack | done | lost | twice | early | half start within | the latest | not offered |
 |---|---|---|---|---|---|---|---|"""
@@ -116,7 +122,9 @@ COSTS = """
 
 Dollars in us-east-1, without free tiers, storage, logs and what the action itself takes; *idle* is a month in which nothing is due. Units are
 those that the simulation counted, of functions with 512 MB; duebell's are those of [`duebell cost`](performance.md#dollars), to the same
-assumptions. SQS depends on how far ahead a task is added: here three hours on average.
+assumptions. To the second, its worker waits all the time when tasks come this often, which is most of what stands in its first column and
+is the same for ten times as many. SQS depends on how far ahead a task is added: here three hours on average. The single rule's adds read
+the whole table, which is short here.
 
 ![Dollars for a million tasks](compare/costs.svg)
 

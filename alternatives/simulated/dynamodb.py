@@ -81,7 +81,7 @@ class DynamoDb:
         return {"Table": {"LatestStreamArn": f"arn:aws:dynamodb:us-east-1:000000000000:table/{TableName}"}}
 
     def delete_table(self, TableName: str) -> dict[str, Any]:
-        self._table(TableName)
+        self._table(TableName).items.clear()
         del self._tables[TableName]
         return {}
 

@@ -54,11 +54,6 @@ PUBLISHED = (
         source="https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html",
     ),
     Figure(
-        of="EventBridge Scheduler, at a time",
-        value="1,000 invocations a second",
-        source="https://docs.aws.amazon.com/scheduler/latest/UserGuide/scheduler-quotas.html",
-    ),
-    Figure(
         of="an SQS message's delay",
         value="900 seconds at most",
         source="https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-delay-queues.html",

@@ -67,11 +67,14 @@ class Sqs:
     def send_message(self, QueueUrl: str, MessageBody: str, DelaySeconds: int = 0) -> dict[str, Any]:
         if not 0 <= DelaySeconds <= _LONGEST_DELAY:
             raise refusal("InvalidParameterValue", f"DelaySeconds {DelaySeconds} is not from 0 to 900")
+        queue = self._queue(QueueUrl)
         self._account.billed["message"] += 1
-        self._account.world.after(DelaySeconds, lambda: self._arrive(self._queue(QueueUrl), MessageBody, 1))
+        self._account.world.after(DelaySeconds, lambda: self._arrive(queue, MessageBody, 1))
         return {}
 
     def _arrive(self, queue: _Queue, body: str, received: int) -> None:
+        if self._queues.get(queue.name) is not queue:  # it was deleted, with all that was in it
+            return
         if queue.most and received > queue.most and queue.dead:
             self._queue(queue.dead).messages.append(body)
             return

@@ -1,6 +1,7 @@
 """Lambda: functions that are invoked by events, by streams and by queues."""
 
 import json
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ class Functions:
     def __init__(self, account: "Account") -> None:
         self._account = account
         self._handlers: dict[str, Handler] = {}
-        self._ran: dict[str, datetime] = {}
+        self._free: defaultdict[str, list[datetime]] = defaultdict(list)  # since when each process is free
         self._mappings: set[tuple[str, str]] = set()
         self._permissions: set[tuple[str, str]] = set()
         self.dropped = 0
@@ -92,13 +93,12 @@ class Functions:
     def run(self, name: str, event: Any, ended: Callable[[bool], None]) -> None:
         """Invoke the function once; `ended` is told whether it succeeded."""
         world = self._account.world
-        is_warm = name in self._ran and (world.now - self._ran[name]).total_seconds() < _KEPT
-        self._ran[name] = world.now
+        is_warm = self._take_free(name)
         process = self._account.process(name)
         machine = Machine(self._account, process, request=process.name)
 
         def bill() -> None:
-            self._ran[name] = world.now
+            self._account.billed["cold_start"] += not is_warm
             seconds = (_INVOCATION_SECONDS if is_warm else _COLD_SECONDS) + machine.calls * _CALL_SECONDS
             self._account.billed["invocation"] += 1
             self._account.billed["gb_second"] += seconds * _MEMORY_GB
@@ -115,6 +115,14 @@ class Functions:
             else:
                 has_succeeded = True
             bill()
+            self._free[name].append(world.now)
             ended(has_succeeded)
 
         world.after(_WARM if is_warm else _COLD, lambda: process.start(main, on_death=died))
+
+    def _take_free(self, name: str) -> bool:
+        """Take a process that has been free for less than it is kept; False if there is none."""
+        now = self._account.world.now
+        free = [since for since in self._free[name] if (now - since).total_seconds() < _KEPT]
+        self._free[name] = free[:-1]
+        return bool(free)

@@ -81,7 +81,7 @@ class S3:
     def list_object_versions(self, Bucket: str, Prefix: str) -> dict[str, Any]:
         self._account.billed["s3_put"] += 1  # a list costs as much
         found = [
-            {"Key": key, "VersionId": str(number)}
+            {"Key": key, "VersionId": f"{number}/{key}"}
             for key, versions in self._buckets[Bucket].versions.items()
             for number, body in reversed(list(enumerate(versions)))
             if key.startswith(Prefix) and body is not None
@@ -90,7 +90,10 @@ class S3:
 
     def get_object(self, Bucket: str, Key: str, VersionId: str) -> dict[str, Any]:
         self._account.billed["s3_get"] += 1
-        return {"Body": io.BytesIO(self._buckets[Bucket].versions[Key][int(VersionId)] or b"")}
+        number, _, of = VersionId.partition("/")
+        if of != Key:
+            raise refusal("NoSuchVersion", f"{VersionId} is no version of {Key}")
+        return {"Body": io.BytesIO(self._buckets[Bucket].versions[Key][int(number)] or b"")}
 
     def _expire(self, bucket: _Bucket, key: str, version: int) -> None:
         """Put a delete marker on the object, unless it was put again or deleted since."""

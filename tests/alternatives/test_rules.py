@@ -87,3 +87,15 @@ def test_rules_that_nobody_deletes_count_for_ever() -> None:
     assert stage.done("task-2") == 1
     with pytest.raises(ClientError, match="LimitExceeded"):
         stage.adds("refused", 30 * HOUR)
+
+
+@pytest.mark.parametrize("design", [RulePerTask, OneTimeRules])
+def test_a_rule_rings_in_the_first_whole_minute_that_is_not_before_the_due_date(
+    design: type[RulePerTask] | type[OneTimeRules],
+) -> None:
+    stage = Stage(design)
+    stage.adds("half-past", HOUR + MINUTE / 2)
+    stage.adds("whole", HOUR)
+    stage.passes_until(2 * HOUR)
+    assert HOUR + MINUTE <= stage.started("half-past")[0] < HOUR + 2 * MINUTE
+    assert HOUR <= stage.started("whole")[0] < HOUR + MINUTE

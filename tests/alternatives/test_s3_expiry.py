@@ -43,8 +43,8 @@ def test_an_object_that_somebody_deletes_is_not_done() -> None:
 
 def test_what_to_do_is_read_from_the_version_below_the_delete_marker() -> None:
     stage = Stage(S3Expiry)
-    stage.adds("one", 2 * HOUR, payload={"fails": 1})
     stage.adds("one-more", 2 * HOUR)  # a key that begins like the other
+    stage.adds("one", 2 * HOUR, payload={"fails": 1})
     stage.passes_until(4 * DAY)
     assert len(stage.started("one")) == 2
     assert stage.done("one-more") == 1

@@ -26,7 +26,7 @@ class SingleRule(Design):
     """Its template has the rule's expression, so deploying it again sets the rule back."""
 
     name = "single-rule"
-    title = "The article's single rule"
+    title = "A single rule, as published"
     sources = (
         Source(
             "Schedule AWS Lambda Invocations: How to Build Slow Schedulers (2020)",

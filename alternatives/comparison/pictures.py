@@ -125,7 +125,9 @@ def _costs(results: Results) -> None:
         for mark, label in (("o", "due alone, some 500 a day"), ("D", "due 400 at a time")):
             axes.plot([], [], mark, color="#444444", label=label)
         axes.set_xscale("log")
-        axes.set_xticks([1, 3, 10, 30, 100, 300], ["$1", "$3", "$10", "$30", "$100", "$300"])
+        axes.set_xticks(
+            [0.3, 1, 3, 10, 30, 100, 300, 1000], ["$0.30", "$1", "$3", "$10", "$30", "$100", "$300", "$1,000"]
+        )
         axes.minorticks_off()
         axes.set_yticks(range(len(found)), [row.title for row, _ in found])
         axes.invert_yaxis()

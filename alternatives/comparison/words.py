@@ -73,7 +73,7 @@ OUTCOMES = """
 
 Simulated, the same tasks for each. *Fine* is every task done once and about as punctually as this design is; *not offered* is what the
 design has no way to do; *late* is said where it is twice as late as usual and two minutes at least. *Lost* is what was taken and has not been
-done six hours after the last due date (three days with TTL and S3); *refused* is what the caller was told; *twice* is done twice.
+done six hours after the last due date (three days with TTL and S3); *refused* is what the caller was told; *twice* is what was done more than once.
 
 ![What went wrong with each design in each scene](compare/outcomes.svg)
 
@@ -84,7 +84,7 @@ FAULTS = """
 ### Why
 
 - **Every design** did a task twice whose process died after acting: nobody else knew that it was done. Actions have to bear that.
-- **The article's single rule** cuts off the seconds. A task due at 10:05:30 is rung for at 10:05:06, is not due yet, and its minute does not
+- **The single rule, as published** in 2020, cuts off the seconds. A task due at 10:05:30 is rung for at 10:05:06, is not due yet, and its minute does not
   ring again: it stays in the table as the earliest, and from then on no add sets the rule. The same happens when a task fails and the
   queue runs empty, and when a run parks the rule in the moment in which somebody adds. Deploying sets the rule back to the template's.
   It says of itself that it is a proof of concept. On whole minutes, with nothing failing, it did all of them.

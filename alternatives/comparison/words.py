@@ -106,7 +106,7 @@ FAULTS = """
 
 EMULATED = """## On an emulator
 
-The same designs, as code that calls AWS, ran beside each other on [MiniStack](https://pypi.org/project/ministack/), an AWS on one machine whose rules
+The same designs, as code that calls AWS, ran beside each other on MiniStack, an AWS on one machine whose rules
 really ring and whose functions really run: {on}. Nineteen tasks each: six at random seconds, eight at one minute, one moved
 later, one earlier, one cancelled, one that fails at first, and one every minute. That shows that the code does what it says; how punctual
 an emulator is says nothing of AWS. It looks at rules and schedules every ten seconds. It does not call a function again that a rule, a schedule or a topic invoked and that failed, as

@@ -13,7 +13,7 @@ DJANGO_LOCK := requirements-django.txt
 # Test processes: more than most machines have processors, because the end-to-end tests mostly wait.
 WORKERS ?= 4
 
-.PHONY: help demo test quick soak mutants bench check audit dist lock reference format clean
+.PHONY: help demo test quick soak mutants bench compare check audit dist lock reference format clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -42,6 +42,9 @@ mutants: $(READY) ## Break each line of the protocol, one at a time, and see tha
 
 bench: $(READY) ## Measure what duebell costs beside what one would take instead, half an hour (ARGS=capacity: one part)
 	$(BIN)/python -m bench $(ARGS)
+
+compare: $(READY) ## Run the other ways to schedule on AWS beside duebell and write docs/compare.md, seven minutes (ARGS=simulated: half a minute, no emulator)
+	$(BIN)/python -m alternatives $(ARGS)
 
 check: $(READY) ## Lint, formatting, types and the links of the docs
 	$(BIN)/ruff check .

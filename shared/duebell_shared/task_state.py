@@ -60,6 +60,8 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failure: Failure | None = None
     failures: tuple[FailedAttempt, ...] = ()
     expires_at: Instant | None = None
+    reserved_until: Instant | None = None
+    reservation: str | None = None
     unlisted: bool = False
     payload_dropped: Count | None = None
     spread: timedelta = timedelta(0)

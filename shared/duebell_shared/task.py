@@ -165,7 +165,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     def reserved(self, reservation: str, *, until: datetime) -> Self:
         """The new task, not to be run unless a transaction confirms this reservation.
 
-        Clocks may be a minute apart. So it counts as expired, for whoever reads it, only so long after `until`.
+        Clocks may be a minute apart. So it counts as expired only so long after `until`, by any clock.
         """
         expires_at = (to_utc(until) + MOST_SKEW + _ALMOST_A_SECOND).replace(microsecond=0)
         return replace(
@@ -179,9 +179,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     def confirmed(self) -> Self:
         """The reserved task, now to be run. `queued` stays: the rule rings for it already."""
         self._must_be("confirm", (Status.RESERVED,))
-        return self._changed(
-            status=Status.SCHEDULED, reservation=None, reserved_until=None, expires_at=None
-        )
+        return self._changed(status=Status.SCHEDULED, reservation=None, reserved_until=None, expires_at=None)
 
     def cancelled(self, *, now: datetime, keep: Keeping) -> Self:
         """Never to run; a running attempt is not stopped, but its outcome no longer applies."""

@@ -35,7 +35,9 @@ def transact(
         if code == "ResourceNotFoundException":
             names = sorted({write["TableName"] for item in items for write in item.values()})
             where = client.meta.region_name
-            raise AwsRefused(f"one of the tables {', '.join(names)} is not in {where}, or not active") from error
+            raise AwsRefused(
+                f"one of the tables {', '.join(names)} is not in {where}, or not active"
+            ) from error
         if code != _CANCELLED:
             raise
         return Transacted(
@@ -59,4 +61,4 @@ def _refusals(answer: Any) -> tuple[ItemRefusal, ...]:
         if reason.get("Code", _NO_REASON) != _NO_REASON
     )
     said = answer["Error"].get("Message") or ""
-    return refusals or (ItemRefusal(index=0, code=_CANCELLED, message=said),)
+    return refusals or (ItemRefusal(index=0, code=_CANCELLED, what="the transaction", message=said),)

@@ -39,6 +39,7 @@ class ItemRefusal(msgspec.Struct, frozen=True, kw_only=True):
     """The reason why one item of a transaction could not be written, so that none was.
 
     index    its place among the items, from 0
+    what     the write: "task 'trial-42'", or "Put to table 'trials'"
     code     DynamoDB's code, such as ConditionalCheckFailed or TransactionConflict
     message  DynamoDB's own words
     item     the item as it is stored, if the write asked for it by `ReturnValuesOnConditionCheckFailure`
@@ -46,8 +47,13 @@ class ItemRefusal(msgspec.Struct, frozen=True, kw_only=True):
 
     index: int
     code: str
+    what: str = ""
     message: str = ""
     item: Item | None = None
+
+    def __str__(self) -> str:
+        """The write, and the reason in a few words."""
+        return f"{self.what or f'item {self.index}'}: {self.message or self.code}"
 
 
 class Transacted(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ _SHORTEST, _LONGEST = timedelta(seconds=2), timedelta(seconds=30)
 
 
 def again_after(task: Task, now: datetime) -> datetime:
-    """The time to read a reserved task again: a transaction makes its task a quarter later than it took itself.
+    """The time to read a reserved task again: in a quarter of the time that its transaction has taken so far.
 
     Not after the end of its reservation.
     """

@@ -53,7 +53,7 @@ def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
     is_over = drop_reservations(backend, writes) > 0
     if not is_sure and not is_over:
         raise TransactionUnknown(
-            "it is not known whether the transaction is committed: a try was not answered, and may be made yet"
+            "it is not known whether the transaction is committed: a try was not answered and may be made yet"
         )
     raise TransactionCancelled(tuple(_told(writes, refusal) for refusal in transacted.refusals))
 

@@ -30,6 +30,8 @@ def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:  # noqa: 
             return msgspec.structs.replace(tried, status=status, attempt=attempt + 1, run="run")
         case Status.PAUSED:
             return tried.paused()
+        case Status.RESERVED:
+            return tried.reserved("token", until=DUE)
         case Status.CANCELLED:
             return tried.cancelled(now=DUE, keep=Keeping(retention=KEEP))
         case Status.FAILED:

@@ -29,7 +29,7 @@ class TransactionItem:
         return f"{type(self).__name__}({self.task!r})"
 
     @property
-    def item(self) -> dict[str, Any]:
+    def item(self) -> Any:
         """The change as one of the `TransactItems` of the SDK's client: `{"Update": …}`.
 
         https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
@@ -54,7 +54,7 @@ class Reservation(TransactionItem):
     """
 
     @property
-    def confirm(self) -> dict[str, Any]:
+    def confirm(self) -> Any:
         """The item that confirms the task: see `item`."""
         return self.item
 

@@ -26,7 +26,7 @@ class TransactionItem:
         self.task: Task = write.new
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.task!r})"
+        return f"{type(self).__name__}({self.task})"
 
     @property
     def item(self) -> Any:

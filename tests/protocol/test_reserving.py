@@ -1,4 +1,4 @@
-"""Reserved tasks are never run unconfirmed and never lost when confirmed, in every interleaving of the cases."""
+"""Reserved tasks are never run unconfirmed, and never lost when confirmed, in every interleaving."""
 
 import os
 

@@ -1,6 +1,7 @@
 """Errors as the command line prints them: the exit status, and one line in terms of its options."""
 
 from collections.abc import Callable
+from datetime import datetime
 from enum import IntEnum
 from typing import Any
 
@@ -17,12 +18,13 @@ from duebell_shared.errors import (
     TaskConflict,
     TaskExists,
     TaskNotFound,
+    TransactionCancelled,
     UnreadableTask,
     WorkerNotStarted,
 )
 from duebell_shared.quoting import quoted
 
-from .output import plain
+from .output import local, plain
 
 __all__ = ["HELP", "Exit", "WrongUsage", "describe", "describe_as_json", "exit_of", "words_of"]
 
@@ -56,6 +58,7 @@ _EXITS: dict[type[BaseException], Exit] = {
     TaskNotFound: Exit.NOT_FOUND,
     TaskExists: Exit.CONFLICT,
     TaskConflict: Exit.CONFLICT,
+    TransactionCancelled: Exit.CONFLICT,
     AwsError: Exit.AWS,
     NotDeployed: Exit.AWS,
     NotArmed: Exit.AWS,
@@ -147,6 +150,12 @@ _WAYS_OUT = {
 def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
     """The message of an error of the library, with the way out in terms of the command line."""
     match error:
+        case TaskExists(reserved_until=datetime() as until):
+            return (
+                f"task {quoted(error.id)} is reserved until {local(until)} for a transaction that has yet to "
+                f"be committed: add it a minute after that, or give --if-exists replace, which makes that "
+                f"transaction fail"
+            )
         case TaskExists():
             return (
                 f"a task {quoted(error.id)} exists already: choose another --id, or give --if-exists keep "

@@ -11,6 +11,7 @@ from .of_direct_calls import OF_DIRECT_CALLS
 from .of_echoes_and_holds import OF_ECHOES_AND_HOLDS
 from .of_full_lanes import OF_FULL_LANES
 from .of_precision import OF_PRECISION
+from .of_reservations import OF_RESERVATIONS
 from .of_sharing import OF_SHARING
 from .of_taking_over import OF_TAKING_OVER
 from .of_the_guard import OF_THE_GUARD
@@ -51,4 +52,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_DEPLOYING,
     *OF_DELIVERIES,
     *OF_THE_INTAKE,
+    *OF_RESERVATIONS,
 )

@@ -1,7 +1,6 @@
 """Errors as the command line prints them: the exit status, and one line in terms of its options."""
 
 from collections.abc import Callable
-from datetime import datetime
 from enum import IntEnum
 from typing import Any
 
@@ -150,17 +149,8 @@ _WAYS_OUT = {
 def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
     """The message of an error of the library, with the way out in terms of the command line."""
     match error:
-        case TaskExists(reserved_until=datetime() as until):
-            return (
-                f"task {quoted(error.id)} is reserved until {local(until)} for a transaction that has yet to "
-                f"be committed: add it a minute after that, or give --if-exists replace, which makes that "
-                f"transaction fail"
-            )
         case TaskExists():
-            return (
-                f"a task {quoted(error.id)} exists already: choose another --id, or give --if-exists keep "
-                f"(leave it as it is) or --if-exists replace"
-            )
+            return _taken(error)
         case NotArmed():
             return f"{error.what}; `duebell doctor --fix` sets it right"
         case InvalidInput(field="change"):
@@ -170,6 +160,19 @@ def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
         case InvalidInput():
             return f"{option_of(error.field)}: {error.reason}"
     return str(error)
+
+
+def _taken(error: TaskExists) -> str:
+    if error.reserved_until is None:
+        return (
+            f"a task {quoted(error.id)} exists already: choose another --id, or give --if-exists keep "
+            f"(leave it as it is) or --if-exists replace"
+        )
+    return (
+        f"task {quoted(error.id)} is reserved until {local(error.reserved_until)} for a transaction that has "
+        f"yet to be committed: add it a minute after that, or give --if-exists replace, which makes that "
+        f"transaction fail"
+    )
 
 
 #: Beginnings of pydantic's reasons, which typer passes on, and those that replace them.

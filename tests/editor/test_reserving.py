@@ -50,6 +50,7 @@ def test_a_confirmed_task_is_as_if_it_had_been_added(scheduler: Scheduler) -> No
     task = scheduler.editor.get("one")
     differ = {name for name in task.__struct_fields__ if getattr(task, name) != getattr(added, name)}
     assert differ <= {"id", "lane", "rev"}
+    assert task.rev == 2
     assert task == reservation.task
     assert len(scheduler.events.put) == puts
 

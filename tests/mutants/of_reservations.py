@@ -43,8 +43,8 @@ OF_RESERVATIONS = (
         file=_TASK,
         line="return self._changed(\n            status=Status.SCHEDULED,",
         broken="return replace(\n            self, status=Status.SCHEDULED,",
-        why="a run drops a task that was confirmed at this moment",
-        killers=_OF_RUNS,
+        why="someone who has read the reserved task changes it by the rev of then",
+        killers=_OF_EDITORS,
     ),
     Mutant(
         name="a reservation is known by its rev alone",

@@ -168,7 +168,7 @@ def test_a_reserved_task_can_be_cancelled_and_nothing_else(scheduler: Scheduler)
     reservation = scheduler.editor.reserve("act", due=HOUR, id="one")
     assert scheduler.editor.get("one").can == (Verb.CANCEL,)
     for verb in ("pause", "run_now", "retry", "resume"):
-        with pytest.raises(TaskConflict, match="it is reserved until its transaction is committed"):
+        with pytest.raises(TaskConflict, match="its transaction is not committed yet"):
             getattr(scheduler.editor, verb)("one")
     assert scheduler.editor.cancel("one").status is Status.CANCELLED
     assert not commit(scheduler, reservation)

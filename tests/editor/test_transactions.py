@@ -1,9 +1,11 @@
 """Transactions over tables of the user and the queue: committed, refused, unanswered, or never begun."""
 # ruff: noqa: PT012, SIM117 (a transaction is a block, and its end raises)
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import boto3
@@ -407,6 +409,17 @@ def test_a_table_that_is_not_there_is_named(editor: Editor) -> None:
         start_trial(editor)
     with pytest.raises(TaskNotFound):
         editor.get("one")
+
+
+@pytest.mark.moto
+def test_the_code_of_the_how_to_does_what_it_says(editor: Editor, session: boto3.Session) -> None:
+    create_trials(session)
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "transactions.md").read_text(encoding="utf-8")
+    exec("\n".join(re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)), {})
+    assert {task.id: task.status for task in editor.list().tasks} == dict.fromkeys(
+        ("trial-42", "trial-43", "trial-44"), Status.SCHEDULED
+    )
+    assert session.client("dynamodb").scan(TableName="trials")["Count"] == 2
 
 
 # Types.

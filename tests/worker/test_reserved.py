@@ -97,7 +97,7 @@ def test_a_task_that_is_never_confirmed_is_dropped_when_its_grace_is_over(scene:
     # Given a reserved task that is due, and a transaction that takes far too long
     reservation = scene.reserve()
     rings = []
-    while (at := scene.worker.run().rings_at) is not None:
+    while (at := scene.worker.run().rings_at) is not None and len(rings) < 9:
         rings.append(at)
         scene.clock.now = max(scene.clock.now, at)
 

@@ -96,7 +96,7 @@ def test_a_transaction_of_a_moment_makes_its_task_two_seconds_late(
 def test_a_task_that_is_never_confirmed_is_dropped_when_its_grace_is_over(scene: Scene) -> None:
     # Given a reserved task that is due, and a transaction that takes far too long
     reservation = scene.reserve()
-    rings = []
+    rings: list[datetime] = []
     while (at := scene.worker.run().rings_at) is not None and len(rings) < 9:
         rings.append(at)
         scene.clock.now = max(scene.clock.now, at)

@@ -86,15 +86,6 @@ OF_RESERVATIONS = (
         is_fast=True,
     ),
     Mutant(
-        name="a reserved task is never dropped",
-        within="_is_over",
-        file=_RESERVATIONS,
-        line="task.expires_at is None or task.expires_at <= now",
-        broken="False",
-        why="the rule rings for it for ever",
-        killers=_OF_RUNS,
-    ),
-    Mutant(
         name="a reserved task is read again only when its grace is over",
         within="again_after",
         file=_RESERVATIONS,

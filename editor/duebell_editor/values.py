@@ -100,6 +100,11 @@ class TaskChange(msgspec.Struct, frozen=True, kw_only=True):
     expires_after: timedelta | UnsetType | None = UNSET
 
     @classmethod
+    def from_mapping(cls, given: object) -> Self:
+        """A change from a mapping with its fields. Raises InvalidTask for an unknown field."""
+        return cls(**_known(cls, given))
+
+    @classmethod
     def from_json(cls, given: object, *, instant: Callable[[str, object], datetime] | None = None) -> Self:
         """A change from JSON values, as in `NewTask.from_json`. Raises InvalidTask, naming the field."""
         return cls(**_read(cls, given, instant))

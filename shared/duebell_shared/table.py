@@ -9,7 +9,7 @@ Here are the records and the indexes; what concerns single tasks is in `table_it
 """
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -26,6 +26,8 @@ from .refusals import try_write
 from .store import LARGEST_PAGE
 from .table_items import TableItems
 from .task import QueueKey
+from .transaction_call import transact
+from .transactions import Other, TaskWrite, Transacted
 from .worker_record import WorkerRecord
 
 __all__ = ["DynamoTable"]
@@ -133,6 +135,10 @@ class DynamoTable(TableItems):
         with self._aws():
             keys = self._keys(lane, page_size=1 + len(skipping))
             return next((key.queued for key in keys if key not in skipping), NEVER)
+
+    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+        with self._aws():
+            return transact(self._client, self.name, writes, token)
 
     def _count(self, index: str, lane: int, within: Any, *, most: int, consistent_read: bool) -> int:
         """Count page by page: pynamodb's own count goes on beyond its limit, through the whole lane."""

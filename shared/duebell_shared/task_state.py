@@ -60,6 +60,8 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failure: Failure | None = None
     failures: tuple[FailedAttempt, ...] = ()
     expires_at: Instant | None = None
+    reserved_until: Instant | None = None
+    reservation: str | None = None
     unlisted: bool = False
     payload_dropped: Count | None = None
     spread: timedelta = timedelta(0)
@@ -198,7 +200,9 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._must_be(verb.rule.words, allowed, way_out=self._way_out(verb))
 
     def _way_out(self, verb: Verb) -> str:
-        """The verb to use instead, as the command line spells it; empty if there is none."""
+        """What to do instead, with the verb as the command line spells it; empty if there is nothing."""
+        if self.status is Status.RESERVED:
+            return ": its transaction is not committed yet"
         if not verb.rule.instead or not self._allows(other := Verb(verb.rule.instead), self.status):
             return ""
         return f": use `{other.replace('_', '-')}` instead"

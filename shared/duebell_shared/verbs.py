@@ -77,7 +77,7 @@ _RULES = {
         "cancel",
         "cancelled",
         "Never run a task; it is kept as history.",
-        _WAITING | {Status.RUNNING} | _FAILED,
+        _WAITING | {Status.RUNNING, Status.RESERVED} | _FAILED,
         queues=False,
     ),
     Verb.PAUSE: Rule(

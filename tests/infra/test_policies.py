@@ -72,6 +72,15 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.failures()
     editor.past_counts()
     editor.retry("f")
+    editor.reserve("act", due=HOUR).drop()
+    with editor.transaction() as tx:
+        tx.add("act", due=HOUR, id="t")
+    move, update, cancel = (
+        editor.move_item("t", due=2 * HOUR),
+        editor.update_item("t", payload=1),
+        editor.cancel_item("t"),
+    )
+    assert {one.task.id for one in (move, update, cancel)} == {"t"}
     editor.cancel("a")
     editor.change_many("cancel", editor.select("cancel", action="act", limit=1).ids)
     editor.timeline(NOON)

@@ -12,6 +12,7 @@ from .of_direct_calls import OF_DIRECT_CALLS
 from .of_echoes_and_holds import OF_ECHOES_AND_HOLDS
 from .of_full_lanes import OF_FULL_LANES
 from .of_precision import OF_PRECISION
+from .of_reservations import OF_RESERVATIONS
 from .of_sharing import OF_SHARING
 from .of_taking_over import OF_TAKING_OVER
 from .of_the_guard import OF_THE_GUARD
@@ -53,4 +54,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_DELIVERIES,
     *OF_THE_INTAKE,
     *OF_A_PROCESS,
+    *OF_RESERVATIONS,
 )

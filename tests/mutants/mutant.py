@@ -80,6 +80,9 @@ class Killer(Enum):
     DEADLINES = ("-m", "pytest", "tests/http/test_deadlines.py")
     READ_ONLY = ("-m", "pytest", "tests/http/test_read_only.py")
     STREAMS = ("-m", "pytest", "tests/http/test_shared_streams.py")
+    RESERVED = ("-m", "pytest", "tests/worker/test_reserved.py")
+    TRANSACT = ("-m", "pytest", "tests/store/test_transact.py", "-m", "not e2e")
+    TRANSACTIONS = ("-m", "pytest", "tests/editor/test_transactions.py", "tests/editor/test_reserving.py")
     SHAPES = ("-m", "pytest", "tests/shapes", "-k", "due_later or no_time or without_a_zone or years")
 
     PAYLOADS = ("-m", "pytest", "tests/shared/test_payload.py")

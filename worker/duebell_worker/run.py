@@ -25,6 +25,7 @@ from .lease import Lease, LeaseLost
 from .log import emit
 from .metrics import queue_metrics
 from .report import RunReport
+from .reservations import Reservations
 from .shares import Shares
 from .successor import arm_watchdog, claimed_lease
 from .trouble import Call, Trouble
@@ -93,6 +94,7 @@ class _Run:
         self._trouble = Trouble(context.id, context.now, rested=lease.resting(lease.lanes))
         self._reader = LaneReader(self._backend, self._trouble)
         self._attempts = Attempts(context, lease, self._trouble)
+        self._reservations = Reservations(context, lease, self._trouble)
         self._shares = Shares(context, lease, self._reader, self._attempts)
         self._waits = Waits(context, lease, self._attempts, self._go_on_with)
         self._is_full = False
@@ -193,6 +195,9 @@ class _Run:
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, as one may have killed it.
 
+        Reserved tasks, which cannot be claimed either, are left or dropped. One that is alone is claimed as
+        running first: most often a run has died, and a read for each would cost more.
+
         Those with the fewest attempts are first: one that kills its process each time has more, and would
         keep the others waiting until they are used up. After each, ended or not, the tasks that have come due
         meanwhile are next. A task that cannot be claimed as running either was changed by someone else this
@@ -203,7 +208,12 @@ class _Run:
         while not_claimed:
             if not_claimed[1:]:
                 new = [key for key in not_claimed if key not in attempts]
-                attempts |= self._reader.attempts_of(new)
+                found = self._reader.tasks_of(new)
+                attempts |= {key: found[key].attempt if key in found else 0 for key in new}
+                settled = self._reservations.settle(found)
+                not_claimed[:] = [key for key in not_claimed if key not in settled]
+                if settled:
+                    continue
             key = min(not_claimed, key=lambda key: (attempts.get(key, 0), key))
             not_claimed.remove(key)
             if not self._may_start(key, Status.RUNNING):
@@ -216,8 +226,9 @@ class _Run:
             self._run_due()
             if key in not_claimed:
                 not_claimed.remove(key)
-                self._context.log("passed_over", level=logging.WARNING, id=key.id)
-                self._trouble.pass_over(key)
+                if not self._reservations.settle(self._reader.tasks_of([key])):
+                    self._context.log("passed_over", level=logging.WARNING, id=key.id)
+                    self._trouble.pass_over(key)
 
     def _go_on_with(self, task: Task) -> None:
         """Start the task's next occurrence if it is due already."""

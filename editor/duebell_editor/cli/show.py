@@ -155,6 +155,8 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
         if task.payload_dropped is None
         else f"not kept: it was {task.payload_dropped:,} bytes, and the task is done",
     }
+    if task.reserved_until:
+        facts["reserved"] = f"until {when(task.reserved_until, now)}, for a transaction"
     if task.spread:
         facts["spread"] = f"up to {task.spread}"
     if task.expires_after is not None:

@@ -8,10 +8,12 @@ READY := $(VENV)/.ready
 LOCK := requirements-dev.txt
 # The AWS CDK: half a gigabyte that only the tests of its construct need.
 CDK_LOCK := requirements-cdk.txt
+# Django, which only the tests of its backend need; Python 3.11 gets the last one that it runs, and the backport.
+DJANGO_LOCK := requirements-django.txt
 # Test processes: more than most machines have processors, because the end-to-end tests mostly wait.
 WORKERS ?= 4
 
-.PHONY: help demo test quick soak mutants bench check audit dist lock reference format clean
+.PHONY: help demo test quick soak mutants bench compare check audit dist lock reference format clean
 
 help: ## Say what there is to make
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -41,6 +43,9 @@ mutants: $(READY) ## Break each line of the protocol, one at a time, and see tha
 bench: $(READY) ## Measure what duebell costs beside what one would take instead, half an hour (ARGS=capacity: one part)
 	$(BIN)/python -m bench $(ARGS)
 
+compare: $(READY) ## Run the other ways to schedule on AWS beside duebell and write docs/compare.md, seven minutes (ARGS=simulated: half a minute, no emulator)
+	$(BIN)/python -m alternatives $(ARGS)
+
 check: $(READY) ## Lint, formatting, types and the links of the docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -66,6 +71,9 @@ lock: ## Write the lock anew for what pyproject.toml asks for (ARGS=--upgrade: w
 	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --no-emit-find-links --custom-compile-command 'make lock' --extra cdk --constraint $(LOCK) \
 	  --output-file $(CDK_LOCK) $(ARGS) pyproject.toml
+	$(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --custom-compile-command 'make lock' --extra django --constraint $(LOCK) \
+	  --output-file $(DJANGO_LOCK) $(ARGS) pyproject.toml
 
 reference: $(READY) ## Write docs/reference.md from the docstrings
 	$(BIN)/python docs/make_reference.py

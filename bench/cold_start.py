@@ -68,6 +68,7 @@ boto3.client("dynamodb", config=config)
 boto3.client("events", config=config)
 """
 _OURS = """
+import duebell.lambda_handler
 from duebell_worker.entry import connected_backend
 
 connected_backend()
@@ -78,7 +79,7 @@ from duebell_worker.entry import _worker
 _worker()
 """
 _ONE = """
-from duebell_worker.entry import handler
+from duebell.lambda_handler import handler
 
 
 class Context:

@@ -46,7 +46,7 @@ from bench.words import (
     WAITING,
     WATCHING,
 )
-from duebell_infra.cost import MONTH
+from duebell_infra.cost import billed_seconds, snapshot_dollars
 from duebell_infra.prices import PRICES
 
 __all__ = ["PAGE", "capacity_table", "render"]
@@ -211,7 +211,8 @@ def _costs(figures: Figures) -> Iterator[str]:
     yield SNAPSTART.format(
         memory=costs.MEMORY_MB,
         restore=memory_gb * PRICES["restore"].dollars,
-        snapshot=memory_gb * PRICES["snapshot"].dollars * MONTH.total_seconds() / 1e6,
+        snapshot=snapshot_dollars(costs.MEMORY_MB),
+        saved=billed_seconds(costs.MEMORY_MB, of.start_ms, services=0),
         start=next(at.dollars for at in costs.memories(of) if at.memory_mb == costs.MEMORY_MB),
     )
 

@@ -55,16 +55,27 @@ def _thing(name: str, thing: Any) -> Iterator[str]:
 
 
 def _members(name: str, thing: type) -> Iterator[str]:
-    for member, value in _members_of(thing).items():
+    members = _members_of(thing)
+    if coroutines := [one for one, value in members.items() if _is_an_editors(value)]:
+        listed = ", ".join(f"`{one}`" for one in coroutines)
+        yield f"Coroutines, with the parameters and results of the [Editor](#editor)'s methods: {listed}\n"
+    for member, value in members.items():
         function = getattr(value, "__func__", value)
         if member.startswith("_") or not inspect.getdoc(function):
             continue
-        if inspect.isfunction(function):
-            yield f"#### {name}.{member}\n\n```python\n{member}{_signature(function)}\n```\n"
+        if inspect.isfunction(function) and not _is_an_editors(function):
+            begin = "async " if inspect.iscoroutinefunction(function) else ""
+            yield f"#### {name}.{member}\n\n```python\n{begin}{member}{_signature(function)}\n```\n"
             yield _prose(function)
         elif isinstance(value, property):
             yield f"#### {name}.{member}\n"
             yield _prose(value)
+
+
+def _is_an_editors(function: Any) -> bool:
+    """Tell whether it is a method of Editor as a coroutine: what it does stands there."""
+    method = getattr(function, "__wrapped__", None)
+    return method is not None and method is getattr(duebell.Editor, method.__name__, None)
 
 
 def _members_of(thing: type) -> dict[str, Any]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from duebell_editor import PastCounts as PastCounts
     from duebell_editor import Problem as Problem
     from duebell_editor import ProblemKind as ProblemKind
+    from duebell_editor import Reservation as Reservation
     from duebell_editor import SchedulerStatus as SchedulerStatus
     from duebell_editor import Selection as Selection
     from duebell_editor import Step as Step
@@ -41,7 +42,10 @@ if TYPE_CHECKING:
     from duebell_editor import SyncVerb as SyncVerb
     from duebell_editor import TaskChange as TaskChange
     from duebell_editor import TaskHistory as TaskHistory
+    from duebell_editor import Transaction as Transaction
+    from duebell_editor import TransactionItem as TransactionItem
     from duebell_editor import UnknownAction as UnknownAction
+    from duebell_editor.async_editor import AsyncEditor as AsyncEditor
     from duebell_shared.add_report import AddFailure as AddFailure
     from duebell_shared.add_report import AddReport as AddReport
     from duebell_shared.bell import BellKind as BellKind
@@ -54,6 +58,7 @@ if TYPE_CHECKING:
     from duebell_shared.errors import InvalidSchedule as InvalidSchedule
     from duebell_shared.errors import InvalidSettings as InvalidSettings
     from duebell_shared.errors import InvalidTask as InvalidTask
+    from duebell_shared.errors import InvalidTransaction as InvalidTransaction
     from duebell_shared.errors import NotArmed as NotArmed
     from duebell_shared.errors import NotDeployed as NotDeployed
     from duebell_shared.errors import QueueFull as QueueFull
@@ -61,6 +66,8 @@ if TYPE_CHECKING:
     from duebell_shared.errors import TaskConflict as TaskConflict
     from duebell_shared.errors import TaskExists as TaskExists
     from duebell_shared.errors import TaskNotFound as TaskNotFound
+    from duebell_shared.errors import TransactionCancelled as TransactionCancelled
+    from duebell_shared.errors import TransactionUnknown as TransactionUnknown
     from duebell_shared.errors import UnreadableTask as UnreadableTask
     from duebell_shared.errors import WorkerNotStarted as WorkerNotStarted
     from duebell_shared.failure import FailedAttempt as FailedAttempt
@@ -79,6 +86,7 @@ if TYPE_CHECKING:
     from duebell_shared.settings import Settings as Settings
     from duebell_shared.status import Status as Status
     from duebell_shared.task import Task as Task
+    from duebell_shared.transactions import ItemRefusal as ItemRefusal
     from duebell_shared.verbs import Verb as Verb
     from duebell_shared.worker_record import ActionDescription as ActionDescription
     from duebell_shared.worker_record import WorkerDescription as WorkerDescription
@@ -98,6 +106,7 @@ __all__ = [
     "AddFailure",
     "AddReport",
     "ArgumentsAction",
+    "AsyncEditor",
     "AwsError",
     "AwsRefused",
     "AwsUnavailable",
@@ -122,6 +131,8 @@ __all__ = [
     "InvalidSchedule",
     "InvalidSettings",
     "InvalidTask",
+    "InvalidTransaction",
+    "ItemRefusal",
     "LastRun",
     "LateRing",
     "Look",
@@ -138,6 +149,7 @@ __all__ = [
     "ProblemKind",
     "QueueFull",
     "Recurrence",
+    "Reservation",
     "RestingLane",
     "Result",
     "Retry",
@@ -158,6 +170,10 @@ __all__ = [
     "TaskExists",
     "TaskHistory",
     "TaskNotFound",
+    "Transaction",
+    "TransactionCancelled",
+    "TransactionItem",
+    "TransactionUnknown",
     "UnknownAction",
     "UnreadableTask",
     "Verb",
@@ -172,15 +188,17 @@ __all__ = [
 _NAMES = {
     "duebell_editor": (
         "Bucket ChangeFailure ChangeReport Diagnosis DoubtfulPayload Editor Ended FailureGroup Failures "
-        "IfExists Look NewTask Page PastCounts Problem ProblemKind SchedulerStatus Selection Step "
-        "SyncReport SyncStep SyncVerb TaskChange TaskHistory UnknownAction"
+        "IfExists Look NewTask Page PastCounts Problem ProblemKind Reservation SchedulerStatus Selection "
+        "Step SyncReport SyncStep SyncVerb TaskChange TaskHistory Transaction TransactionItem UnknownAction"
     ),
+    "duebell_editor.async_editor": "AsyncEditor",
     "duebell_shared.bell": "BellKind",
     "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (
         "AwsError AwsRefused AwsUnavailable DuebellError InvalidInput InvalidQuery InvalidSchedule "
-        "InvalidSettings InvalidTask NotArmed NotDeployed QueueFull TaskChanged TaskConflict TaskExists "
-        "TaskNotFound UnreadableTask WorkerNotStarted"
+        "InvalidSettings InvalidTask InvalidTransaction NotArmed NotDeployed QueueFull TaskChanged "
+        "TaskConflict TaskExists TaskNotFound TransactionCancelled TransactionUnknown UnreadableTask "
+        "WorkerNotStarted"
     ),
     "duebell_shared.failure": "FailedAttempt Failure",
     "duebell_shared.keeping": "History",
@@ -191,6 +209,7 @@ _NAMES = {
     "duebell_shared.settings": "Precision Settings",
     "duebell_shared.status": "Status",
     "duebell_shared.task": "Task",
+    "duebell_shared.transactions": "ItemRefusal",
     "duebell_shared.verbs": "Verb",
     "duebell_shared.worker_record": "ActionDescription WorkerDescription",
     "duebell_worker": "Abort Action ArgumentsAction Backoff PayloadAction Retry RunReport Worker",

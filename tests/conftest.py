@@ -18,7 +18,7 @@ from tests.quick_aws import moto_aws, quick_aws
 from tests.support import REGION, Calls, Clock, create_rule, create_table, put_false_zones
 
 #: Variables that tell the tests themselves what to do.
-_OF_TESTS = ("DUEBELL_BROWSER", "DUEBELL_DEEP", "DUEBELL_TERRAFORM_PLUGINS")
+_OF_TESTS = ("DUEBELL_BROWSER", "DUEBELL_DEEP", "DUEBELL_NODE_MODULES", "DUEBELL_TERRAFORM_PLUGINS")
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient

@@ -93,6 +93,16 @@ def create_table(session: boto3.Session, name: str = "duebell") -> None:
     )
 
 
+def create_trials(session: boto3.Session) -> None:
+    """The table `trials`, of a user."""
+    session.client("dynamodb").create_table(
+        TableName="trials",
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+
+
 def create_rule(session: boto3.Session, name: str = "duebell") -> None:
     """The rule as the stack creates it: parked, with one target."""
     events = session.client("events")

@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
-LOCK = "".join((ROOT / f"requirements-{name}.txt").read_text() for name in ("dev", "cdk"))
+LOCK = "".join((ROOT / f"requirements-{name}.txt").read_text() for name in ("dev", "cdk", "django"))
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 #: Each entry: the name, the version, the marker if it has one, and the hashes.
@@ -56,7 +56,11 @@ def test_no_registry_and_no_path_is_named_in_it() -> None:
 def test_each_python_gets_one_version_of_a_package(python: str) -> None:
     # 3.11 is what we promise; CI may run on any of these.
     here = {"python_version": python, "python_full_version": f"{python}.0", "sys_platform": "linux"}
-    here_are = {entry[:3] for entry in ENTRIES}  # a package in both locks is the same in both
-    names = [name for name, _, marker in here_are if not marker or Marker(marker).evaluate(dict(here))]
+    here_are = {  # a package in several locks is the same in all
+        (name, version)
+        for name, version, marker, _ in ENTRIES
+        if not marker or Marker(marker).evaluate(dict(here))
+    }
+    names = [name for name, _ in here_are]
     assert len(names) == len(set(names))
     assert {"boto3", "pytest", "numpy"} <= set(names)

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 import duebell
+import duebell.contrib.django
 import duebell.http
 import duebell.testing
 import duebell_editor
 import duebell_worker
+from duebell_editor import async_editor
 from duebell_shared import errors
 from duebell_shared.errors import DuebellError
 
@@ -35,6 +37,7 @@ def test_the_names_of_duebell() -> None:
         "AddFailure",
         "AddReport",
         "ArgumentsAction",
+        "AsyncEditor",
         "AwsError",
         "AwsRefused",
         "AwsUnavailable",
@@ -59,6 +62,8 @@ def test_the_names_of_duebell() -> None:
         "InvalidSchedule",
         "InvalidSettings",
         "InvalidTask",
+        "InvalidTransaction",
+        "ItemRefusal",
         "LastRun",
         "LateRing",
         "Look",
@@ -75,6 +80,7 @@ def test_the_names_of_duebell() -> None:
         "ProblemKind",
         "QueueFull",
         "Recurrence",
+        "Reservation",
         "RestingLane",
         "Result",
         "Retry",
@@ -95,6 +101,10 @@ def test_the_names_of_duebell() -> None:
         "TaskExists",
         "TaskHistory",
         "TaskNotFound",
+        "Transaction",
+        "TransactionCancelled",
+        "TransactionItem",
+        "TransactionUnknown",
         "UnknownAction",
         "UnreadableTask",
         "Verb",
@@ -108,6 +118,7 @@ def test_the_names_of_duebell() -> None:
 def test_the_names_of_its_modules_for_tests_and_for_the_http_editor() -> None:
     assert duebell.testing.__all__ == ["FrozenClock", "InlinePool", "MemoryStore", "Rehearsal"]
     assert duebell.http.__all__ == ["create_app", "serve"]
+    assert duebell.contrib.django.__all__ == ["AttemptFailed", "DuebellBackend", "register_tasks"]
 
 
 def test_each_name_is_known_to_type_checkers_and_to_whoever_loads_it() -> None:
@@ -136,7 +147,8 @@ def test_another_name_is_none_of_duebell() -> None:
 
 
 def test_what_the_parts_offer_is_all_there() -> None:
-    assert {*duebell_editor.__all__, *duebell_worker.__all__} == set(duebell.__all__)
+    names = {*duebell_editor.__all__, *async_editor.__all__, *duebell_worker.__all__}
+    assert names == set(duebell.__all__)
 
 
 def loaded_by(program: str) -> set[str]:
@@ -167,6 +179,15 @@ def test_a_service_that_adds_loads_nothing_that_it_does_not_need() -> None:
     unwanted = {"duebell_worker", "duebell_infra", "fastapi", "typer", "moto", "rich", "pydantic", "uvicorn"}
     assert not unwanted & loaded
     assert {"duebell_editor", "duebell_shared"} <= loaded
+
+
+def test_a_service_without_an_event_loop_loads_no_coroutines() -> None:
+    program = "from duebell import Editor, Worker; Worker.from_env()\nimport sys; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert "duebell_editor.editor" in loaded
+    assert not {"asyncio", "duebell_editor.async_editor"} & set(loaded)
 
 
 def test_a_worker_whose_actions_add_nothing_loads_no_editor() -> None:

@@ -62,6 +62,11 @@ class _Scene:
         given = {"action": "act", "due": _LATER, "payload": PAYLOAD, "id": id, **more}
         self.editor.add(given.pop("action"), **given)
 
+    def transact(self) -> None:
+        """Reserve a task, and confirm it by a transaction of nothing else."""
+        with self.editor.transaction() as tx:
+            tx.add("act", due=_LATER, payload=PAYLOAD, id="confirmed")
+
     def walk(self, name: str, step: Callable[[], object]) -> Path:
         self.meter.reset()
         step()
@@ -99,6 +104,7 @@ def measure() -> list[Path]:
 def _editors() -> Iterator[Path]:
     with _scene() as scene:
         yield scene.walk("`add`, not the new head", lambda: scene.add("later"))
+        yield scene.walk("`transaction()` that adds one task, not the new head", scene.transact)
         yield scene.walk("`add`, the new head", lambda: scene.add("first", due=_HEAD - timedelta(days=1)))
     with _scene() as scene:
         tasks = [{"action": "act", "due": _LATER, "payload": PAYLOAD, "id": f"{n:03}"} for n in range(100)]

@@ -17,6 +17,7 @@ from duebell_shared.errors import (
     InvalidSchedule,
     InvalidSettings,
     InvalidTask,
+    InvalidTransaction,
     NotArmed,
     NotDeployed,
     QueueFull,
@@ -24,6 +25,8 @@ from duebell_shared.errors import (
     TaskConflict,
     TaskExists,
     TaskNotFound,
+    TransactionCancelled,
+    TransactionUnknown,
     UnreadableTask,
     WorkerNotStarted,
 )
@@ -36,6 +39,7 @@ from duebell_shared.settings import Precision, Settings
 from duebell_shared.status import Status
 from duebell_shared.task import Task
 from duebell_shared.task_warnings import DoubtfulPayload, UnknownAction
+from duebell_shared.transactions import ItemRefusal
 from duebell_shared.verbs import Verb
 from duebell_shared.worker_record import ActionDescription, WorkerDescription
 
@@ -47,9 +51,11 @@ from .history import Ended, TaskHistory
 from .listing import Page
 from .look import Look
 from .past_counts import PastCounts
+from .reservation import Reservation, TransactionItem
 from .status import Diagnosis, SchedulerStatus
 from .sync import SyncReport, SyncStep, SyncVerb
 from .timeline import Bucket, Step
+from .transaction import Transaction
 from .values import NewTask, TaskChange
 
 __all__ = [
@@ -79,6 +85,8 @@ __all__ = [
     "InvalidSchedule",
     "InvalidSettings",
     "InvalidTask",
+    "InvalidTransaction",
+    "ItemRefusal",
     "LastRun",
     "LateRing",
     "Look",
@@ -94,6 +102,7 @@ __all__ = [
     "ProblemKind",
     "QueueFull",
     "Recurrence",
+    "Reservation",
     "RestingLane",
     "Result",
     "Schedule",
@@ -112,6 +121,10 @@ __all__ = [
     "TaskExists",
     "TaskHistory",
     "TaskNotFound",
+    "Transaction",
+    "TransactionCancelled",
+    "TransactionItem",
+    "TransactionUnknown",
     "UnknownAction",
     "UnreadableTask",
     "Verb",

@@ -8,10 +8,10 @@ from duebell_shared.add_report import AddFailure, AddReport
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, NotArmed, TaskConflict, TaskExists
 from duebell_shared.lanes import lane_of
-from duebell_shared.task import Task
+from duebell_shared.task import Status, Task
 
 from .batches import write_all
-from .change_log import log_change, logged
+from .change_log import added_as, log_change, logged
 from .queue import Queue
 from .rule_setter import RuleSetter
 from .taken_ids import IfExists, insert_many, is_same_add, settle, settle_all
@@ -58,7 +58,7 @@ class Adder:
                 return there
             is_elsewhere = not is_generated and self._queue.placed_before([new.id])
             if not is_elsewhere and self._queue.store.insert(new):
-                log_change("add", None, new)
+                log_change(added_as(new), None, new)
                 task = new
             else:
                 task = self._settle(new, if_exists, rev)
@@ -127,7 +127,10 @@ class Adder:
             return settle(self._queue, new, if_exists, rev=rev)
         except _TAKEN as taken:
             # The stored task may be that of an earlier call without an answer, and the rule not set for it.
-            self._rule.arm_after(taken, self._queue.get_many([new.id]).values())
+            there = self._queue.get_many([new.id])
+            self._rule.arm_after(taken, there.values())
+            if new.id in there and there[new.id].status is Status.RESERVED:
+                raise TaskExists(new.id, reserved_until=there[new.id].reserved_until) from taken
             raise
 
     def _add_again(self, tasks: Sequence[Task], if_exists: IfExists) -> dict[str, DuebellError]:

@@ -41,7 +41,9 @@ def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewT
         checked.append(task)
     if bad:
         others = f" (and {len(bad) - 1:,} more of these tasks cannot be right)" if bad[1:] else ""
-        raise type(bad[0])(bad[0].field, f"{bad[0].reason}{others}; nothing was added")
+        first = type(bad[0])(bad[0].field, f"{bad[0].reason}{others}; nothing was added")
+        first.every = tuple(bad)
+        raise first
     return checked
 
 

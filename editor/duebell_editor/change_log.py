@@ -6,13 +6,18 @@ from typing import TypeVar
 
 from duebell_shared.log_lines import log_event
 from duebell_shared.store import Inserted
-from duebell_shared.task import Task
+from duebell_shared.task import Status, Task
 
-__all__ = ["log_change", "logged"]
+__all__ = ["added_as", "log_change", "logged"]
 
 _LOG = logging.getLogger("duebell.editor")
 
 _T = TypeVar("_T")
+
+
+def added_as(task: Task) -> str:
+    """The verb of a new task for its log line."""
+    return "reserve" if task.status is Status.RESERVED else "add"
 
 
 def log_change(what: str, before: Task | None, after: Task) -> None:

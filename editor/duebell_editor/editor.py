@@ -21,10 +21,9 @@ from .batches import check_all
 from .change_many import ChangeReport, change_all, check_verb
 from .filters import check_flag, check_ids
 from .health import Problem, silence_problem
-from .known_worker import KnownWorker
-from .queue_keeper import QueueKeeper
 from .status import Diagnosis, SchedulerStatus, after_repair
 from .taken_ids import IfExists, check_if_exists
+from .transaction_editor import TransactionEditor
 from .values import NewTask, TaskChange
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Editor", "IfExists"]
 
 
-class Editor(QueueKeeper):
+class Editor(TransactionEditor):
     """Adds tasks and changes them. Thread-safe; make one and keep it.
 
     Every method may raise AwsRefused, AwsUnavailable and NotDeployed. Methods that set a time return when the
@@ -62,7 +61,6 @@ class Editor(QueueKeeper):
         author = check_changed_by(changed_by)
         backend = backend or Backend.connect(settings or Settings.from_env(), session)
         super().__init__(backend, author or backend.settings.changed_by)
-        self._known = KnownWorker(backend)
 
     @classmethod
     def from_env(cls) -> Self:
@@ -117,7 +115,8 @@ class Editor(QueueKeeper):
                        levels. A set is refused, unless its field in such a type says that it is one. It must
                        fit the action's type, as far as the worker has made that known
         id             1 to 256 printable characters; generated if not given
-        if_exists      if a task with this id exists: fail (TaskExists), keep that task, or replace it
+        if_exists      if a task with this id exists: fail (TaskExists), keep that task, or replace it. One
+                       that is reserved for a transaction is not kept (TaskExists): it may never be added
         rev            replace it only if it is at this rev (TaskChanged if not)
 
         Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, TaskChanged, NotArmed.
@@ -223,14 +222,7 @@ class Editor(QueueKeeper):
             expires_after=expires_after,
         )
         change.check()
-
-        def apply(task: Task) -> Task:
-            changed = change.applied_to(task, now=self._clock())
-            if payload is not UNSET or action is not UNSET:
-                self._known.check(changed, payload)
-            return changed
-
-        return self._change(Verb.UPDATE, id, apply, rev)
+        return self._change(Verb.UPDATE, id, self._change_of(change), rev)
 
     def cancel(self, id: str, *, rev: int | None = None) -> Task:
         """Cancel a task, which is kept as history. A failed task can be cancelled too, if not to be retried.
@@ -272,7 +264,8 @@ class Editor(QueueKeeper):
         """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
 
         It looks whether the targets of deliveries are there; one that may not be looked at is advice. Whether
-        the worker's role may send to them cannot be seen from here.
+        the worker's role may send to them cannot be seen from here. It looks whether the worker takes the
+        messages of the intake queue.
         A problem that the repair could have solved and did not says what to do now, and is not mendable.
         Raises AwsUnavailable, NotArmed.
         """
@@ -281,6 +274,11 @@ class Editor(QueueKeeper):
             self._backend.armer.verify()
         status = self.status(thorough=True)
         wrong, unseen = self._look_at_targets()
+        if self._backend.intake:
+            from .intake_state import look_at_intake  # noqa: PLC0415 (most have no intake queue)
+
+            status, unseen_intake = look_at_intake(status, self._backend)
+            unseen = (*unseen, *unseen_intake)
         status = msgspec.structs.replace(status, problems=(*status.problems, *wrong))
         still = {problem.kind for problem in status.problems}
         mended = tuple(one for one in before if one.mendable and one.kind not in still)
@@ -301,8 +299,3 @@ class Editor(QueueKeeper):
         """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""
         self._backend.armer.verify()
         return self.status()
-
-    def _check(self, given: NewTask) -> Task:
-        task = msgspec.structs.replace(given.task(self._clock()), changed_by=self.changed_by)
-        self._known.check(task, given.payload)
-        return task

@@ -82,7 +82,9 @@ def _in_utc(field: str, value: Any) -> Any:
 
 
 def _check_what(task: Task) -> None:
-    """Raise InvalidTask for names, a payload or options that `add` refuses."""
+    """Raise InvalidTask for names, a payload or options that `add` refuses, and for what is not exported."""
+    if task.status is Status.RESERVED:
+        raise InvalidTask("status", "is reserved: such a task is not exported, add it anew")
     check_name("id", task.id)
     check_name("action", task.action)
     payloads.check_text(task.payload_json)

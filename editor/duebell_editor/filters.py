@@ -34,7 +34,7 @@ __all__ = [
 MAX_LIMIT = 1000
 
 #: Statuses of the tasks in the queue's index.
-QUEUED = frozenset({Status.SCHEDULED, Status.RUNNING})
+QUEUED = frozenset({Status.SCHEDULED, Status.RUNNING, Status.RESERVED})
 
 #: Asked for like a status: recurring tasks whose last occurrence failed, which wait for the next one.
 FAILING = "failing"

@@ -79,6 +79,10 @@ class ProblemKind(StrEnum):
     WORKER = "worker"
     DELIVERY = "delivery"
     UNSEEN_DELIVERY = "unseen_delivery"
+    INTAKE = "intake"
+    INTAKE_IDLE = "intake_idle"
+    INTAKE_DEAD_LETTERS = "intake_dead_letters"
+    UNSEEN_INTAKE = "unseen_intake"
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

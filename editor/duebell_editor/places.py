@@ -150,6 +150,6 @@ def _order(key: Key) -> tuple[datetime, tuple[int, int]]:
 
 def _sources_of(status: Status) -> tuple[str, ...]:
     """The sources of tasks with this status."""
-    if status in {Status.SCHEDULED, Status.RUNNING}:
+    if status in {Status.SCHEDULED, Status.RUNNING, Status.RESERVED}:
         return (_QUEUE,)
     return (Past.PAUSED, Past.PAUSED_RECURRING) if status is Status.PAUSED else (status.value,)

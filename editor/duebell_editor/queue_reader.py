@@ -150,7 +150,7 @@ class QueueReader:
     def failures(self) -> Failures:
         """The failed tasks, and the recurring ones whose last occurrence failed, by action and type of error.
 
-        The five hundred latest are read; `is_all` is false when there are more.
+        The 500 latest are read; `is_all` is false when there are more.
         """
         return read_failures(self.queue)
 

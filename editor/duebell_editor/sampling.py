@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from duebell_shared.store import LARGEST_PAGE
+
 from .queue import Queue
 
 __all__ = ["PAGE", "evenly", "first_keys", "sample_lanes"]
@@ -17,8 +19,8 @@ _FEW = 200
 #: Keys that are read of one lane at most.
 _MOST = 12_800
 
-#: Keys in one answer of DynamoDB.
-PAGE = 3_200
+#: Keys in one answer of DynamoDB: many are read, so the first answer is as large as any.
+PAGE = LARGEST_PAGE
 
 _T = TypeVar("_T")
 

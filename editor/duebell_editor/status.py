@@ -72,6 +72,10 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     failing      recurring tasks whose last occurrence failed; None likewise
     tzdata       this editor's release of the time zones; the worker's is `last_run.tzdata`
     worker_error  why the worker cannot start; None if it can, or never tried
+    intake_waiting  messages of the intake queue that wait, are in work or come again, as SQS estimates it;
+                 None if there is no intake queue, or it may not be looked at
+    intake_since  when the oldest of them was sent; only the doctor asks for it, and not all stacks know
+    intake_dead_letters  messages of its dead-letter queue, as intake_waiting
     problems     each with what is wrong and the way out; empty when all is well
     """
 
@@ -102,6 +106,9 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     failing: int | None = None
     tzdata: str = ""
     worker_error: Failure | None = None
+    intake_waiting: int | None = None
+    intake_since: Instant | None = None
+    intake_dead_letters: int | None = None
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -167,7 +174,12 @@ def _read_once(
         status = _with_rule(status, backend, record)
     except (NotDeployed, AwsRefused) as error:
         status = _with_problems(status, _aws_problem(ProblemKind.RULE, error))
-    return _with_worker(status, backend, thorough=thorough), record
+    status = _with_worker(status, backend, thorough=thorough)
+    if backend.intake:
+        from .intake_state import with_intake  # noqa: PLC0415 (most have no intake queue)
+
+        status = with_intake(status, backend)
+    return status, record
 
 
 def _with_worker(status: SchedulerStatus, backend: Backend, *, thorough: bool) -> SchedulerStatus:

@@ -8,9 +8,9 @@ import msgspec
 from duebell_shared.errors import DuebellError, InvalidTask, TaskChanged, TaskConflict, TaskExists
 from duebell_shared.quoting import quoted
 from duebell_shared.store import Failed, Inserted, Taken
-from duebell_shared.task import Task
+from duebell_shared.task import Status, Task
 
-from .change_log import log_change
+from .change_log import added_as, log_change
 from .queue import Queue
 
 __all__ = [
@@ -71,23 +71,28 @@ def is_same_add(there: Task, new: Task) -> bool:
 def settle(queue: Queue, task: Task, if_exists: IfExists, *, rev: int | None = None) -> Task:
     """Apply the policy to a new task whose id is taken. Returns the task that is stored in the end.
 
-    `rev`: replace only a task with this rev. Raises TaskExists, TaskChanged, TaskConflict.
+    A new reservation takes over the one that is there: the transaction of that one may have failed long ago,
+    and can confirm it no more. `rev`: replace only a task with this rev.
+    Raises TaskExists, TaskChanged, TaskConflict.
     """
-    if if_exists is IfExists.FAIL:
+    takes_over = task.status is Status.RESERVED
+    if if_exists is IfExists.FAIL and not takes_over:
         raise TaskExists(task.id)
     for _ in range(TRIES):
         there = queue.get(task.id, now=task.created_at)
+        if there and takes_over and there.status is not Status.RESERVED:
+            raise TaskExists(task.id)
         if there and if_exists is IfExists.KEEP:
-            return there
+            return _kept(there)
         if there and rev is not None and there.rev != rev:
             raise TaskChanged(task.id, expected=rev, rev=there.rev)
         if there:
             replacement = msgspec.structs.replace(task, rev=there.rev + 1, lane=there.lane)
             if queue.store.save(there, replacement):
-                log_change("replace", there, replacement)
+                log_change("reserve" if takes_over else "replace", there, replacement)
                 return replacement
         elif queue.store.insert(task):
-            log_change("add", None, task)
+            log_change(added_as(task), None, task)
             return task
     raise kept_changing(task.id)
 
@@ -101,11 +106,18 @@ def settle_all(queue: Queue, tasks: Sequence[Task], if_exists: IfExists) -> list
 
     def outcome(task: Task) -> Task | DuebellError:
         try:
-            return there.get(task.id) or settle(queue, task, if_exists)
+            return _kept(there[task.id]) if task.id in there else settle(queue, task, if_exists)
         except DuebellError as error:
             return error
 
     return [outcome(task) for task in tasks]
+
+
+def _kept(there: Task) -> Task:
+    """The stored task. Raises TaskExists for a reserved one: it is not there for certain."""
+    if there.status is Status.RESERVED:
+        raise TaskExists(there.id, reserved_until=there.reserved_until)
+    return there
 
 
 def leave_all(tasks: Sequence[Task]) -> Sequence[Task]:

@@ -10,7 +10,7 @@ from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import to_json
 from duebell_shared.past_index import Past
 from duebell_shared.store import Failed, Inserted, Taken
-from duebell_shared.task import Task
+from duebell_shared.task import Status, Task
 
 from .batches import write_all
 from .export_lines import read_line
@@ -49,13 +49,15 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
 def export_tasks(queue: Queue) -> Iterator[bytes]:
     """Each task as one line of JSON, read as it is consumed; history that has expired is left out.
 
+    So are reserved tasks: their transactions cannot confirm them in another queue.
     A task that changes meanwhile may be exported as it was, as it is, or both; one that ends may be missed.
     For an exact copy, stop editors and the rule.
     """
     for lane in range(queue.lanes_now()):
         queued, past = queue.store.queued(lane), (queue.store.past(lane, kind) for kind in _PAST)
         for _, task in queue.tasks_at(itertools.chain(queued, *past)):
-            yield to_json(task).encode()
+            if task.status is not Status.RESERVED:
+                yield to_json(task).encode()
 
 
 def read_chunks(lines: Iterable[bytes | str]) -> Iterator[list[Task]]:

@@ -64,11 +64,6 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
         `in`, seconds from now, can be given instead of `due`. `instant` replaces `read_instant` where that is
         too strict. Raises InvalidTask, naming the field.
         """
-        if isinstance(given, Mapping) and given.get("in") is not None:
-            if given.get("due") is not None:
-                raise InvalidTask("in", "goes without a due date")
-            rest = {name: value for name, value in given.items() if name not in {"in", "due"}}
-            return replace(cls.from_json(rest, instant=instant), due=read_seconds("in", given["in"]))
         return cls(**_read(cls, given, instant))
 
     def task(self, now: datetime) -> Task:
@@ -103,6 +98,11 @@ class TaskChange(msgspec.Struct, frozen=True, kw_only=True):
     max_runs: int | UnsetType | None = UNSET
     spread: timedelta | UnsetType | None = UNSET
     expires_after: timedelta | UnsetType | None = UNSET
+
+    @classmethod
+    def from_mapping(cls, given: object) -> Self:
+        """A change from a mapping with its fields. Raises InvalidTask for an unknown field."""
+        return cls(**_known(cls, given))
 
     @classmethod
     def from_json(cls, given: object, *, instant: Callable[[str, object], datetime] | None = None) -> Self:
@@ -295,13 +295,26 @@ def _read(
     given: object,
     instant: Callable[[str, object], datetime] | None,
 ) -> dict[str, Any]:
-    values = {}
+    values: dict[str, Any] = {}
+    given, delay = _without_in(given)
     for name, value in _known(kind, given).items():
         read = FIELDS[name].read
         if read is read_instant and instant is not None:
             read = instant
         values[name] = value if value is None or read is None else read(name, value)
-    return values
+    return values if delay is None else {**values, "due": delay}
+
+
+def _without_in(given: object) -> tuple[object, timedelta | None]:
+    """The mapping without `in`, which null leaves out, and its value. Raises InvalidTask."""
+    if not isinstance(given, Mapping) or "in" not in given:
+        return given, None
+    if given["in"] is None:
+        return {name: value for name, value in given.items() if name != "in"}, None
+    if given.get("due") is not None:
+        raise InvalidTask("in", "goes without a due date")
+    rest = {name: value for name, value in given.items() if name not in {"in", "due"}}
+    return rest, read_seconds("in", given["in"])
 
 
 def _known(kind: type[NewTask] | type[TaskChange], given: object) -> dict[str, Any]:

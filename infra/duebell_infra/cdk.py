@@ -9,6 +9,7 @@ from aws_cdk import Aws, Fn, Stack, Token
 from aws_cdk.aws_iam import IRole, ManagedPolicy
 from aws_cdk.aws_lambda import Function, IFunction
 from aws_cdk.aws_s3_assets import Asset
+from aws_cdk.aws_sqs import IQueue, Queue
 from aws_cdk.cloudformation_include import CfnInclude
 from constructs import Construct
 
@@ -20,6 +21,7 @@ from .editors import environment_of
 from .errors import InvalidDeployment
 from .import_check import Surroundings
 from .naming import check_scheduler_name
+from .snap_start import VERSION_KEY, version_parameter
 from .target import Architecture, Target
 from .template import parameter_names, template_file, template_text
 
@@ -47,7 +49,7 @@ GIVEN = {
 #: The parameters that the construct sets itself.
 _OURS = {
     *("Architecture", "CodeBucket", "CodeKey", "Environment", "ExistingTable", "Name", "Runtime", "Worker"),
-    *(DELIVERIES, *LISTS.values()),
+    *(DELIVERIES, VERSION_KEY, "Intake", *LISTS.values()),
 }
 
 
@@ -55,7 +57,8 @@ class Scheduler(Construct):
     """A table, a rule, a worker and all that belongs to them.
 
     `function` is the worker. `environment` is what services need to add tasks, as far as the parameters are
-    written out, and `grant_editing` lets a role do so.
+    written out, and `grant_editing` lets a role do so. `intake` is the intake queue, if there is one: its
+    `grant_send_messages` lets a role send to it.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Scheduler(Construct):
         *,
         actions: str | None = None,
         deliveries: Mapping[str, object] | None = None,
+        intake: bool = False,
         name: str = "duebell",
         folder: Path | None = None,
         requirements: Path | None = None,
@@ -79,6 +83,7 @@ class Scheduler(Construct):
         deliveries    actions that are deliveries, by name: a queue, topic, event bus, function or state
                       machine of the CDK, an ARN or an https URL; or a mapping with it as `to`, and the other
                       fields of `worker.deliver`
+        intake        True: with an intake queue, whose messages add and change tasks
         name          names table, rule and worker; 3 to 30 letters, digits and hyphens
         folder        where the actions are looked for first; the current one if not given
         requirements  a requirements file or a pyproject.toml, with what the actions need
@@ -105,6 +110,7 @@ class Scheduler(Construct):
             "Name": name,
             "Worker": actions or "",
             DELIVERIES: Stack.of(self).to_json_string(delivered.fields),
+            "Intake": "yes" if intake else "no",
             **delivered.lists(built.deliveries),
             "CodeBucket": bundle.s3_bucket_name,
             "CodeKey": bundle.s3_object_key,
@@ -114,6 +120,9 @@ class Scheduler(Construct):
             "ExistingTable": "no",
         }
         parameters_given = {**given, **ours}
+        # Resolved, as the names of tokens change from one synthesis to the next.
+        settled = {name: Stack.of(self).resolve(value) for name, value in parameters_given.items()}
+        parameters_given |= version_parameter(settled, template_text())
         self._template = CfnInclude(
             self,
             "Template",
@@ -128,9 +137,14 @@ class Scheduler(Construct):
         self.function: IFunction = Function.from_function_arn(
             self, "Function", f"arn:{Aws.PARTITION}:lambda:{place}:function:{name}"
         )
+        given["Intake"] = ours["Intake"]
         known = {one: value for one, value in _texts(given).items() if isinstance(value, str)}
         written = {one: value for one, value in known.items() if not Token.is_unresolved(value)}
         self.environment = environment_of(settings_of(name, written))
+        self.intake: IQueue | None = None
+        if intake:
+            arn = self._template.get_resource("IntakeQueue").get_att("Arn").to_string()
+            self.intake = Queue.from_queue_arn(self, "Intake", arn)
         policy = self._template.get_resource("EditorPolicy").ref
         self._editing = ManagedPolicy.from_managed_policy_arn(self, "Editing", policy)
 

@@ -1,7 +1,6 @@
 """The commands about the stack: on this machine, in a bundle, on AWS."""
 
 import json
-import os
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +13,6 @@ from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.places import forget_place
 from duebell_editor.cli.program import everywhere, with_json
 from duebell_shared.bell import BellKind
-from duebell_shared.errors import DuebellError
 from duebell_shared.keeping import History
 from duebell_shared.settings import Color, Precision
 from duebell_worker.log import LogFormat
@@ -29,6 +27,7 @@ from .destroy import Queue
 from .destroy import destroy as destroy_stack
 from .editors import environment_of
 from .import_check import Surroundings
+from .intake_option import Intake, intake_parameter
 from .local_commands import app as local_app
 from .naming import check_scheduler_name
 from .option_values import bounds, pairs
@@ -41,6 +40,8 @@ from .template import template_text
 from .verify import When
 from .verify import verify as make_checks
 from .verify.cli import tell
+from .worker_command import app as worker_app
+from .worker_here import worker_here
 
 __all__ = ["app"]
 
@@ -77,23 +78,7 @@ def run(context: Context, *, actions: Actions) -> None:
 
     The worker's log goes to standard output, a JSON object to a line. The exit status is 7 if a task failed.
     """
-    if context.chosen_name:
-        os.environ.update(environment_of(context.settings))
-    context.export_account()
-    sys.path.insert(0, str(Path.cwd()))  # as python -m does
-    from duebell_worker.entry import load  # noqa: PLC0415
-    from duebell_worker.log import LogFormat, to_stdout  # noqa: PLC0415
-
-    to_stdout(LogFormat.JSON)
-    try:
-        worker = load(without_none(actions) or "")
-    except DuebellError:
-        raise
-    except Exception as error:
-        raise typer.BadParameter(
-            f"--actions {actions} cannot be imported: {type(error).__name__}: {error}"
-        ) from error
-    if worker.run().failed:
+    if worker_here(context, actions).run().failed:
         raise typer.Exit(Exit.SOME_FAILED)
 
 
@@ -150,6 +135,7 @@ def deploy(
     actions: Annotated[str | None, ACTIONS] = None,
     deliver: Deliver = None,
     no_deliver: NoDeliver = None,
+    intake: Intake = None,
     requirements: Requirements = None,
     bucket: Annotated[
         str | None, typer.Option(metavar="NAME", help="Upload there. [a bucket of duebell's own]")
@@ -193,6 +179,13 @@ def deploy(
     precision: Annotated[
         Precision | None, typer.Option(help="How near to their due date tasks start. [minute, or as before]")
     ] = None,
+    snap_start: Annotated[
+        bool | None,
+        typer.Option(
+            "--snap-start/--no-snap-start",
+            help="Have Lambda start the worker from a snapshot, which costs more. [no, or as before]",
+        ),
+    ] = None,
     alarm_mail: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Make the alarms, and have them mailed there.")
     ] = None,
@@ -227,8 +220,10 @@ def deploy(
         "LogFormat": log_format,
         "Bell": bell,
         "Precision": precision,
+        "SnapStart": None if snap_start is None else "yes" if snap_start else "no",
         "AlarmMail": alarm_mail,
         "AlarmTopicArn": alarm_topic,
+        **intake_parameter(intake=intake),
         "Environment": json.dumps(pairs("--env", env)) if env else None,
         **pairs("--parameter", parameter or []),
     }
@@ -249,6 +244,10 @@ def deploy(
     typer.echo(f"what editors need in their environment: {' '.join(map('='.join, needed.items()))}")
     outputs = Stack(session.client("cloudformation"), name, progress=typer.echo).outputs()
     typer.echo(f"what their roles need: the policy {outputs['EditorPolicyArn']}")
+    if "IntakeUrl" in outputs:
+        typer.echo(
+            f"intake: {outputs['IntakeUrl']}, for whoever may sqs:SendMessage on {outputs['IntakeArn']}"
+        )
     context.note_place(name, account=outputs["EditorPolicyArn"].split(":")[4])
 
 
@@ -306,3 +305,4 @@ def destroy(
 everywhere(app)
 app.add_typer(local_app)
 app.add_typer(cost_app)
+app.add_typer(worker_app)

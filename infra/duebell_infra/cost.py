@@ -28,6 +28,7 @@ __all__ = [
     "lambda_dollars",
     "measured",
     "scheduler_cost",
+    "snapshot_dollars",
     "waits_always",
 ]
 
@@ -134,6 +135,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     precision   the worker's setting
     size_kb     the size of a task's item
     memory_mb   the worker's memory
+    snap_start  whether the worker starts from a snapshot
     """
 
     tasks: float
@@ -143,6 +145,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     precision: Precision = Precision.MINUTE
     size_kb: float = 1.0
     memory_mb: int = 512
+    snap_start: bool = False
 
     @property
     def runs(self) -> float:
@@ -232,13 +235,22 @@ def lambda_dollars(seconds: float, memory_mb: int) -> float:
     return PRICES["gb_second"].dollars * memory_mb / 1024 * seconds
 
 
+def snapshot_dollars(memory_mb: int) -> float:
+    """Dollars a month for the snapshot that Lambda keeps of one version of a function with this memory."""
+    return PRICES["snapshot"].dollars * memory_mb / 1024 * MONTH.total_seconds() / 1e6
+
+
 def _run_dollars(usage: Usage, of: Measured) -> float:
     """Dollars for a million invocations, each with one run and its first task."""
     is_cold = usage.every > _KEPT_WARM
     processor_ms = of.one_ms if is_cold else of.one_ms - of.start_ms
     calls = of.run.calls + of.done.calls
+    is_restored = is_cold and usage.snap_start
+    if is_restored:  # what a cold start takes is in the snapshot, but for the certificates
+        processor_ms -= of.start_ms
     seconds = billed_seconds(usage.memory_mb, processor_ms, services=_SERVICES if is_cold else 0, calls=calls)
-    return lambda_dollars(seconds, usage.memory_mb) + PRICES["invocation"].dollars
+    restoring = PRICES["restore"].dollars * usage.memory_mb / 1024 if is_restored else 0.0
+    return lambda_dollars(seconds, usage.memory_mb) + restoring + PRICES["invocation"].dollars
 
 
 def _scaled(processor_seconds: float, memory_mb: int) -> float:

@@ -11,7 +11,7 @@ from duebell_editor.cli.context import Context
 from duebell_editor.cli.program import everywhere, with_json
 from duebell_shared.settings import Precision
 
-from .cost import MONTH, Cost, Usage, cost, measured, scheduler_cost
+from .cost import MONTH, Cost, Usage, cost, measured, scheduler_cost, snapshot_dollars
 from .prices import PRICES
 
 __all__ = ["app"]
@@ -49,6 +49,9 @@ def cost_command(
     precision: Annotated[Precision, typer.Option(help="The worker's setting.")] = Precision.MINUTE,
     size: Annotated[float, typer.Option("--size", metavar="KB", min=0.0, help="The size of a task.")] = 1.0,
     memory: Annotated[int, typer.Option(metavar="MB", min=128, help="The worker's memory.")] = 512,
+    snap_start: Annotated[
+        bool, typer.Option("--snap-start", help="The worker starts from a snapshot, as deployed so.")
+    ] = False,
     actions: Annotated[int, typer.Option(min=0, help="Actions with metrics in CloudWatch; 0 for none.")] = 0,
 ) -> None:
     """Say what tasks cost on AWS a month, in dollars of us-east-1 without free tiers. Calls nothing.
@@ -66,19 +69,22 @@ def cost_command(
         precision=precision,
         size_kb=size,
         memory_mb=memory,
+        snap_start=snap_start,
     )
     metrics = of.fixed_metrics + actions * of.action_metrics if actions else 0
     ours, theirs = cost(usage, of), scheduler_cost(usage, of)
-    watching = metrics * PRICES["metric"].dollars
+    standing = {"snapshot": snapshot_dollars(memory)} if snap_start else {}
+    standing["metrics"] = metrics * PRICES["metric"].dollars
+    total = ours.dollars + sum(standing.values())
     if context.out.as_json:
-        told = {"usd_a_month": {**_parts(ours), "metrics": watching, "total": ours.dollars + watching}}
+        told = {"usd_a_month": {**_parts(ours), **standing, "total": total}}
         told["eventbridge_scheduler"] = {**_parts(theirs), "total": theirs.dollars}
         typer.echo(json.dumps({name: _rounded(each) for name, each in told.items()}))
         return
     typer.echo(
         f"{occurrences:,.0f} {'occurrences' if recurring else 'tasks'} in {usage.runs:,.0f} runs a month"
     )
-    for name, dollars in {**_parts(ours), "metrics": watching, "total": ours.dollars + watching}.items():
+    for name, dollars in {**_parts(ours), **standing, "total": total}.items():
         typer.echo(f"{name:<10} ${dollars:,.2f}")
     typer.echo(f"EventBridge Scheduler, a Lambda and a table: ${theirs.dollars:,.2f}")
 

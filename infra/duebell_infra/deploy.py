@@ -27,6 +27,7 @@ from .first_call import call_once
 from .import_check import Surroundings
 from .naming import check_scheduler_name
 from .queue_table import QueueTable, TableSettings
+from .snap_start import VERSION_KEY, function_called, version_parameter
 from .stack import Outcome, Stack
 from .target import Architecture, Place, Target
 from .template import parameter_names, template_text, unknown_types, without_types
@@ -47,7 +48,7 @@ _ACTIVATE_THE_TAG = (
 )
 
 #: The variables with the scheduler's name, and those with a parameter that editors and worker share.
-_NAMES = ("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION")
+_NAMES = ("DUEBELL_TABLE", "DUEBELL_RULE")
 _VARIABLES = {
     "Lanes": "DUEBELL_LANES",
     "RetentionDays": "DUEBELL_RETENTION_DAYS",
@@ -131,6 +132,7 @@ def deploy(
     table = QueueTable(session, name)
     parameters = {**given, **python, **code, "Name": name}
     parameters |= _found_table(table, before, deployment.parameters)
+    parameters |= version_parameter(parameters, template)
     settings = settings_of(name, parameters)
     backend = Backend.connect(settings, session)
     editor = Editor(backend=backend)
@@ -156,7 +158,7 @@ def deploy(
     if target.place is Place.LAMBDA:
         say(whom_they_tell(before, parameters))
     say(f"stack {name}: {outcome}")
-    call_once(session, name, say=say)
+    call_once(session, settings.function or name, say=say)
     if deployment.actions and _has_no_actions(editor):
         say(_NO_ACTIONS)
     sync_declared(editor, say=synced or say)  # what the worker that was just called declares
@@ -182,7 +184,10 @@ def _given(deployment: Deployment, before: Mapping[str, str], known: Collection[
     """The parameters that are given now or were before. Raises InvalidDeployment if one cannot be right."""
     if derived := sorted(deployment.parameters.keys() & {DELIVERIES, *LISTS.values()}):
         raise InvalidDeployment("parameters", f"{derived[0]} follows from the deliveries: give those instead")
+    if VERSION_KEY in deployment.parameters:
+        raise InvalidDeployment("parameters", f"{VERSION_KEY} follows from all others: leave it out")
     given = _checked({**before, **deployment.parameters}, known)
+    given.pop(VERSION_KEY, None)
     given[DELIVERIES] = merged(before.get(DELIVERIES, ""), deployment.deliver)
     check_size(given[DELIVERIES], given.get("Environment", ""))
     return given
@@ -307,4 +312,7 @@ def _variables_of_actions(parameters: Mapping[str, str]) -> dict[str, str]:
 def settings_of(name: str, parameters: Mapping[str, str]) -> Settings:
     """The settings of editors and worker of a stack with these parameters. Raises InvalidSettings."""
     variables = {_VARIABLES[one]: value for one, value in parameters.items() if one in _VARIABLES}
-    return Settings.from_env({**dict.fromkeys(_NAMES, name), **variables})
+    if parameters.get("Intake") == "yes":
+        variables["DUEBELL_INTAKE"] = f"{name}-intake"
+    names = {**dict.fromkeys(_NAMES, name), "DUEBELL_FUNCTION": function_called(name, parameters)}
+    return Settings.from_env({**names, **variables})

@@ -137,6 +137,13 @@ class EmbeddedStack:
         )
         return list(deliveries_in(function["Environment"]["Variables"].get(ENVIRONMENT, "")).values())
 
+    @property
+    def intake_url(self) -> str | None:
+        """The URL of the intake queue; None if the stack has none."""
+        if self.settings.intake is None:
+            return None
+        return self.session.client("sqs").get_queue_url(QueueName=self.settings.intake)["QueueUrl"]
+
     def sources(self) -> set[Path]:
         """The files that the worker is made of and that users change; none if one is missing."""
         actions, requirements = self._deployment.actions, self._deployment.requirements

@@ -14,6 +14,7 @@ from duebell_worker.log import LogFormat
 
 from .delivery_options import Deliver, NoDeliver, deliveries_given
 from .errors import AlreadyRunning, EmbeddedStackFailed
+from .intake_option import Intake
 from .options import ACTIONS, Requirements
 
 __all__ = ["app"]
@@ -33,6 +34,7 @@ def local(
     actions: Annotated[str | None, ACTIONS] = None,
     deliver: Deliver = None,
     no_deliver: NoDeliver = None,
+    intake: Intake = None,
     requirements: Requirements = None,
     precision: Annotated[Precision, typer.Option(help="How near to their due date tasks start.")] = (
         Precision.MINUTE
@@ -71,6 +73,7 @@ def local(
             options = [f"{name}={value}" for name, value in given.items() if value is not None]
             options += [f"--deliver={one}" for one in deliver or ()]
             options += [f"--no-deliver={one}" for one in no_deliver or ()]
+            options += [] if intake is None else ["--intake" if intake else "--no-intake"]
             started = start(state, options)
             for line in started.synced:
                 typer.echo(line)
@@ -82,6 +85,7 @@ def local(
             editor_port=editor_port,
             actions=actions,
             deliver=given_deliveries,
+            intake=intake,
             requirements=requirements,
             precision=precision,
             log_format=log_format,

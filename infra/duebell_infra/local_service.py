@@ -17,6 +17,7 @@ from duebell_worker.log import LogFormat
 from .deliveries import Given
 from .delivery_options import without_none
 from .errors import EmbeddedStackFailed
+from .intake_option import intake_parameter
 from .local import EmbeddedStack
 from .local_process import Registration, clear, ways_in
 from .ministack import HOST, refuse_taken
@@ -45,6 +46,7 @@ def serve(
     editor_port: int,
     actions: str | None,
     deliver: Given,
+    intake: bool | None,
     requirements: Path | None,
     precision: Precision,
     log_format: LogFormat,
@@ -78,7 +80,7 @@ def serve(
         actions=actions,
         deliver=deliver,
         requirements=requirements,
-        parameters={"Precision": precision},
+        parameters={"Precision": precision, **intake_parameter(intake=intake)},
         log_format=log_format,
         while_locked=registration,
         synced=log.say_synced,
@@ -92,6 +94,8 @@ def serve(
         say(f"worker   {f'{actions}, reloaded when its sources change' if actions else none}")
         for one in deliveries:
             say(f"delivery {one.name} to {one.target.shown}")
+        if stack.intake_url:
+            say(f"intake   {stack.intake_url}")
         for line in ways_in(state, stack.environment):
             say(line)
         say("Ctrl-C stops it and keeps what is in the queue")

@@ -10,7 +10,7 @@ output "rule_name" {
 
 output "function_name" {
   description = "The worker, and DUEBELL_FUNCTION for the editors"
-  value       = aws_lambda_function.worker.function_name
+  value       = var.snap_start ? "${aws_lambda_function.worker.function_name}:live" : aws_lambda_function.worker.function_name
 }
 
 output "log_group" {
@@ -26,6 +26,21 @@ output "lost_rings_url" {
 output "failed_runs_url" {
   description = "The queue of runs that failed to the last of Lambda's tries"
   value       = aws_sqs_queue.failed_runs.id
+}
+
+output "intake_url" {
+  description = "The intake queue, for those who send to it; null without one"
+  value       = one(aws_sqs_queue.intake[*].id)
+}
+
+output "intake_arn" {
+  description = "The intake queue's ARN, for their policies; null without one"
+  value       = one(aws_sqs_queue.intake[*].arn)
+}
+
+output "intake_dead_letters_url" {
+  description = "The queue of messages that could not be taken; null without one"
+  value       = one(aws_sqs_queue.intake_dead_letters[*].id)
 }
 
 output "editor_policy_arn" {

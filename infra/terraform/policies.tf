@@ -14,6 +14,7 @@ locals {
   schedule = "arn:${data.aws_partition.here.partition}:scheduler:${local.place}:schedule/default/${var.name}"
 
   lost_rings = "${var.name}-lost-rings"
+  intake     = "${var.name}-intake"
 }
 
 # What both the worker and the editors do.
@@ -77,6 +78,22 @@ data "aws_iam_policy_document" "editor" {
     resources = [local.worker]
   }
   dynamic "statement" {
+    for_each = var.snap_start ? ["${local.worker}:live"] : []
+    content {
+      sid       = "CallVersion"
+      actions   = ["lambda:InvokeFunction"]
+      resources = [statement.value]
+    }
+  }
+  dynamic "statement" {
+    for_each = var.intake ? ["it"] : []
+    content {
+      sid       = "Intake"
+      actions   = ["sqs:GetQueueAttributes"]
+      resources = [aws_sqs_queue.intake[0].arn, aws_sqs_queue.intake_dead_letters[0].arn]
+    }
+  }
+  dynamic "statement" {
     for_each = var.kms_key_arn == "" ? [] : [var.kms_key_arn]
     content {
       sid       = "Key"
@@ -109,6 +126,22 @@ data "aws_iam_policy_document" "worker" {
     sid       = "FailedRuns"
     actions   = ["sqs:SendMessage"]
     resources = [aws_sqs_queue.failed_runs.arn]
+  }
+  dynamic "statement" {
+    for_each = aws_sqs_queue.intake[*].arn
+    content {
+      sid       = "TakeMessages"
+      actions   = ["sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage"]
+      resources = [statement.value]
+    }
+  }
+  dynamic "statement" {
+    for_each = aws_sqs_queue.intake_dead_letters[*].arn
+    content {
+      sid       = "DeadLetters"
+      actions   = ["sqs:SendMessage"]
+      resources = [statement.value]
+    }
   }
   # What is delivered to, and nothing beside it.
   dynamic "statement" {

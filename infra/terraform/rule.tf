@@ -24,7 +24,7 @@ resource "aws_cloudwatch_event_target" "worker" {
   count     = local.has_rule ? 1 : 0
   rule      = aws_cloudwatch_event_rule.bell[0].name
   target_id = "worker"
-  arn       = aws_lambda_function.worker.arn
+  arn       = var.snap_start ? aws_lambda_alias.live[0].arn : aws_lambda_function.worker.arn
 
   retry_policy {
     maximum_event_age_in_seconds = 86400
@@ -38,6 +38,7 @@ resource "aws_cloudwatch_event_target" "worker" {
 resource "aws_lambda_permission" "bell" {
   count         = local.has_rule ? 1 : 0
   function_name = aws_lambda_function.worker.function_name
+  qualifier     = local.qualifier
   action        = "lambda:InvokeFunction"
   principal     = "events.amazonaws.com"
   source_arn    = aws_cloudwatch_event_rule.bell[0].arn

@@ -1,5 +1,10 @@
 # The schedule of EventBridge Scheduler that is the bell with bell = "schedule". As of the rule, Terraform leaves alone
 # what the editors and the worker set, and what an operator may: see rule.tf.
+locals {
+  # Spelled out, as the schedule is made before the worker and its alias.
+  woken = var.snap_start ? "${local.worker}:live" : local.worker
+}
+
 resource "aws_scheduler_schedule" "bell" {
   # checkov:skip=CKV_AWS_297: it holds nothing of a task
   count                        = local.has_schedule ? 1 : 0
@@ -13,7 +18,7 @@ resource "aws_scheduler_schedule" "bell" {
     mode = "OFF"
   }
   target {
-    arn      = local.worker
+    arn      = local.woken
     role_arn = aws_iam_role.bell[0].arn
 
     retry_policy {
@@ -57,7 +62,7 @@ data "aws_iam_policy_document" "bell" {
   statement {
     sid       = "Wake"
     actions   = ["lambda:InvokeFunction"]
-    resources = [local.worker]
+    resources = [local.woken]
   }
   statement {
     sid       = "LostRings"

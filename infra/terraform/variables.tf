@@ -115,6 +115,12 @@ variable "timeout" {
   default     = 300
 }
 
+variable "snap_start" {
+  description = "Whether Lambda starts the worker from a snapshot of the initialised process. Needs Python 3.12 or newer. Lambda charges for the snapshots that it keeps, one for each version until you delete it, and for each one that it restores."
+  type        = bool
+  default     = false
+}
+
 variable "precision" {
   description = "How near to their due date tasks start. To the second, the worker waits for what is due soon."
   type        = string
@@ -227,6 +233,12 @@ variable "delivery_arns" {
   description = "ARNs of the targets and secrets of the deliveries that your code declares, as `duebell bundle` names them. Those in deliveries need not be here."
   type        = list(string)
   default     = []
+}
+
+variable "intake" {
+  description = "Whether there is an intake queue, an SQS queue whose messages add and change tasks."
+  type        = bool
+  default     = false
 }
 
 variable "permissions_boundary_arn" {

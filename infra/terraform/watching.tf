@@ -71,6 +71,17 @@ locals {
       missing     = "ignore" # it is measured now and then: until it is again, it is as it was
     }
   }
+
+  watched_intake = {
+    intake-dead-letters = {
+      description = "A message of the intake queue could not be taken; its attributes say why."
+      namespace   = "AWS/SQS"
+      metric      = "ApproximateNumberOfMessagesVisible"
+      dimensions  = { QueueName = "${local.intake}-dead-letters" }
+      statistic   = "Maximum"
+      threshold   = 0
+    }
+  }
 }
 
 # Tells who is to be woken. The subscription is a resource of its own, so that another address leaves the topic as it is.
@@ -89,7 +100,7 @@ resource "aws_sns_topic_subscription" "alarms" {
 }
 
 resource "aws_cloudwatch_metric_alarm" "watched" {
-  for_each = { for name, alarm in local.watched : name => alarm if local.is_watched }
+  for_each = { for name, alarm in merge(local.watched, var.intake ? local.watched_intake : {}) : name => alarm if local.is_watched }
 
   alarm_name          = "${var.name}-${each.key}"
   alarm_description   = each.value.description

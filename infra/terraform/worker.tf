@@ -6,7 +6,7 @@ resource "aws_lambda_function" "worker" {
   # checkov:skip=CKV_AWS_272: the bundle is built and applied by the same hands
   function_name    = var.name
   description      = "Runs the duebell tasks that are due, and arms the rule for the next."
-  handler          = "duebell_worker.entry.handler"
+  handler          = "duebell.lambda_handler.handler"
   runtime          = var.runtime
   architectures    = [var.architecture]
   filename         = local.by_s3 ? null : var.bundle
@@ -18,6 +18,7 @@ resource "aws_lambda_function" "worker" {
   layers           = var.layers
   timeout          = var.timeout
   kms_key_arn      = var.kms_key_arn == "" ? null : var.kms_key_arn
+  publish          = var.snap_start # Lambda makes snapshots of published versions only
   tags             = local.tags
 
   logging_config {
@@ -29,6 +30,12 @@ resource "aws_lambda_function" "worker" {
     content {
       subnet_ids         = var.subnet_ids
       security_group_ids = var.security_group_ids
+    }
+  }
+  dynamic "snap_start" {
+    for_each = var.snap_start ? ["of each version"] : []
+    content {
+      apply_on = "PublishedVersions"
     }
   }
   tracing_config {
@@ -48,10 +55,11 @@ resource "aws_lambda_function" "worker" {
       DUEBELL_METRICS        = var.metrics || local.is_watched ? "on" : "off"
       DUEBELL_PRECISION      = var.precision
       DUEBELL_MAX_RUNS       = tostring(var.max_runs)
-      DUEBELL_FUNCTION       = var.name
+      DUEBELL_FUNCTION       = local.called
       DUEBELL_ENVIRONMENT    = jsonencode(var.environment)
       DUEBELL_LABEL          = var.label
       DUEBELL_COLOR          = var.color
+      DUEBELL_INTAKE         = var.intake ? local.intake : ""
     }
   }
 
@@ -60,6 +68,10 @@ resource "aws_lambda_function" "worker" {
       condition     = (length(var.subnet_ids) > 0) == (length(var.security_group_ids) > 0)
       error_message = "subnet_ids and security_group_ids go together."
     }
+    precondition {
+      condition     = !var.snap_start || var.runtime != "python3.11"
+      error_message = "snap_start needs Python 3.12 or newer: build the bundle with --python 3.13, and set runtime."
+    }
     # Lambda measures the environment as JSON; the other variables take less than the rest.
     # https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
     precondition {
@@ -67,8 +79,25 @@ resource "aws_lambda_function" "worker" {
       error_message = "deliveries and environment are too large: Lambda's environment takes 4 KB. Declare deliveries in code, with worker.deliver."
     }
   }
-  # By the policy Lambda puts it into its subnets; the schedule is there before the worker sets it.
-  depends_on = [aws_iam_role_policy.worker, aws_scheduler_schedule.bell]
+  depends_on = [
+    aws_scheduler_schedule.bell, # which is there before the worker sets it
+    aws_iam_role_policy.worker,  # by which Lambda puts it into its subnets
+    aws_sqs_queue.intake,        # Lambda refuses a timeout that is longer than the queue's visibility timeout
+  ]
+}
+
+# What everybody calls where snap_start is on: the newest version. Terraform leaves the versions before it, and each has a
+# snapshot that is paid for until somebody deletes it: docs/running.md, SnapStart.
+resource "aws_lambda_alias" "live" {
+  count            = var.snap_start ? 1 : 0
+  name             = "live"
+  function_name    = aws_lambda_function.worker.function_name
+  function_version = aws_lambda_function.worker.version
+}
+
+locals {
+  called    = var.snap_start ? "${var.name}:live" : var.name
+  qualifier = var.snap_start ? aws_lambda_alias.live[0].name : null
 }
 
 # A run whose time is up starts its successor, and so on for as long as there is something to do: after some sixteen of
@@ -84,6 +113,7 @@ resource "aws_lambda_function_recursion_config" "worker" {
 resource "aws_lambda_invocation" "arm" {
   count         = local.has_rule ? 1 : 0
   function_name = aws_lambda_function.worker.function_name
+  qualifier     = coalesce(local.qualifier, "$LATEST")
   input         = jsonencode({ duebell = { lanes = [] } })
 
   lifecycle {
@@ -108,6 +138,7 @@ resource "aws_lambda_invocation" "arm" {
 resource "aws_lambda_invocation" "arm_schedule" {
   count         = local.has_schedule ? 1 : 0
   function_name = aws_lambda_function.worker.function_name
+  qualifier     = local.qualifier
   input         = jsonencode({ duebell = { lanes = [] } })
 
   lifecycle {
@@ -129,7 +160,7 @@ resource "aws_lambda_invocation" "arm_schedule" {
 # rings for the end of the lease, one to three minutes later.
 resource "aws_lambda_function_event_invoke_config" "worker" {
   function_name                = aws_lambda_function.worker.function_name
-  qualifier                    = "$LATEST"
+  qualifier                    = coalesce(local.qualifier, "$LATEST")
   maximum_retry_attempts       = 2
   maximum_event_age_in_seconds = 21600
 

@@ -43,7 +43,8 @@ class Alarms:
 
     def _alarms(self) -> Iterator[Any]:
         """The scheduler's own: another one's name may begin with this one's."""
-        own = {self._scheduler, f"{self._scheduler}-lost-rings", f"{self._scheduler}-failed-runs"}
+        queues = ("lost-rings", "failed-runs", "intake-dead-letters")
+        own = {self._scheduler, *(f"{self._scheduler}-{queue}" for queue in queues)}
         pages = self._connect("cloudwatch").get_paginator("describe_alarms")
         for page in pages.paginate(AlarmNamePrefix=f"{self._scheduler}-"):
             for alarm in page["MetricAlarms"]:

@@ -114,13 +114,17 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
         """
         if self.is_relaned(now) or (self.called_at and self.called_at > now - _CALL):
             return False
-        free = [lane for lane in self.lanes if lane.is_free(now)]
-        due = min((lane.until if lane.owner else lane.due for lane in free), default=NEVER)
+        due = self.free_due(now)
         if due <= now:
             return self.rings_at is None or self.rings_at > now
         start_by = before(due, self.head_start)
         is_near = bool(self.head_start) and start_by <= now + LEAD
         return is_near and (self.rings_at is None or self.rings_at > ceil_to_minute(start_by))
+
+    def free_due(self, now: datetime) -> datetime:
+        """When someone must look at the lanes that a run may claim now; NEVER if there are none."""
+        free = [lane for lane in self.lanes if lane.is_free(now)]
+        return min((lane.until if lane.owner else lane.due for lane in free), default=NEVER)
 
     def is_relaned(self, now: datetime) -> bool:
         """Tell whether the queue is being given more lanes, so that runs are to leave."""

@@ -20,6 +20,7 @@ from .bell import CALL_LIMIT, Bell, BellKind
 from .errors import AwsError, InvalidSettings, NotArmed, NotDeployed
 from .function import Function
 from .instants import utc_now
+from .intake_queue import IntakeQueue
 from .parallel import Parallel
 from .ring_schedule import RingSchedule
 from .rule import Rule
@@ -80,6 +81,7 @@ class Backend:
     armer     changes the arming record and sets the rule
     alarms    the alarms in CloudWatch; None where there is none of it
     client    makes clients, by the name of a service, as its own were made; None if it was put together
+    intake    the intake queue; None if there is none
     """
 
     settings: Settings
@@ -92,6 +94,7 @@ class Backend:
     function: Function | None = None
     alarms: Alarms | None = None
     client: Callable[..., Any] | None = None
+    intake: IntakeQueue | None = None
     armer: Armer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -162,4 +165,5 @@ class Backend:
             function=function,
             alarms=None if is_here else alarms,
             client=client,
+            intake=IntakeQueue(settings.intake, client) if settings.intake else None,
         )

@@ -5,6 +5,7 @@ DuebellError
 │   ├── InvalidTask         a task's id, action, due date or payload
 │   │   └── InvalidSchedule its schedule, time zone, start or end
 │   ├── InvalidQuery        a filter, limit or cursor of a listing
+│   ├── InvalidTransaction  a write of a transaction
 │   └── InvalidSettings     an environment variable or a setting
 ├── TaskNotFound            no task with this id
 ├── TaskExists              the id is taken
@@ -15,12 +16,15 @@ DuebellError
 ├── NotArmed                the task is stored; the rule could not be confirmed
 ├── NotDeployed             the table or the rule is not there
 ├── WorkerNotStarted        no worker says what it declares
+├── TransactionCancelled    a condition of the transaction did not hold; nothing of it was written
 └── AwsError                a call to AWS failed
     ├── AwsRefused          AWS refused it: permissions, or a bug of ours; it had no effect
     └── AwsUnavailable      AWS could not be reached, or not in time; it may have had an effect
+        └── TransactionUnknown  whether the transaction is committed is not known
 """
 
 import re
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from .quoting import in_brief, quoted
@@ -28,6 +32,7 @@ from .quoting import in_brief, quoted
 if TYPE_CHECKING:
     from .add_report import AddReport
     from .task import Task
+    from .transactions import ItemRefusal
 
 __all__ = [
     "AwsError",
@@ -39,6 +44,7 @@ __all__ = [
     "InvalidSchedule",
     "InvalidSettings",
     "InvalidTask",
+    "InvalidTransaction",
     "NotArmed",
     "NotDeployed",
     "QueueFull",
@@ -46,6 +52,8 @@ __all__ = [
     "TaskConflict",
     "TaskExists",
     "TaskNotFound",
+    "TransactionCancelled",
+    "TransactionUnknown",
     "UnreadableTask",
     "WorkerNotStarted",
 ]
@@ -65,6 +73,7 @@ class InvalidInput(DuebellError):
 
     `field` names what is wrong and `reason` says why and what would be right. A `way_out` that is worded for
     Python comes with a `code`, by which other front ends give their own after `what`, the reason without it.
+    Of many that were checked together, `every` has the error of each that cannot be right.
     """
 
     def __init__(self, field: str, what: str, *, way_out: str = "", code: str = "") -> None:
@@ -72,6 +81,7 @@ class InvalidInput(DuebellError):
         self.what = what
         self.reason = f"{what}: {way_out}" if way_out else what
         self.code = code
+        self.every: tuple[InvalidInput, ...] = ()
         super().__init__(f"{field}: {self.reason}")
 
 
@@ -85,6 +95,10 @@ class InvalidSchedule(InvalidTask):
 
 class InvalidQuery(InvalidInput):
     """A listing was asked for with a filter, limit or cursor that cannot be right."""
+
+
+class InvalidTransaction(InvalidInput):
+    """A transaction, or a write of it, cannot be as it was given. Nothing was written."""
 
 
 class InvalidSettings(InvalidInput):
@@ -103,14 +117,24 @@ class TaskNotFound(DuebellError):
 
 
 class TaskExists(DuebellError):
-    """A task with this id is there already, waiting or as history."""
+    """A task with this id is there already, waiting, as history, or reserved for a transaction.
 
-    def __init__(self, id: str) -> None:
-        super().__init__(
+    reserved_until  the end of the reservation, from a minute after which the id is free again; else None
+    """
+
+    def __init__(self, id: str, *, reserved_until: datetime | None = None) -> None:
+        exists = (
             f"a task {quoted(id)} exists already: choose another id, or add with if_exists='keep' "
             f"(leave it as it is) or if_exists='replace'"
         )
+        reserved = (
+            f"task {quoted(id)} is reserved until {reserved_until} for a transaction that has yet to be "
+            f"committed: add it a minute after that, or with if_exists='replace', which makes that "
+            f"transaction fail"
+        )
+        super().__init__(reserved if reserved_until else exists)
         self.id = id
+        self.reserved_until = reserved_until
 
 
 class TaskConflict(DuebellError):
@@ -185,6 +209,20 @@ class NotDeployed(DuebellError):
     """The table or the rule does not exist in this account and region."""
 
 
+class TransactionCancelled(DuebellError):
+    """A transaction was not committed: DynamoDB refused at least one of its writes. Nothing was written.
+
+    refusals  the writes that were refused, each with DynamoDB's reason
+    """
+
+    def __init__(self, refusals: "tuple[ItemRefusal, ...]") -> None:
+        most = 3
+        others = f"; and {len(refusals) - most} more" if refusals[most:] else ""
+        said = "; ".join(str(one) for one in refusals[:most])
+        super().__init__(f"the transaction was not committed, and nothing of it is written: {said}{others}")
+        self.refusals = refusals
+
+
 class WorkerNotStarted(DuebellError):
     """The worker is not known, or could not start, so what its code declares is not known either."""
 
@@ -205,4 +243,11 @@ class AwsUnavailable(AwsError):
 
     Whether the call took effect may be unknown; an add with an id of your own and
     `if_exists="keep"` can be repeated without harm.
+    """
+
+
+class TransactionUnknown(AwsUnavailable):
+    """Whether the transaction is committed is not known: DynamoDB did not answer, also after retries.
+
+    Read an item of it before you make the transaction again. Its tasks are run only if it is committed.
     """

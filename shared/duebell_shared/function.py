@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
 
-__all__ = ["Function", "arming_event", "failing_event", "lanes_in", "token_in"]
+__all__ = ["Function", "arming_event", "failing_event", "lanes_in", "qualifier_of", "token_in"]
 
 _LOG = logging.getLogger("duebell.function")
 
@@ -44,6 +44,12 @@ class Function:
         with self._lock:
             self._client = self._client or self._connect()
             return self._client
+
+
+def qualifier_of(function: str) -> str:
+    """The alias or version in a function's name or ARN; `$LATEST`, which is called without one, if none."""
+    _, _, name = function.rpartition(":function:")
+    return name.partition(":")[2] or "$LATEST"
 
 
 def lanes_in(event: object) -> tuple[int, ...] | None:

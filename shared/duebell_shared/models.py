@@ -86,6 +86,8 @@ class TaskItem(Model):
     failure = LastFailure(null=True)
     failures = FailedAttempts(null=True)
     expires_at = Expiry(null=True)
+    reserved_until = Instant(null=True)
+    reservation = UnicodeAttribute(null=True)
     unlisted = BooleanAttribute(null=True)
     payload_dropped = Count(null=True)
     spread = Duration(null=True)

@@ -28,6 +28,7 @@ _PASSING = {
     "ServiceUnavailable",
     "ThrottlingException",
     "TransactionConflictException",
+    "TransactionInProgressException",
 }
 
 #: The error of a write that would make a full lane larger.

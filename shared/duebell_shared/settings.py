@@ -80,6 +80,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     color      the colour of the label, see Color (`DUEBELL_COLOR`)
     strict_actions  whether an editor refuses tasks for actions that the worker does not have, instead of a
                warning (`DUEBELL_STRICT_ACTIONS`, on or off)
+    intake     name of the intake queue, whose messages add and change tasks; None if there is none
+               (`DUEBELL_INTAKE`)
     """
 
     table: str = "duebell"
@@ -98,6 +100,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     label: str = ""
     color: Color | None = None
     strict_actions: bool = False
+    intake: str | None = None
 
     def __post_init__(self) -> None:
         if not self.table:
@@ -161,6 +164,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             label=environ.get("DUEBELL_LABEL", ""),
             color=_one_of(Color, environ, "DUEBELL_COLOR", None),
             strict_actions=_switch(environ, "DUEBELL_STRICT_ACTIONS"),
+            intake=environ.get("DUEBELL_INTAKE") or None,
         )
 
 

@@ -10,11 +10,13 @@ class Status(StrEnum):
 
     scheduled → running → done, or back to scheduled (a retry, the next occurrence), or failed;
     scheduled ↔ paused; → cancelled; → expired (too late to be run, by its own `expires_after` or its policy).
+    reserved → scheduled, by the transaction that confirms it; it is not run before, and deleted if none does.
     """
 
     SCHEDULED = "scheduled"
     RUNNING = "running"
     PAUSED = "paused"
+    RESERVED = "reserved"
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"

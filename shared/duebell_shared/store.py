@@ -17,10 +17,12 @@ from .errors import DuebellError
 from .instants import NEVER
 from .past_index import Past, PastKey
 from .task import QueueKey, Status, Task
+from .transactions import Other, TaskWrite, Transacted
 from .worker_record import WorkerRecord
 
 __all__ = [
     "AT_ONCE",
+    "LARGEST_PAGE",
     "Claimed",
     "Failed",
     "Inserted",
@@ -31,6 +33,9 @@ __all__ = [
     "Taken",
     "or_failed",
 ]
+
+#: Keys in one answer of DynamoDB at most.
+LARGEST_PAGE = 3_200
 
 _T = TypeVar("_T")
 
@@ -215,6 +220,14 @@ class Store(Protocol):
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         """The earliest `queued` in the lane, but for these; NEVER if none waits."""
+
+    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+        """Make these writes, one to MOST_WRITES and of different items, all of them or none.
+
+        Eligible: each task is as `save` needs it, and the condition of each other write holds. A transaction
+        with a `token` that was committed within the last ten minutes is not made again, and its answer is
+        the same. Raises AwsUnavailable when it is not known whether it is committed.
+        """
 
     def lane_sizes(self) -> dict[int, int]:
         """The sizes in bytes, rounded up, of the lanes written to since the last call, where known.

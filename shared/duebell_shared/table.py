@@ -9,7 +9,7 @@ Here are the records and the indexes; what concerns single tasks is in `table_it
 """
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -23,16 +23,19 @@ from .models import ARMING, WORKER, StoredRecord, stored
 from .packed_record import pack, unpack
 from .past_index import RECURRING_KINDS, Past, PastKey
 from .refusals import try_write
+from .store import LARGEST_PAGE
 from .table_items import TableItems
 from .task import QueueKey
+from .transaction_call import transact
+from .transactions import Other, TaskWrite, Transacted
 from .worker_record import WorkerRecord
 
 __all__ = ["DynamoTable"]
 
 _LOG = logging.getLogger("duebell.table")
 
-#: Keys read at a time, at first and at most: most callers look at few, and the others go on.
-_PAGE, _LARGEST_PAGE = 200, 3_200
+#: Keys read at a time at first: most callers look at few, and the others go on.
+_PAGE = 200
 
 
 class DynamoTable(TableItems):
@@ -132,6 +135,10 @@ class DynamoTable(TableItems):
         with self._aws():
             keys = self._keys(lane, page_size=1 + len(skipping))
             return next((key.queued for key in keys if key not in skipping), NEVER)
+
+    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+        with self._aws():
+            return transact(self._client, self.name, writes, token)
 
     def _count(self, index: str, lane: int, within: Any, *, most: int, consistent_read: bool) -> int:
         """Count page by page: pynamodb's own count goes on beyond its limit, through the whole lane."""
@@ -246,5 +253,5 @@ def _in_growing_pages(items: Any) -> Iterator[Any]:
     pages = items.page_iter
     for number, item in enumerate(items, start=1):
         yield item
-        if number >= pages.page_size and pages.page_size < _LARGEST_PAGE:
-            pages.page_size = min(pages.page_size * 4, _LARGEST_PAGE)
+        if number >= pages.page_size and pages.page_size < LARGEST_PAGE:
+            pages.page_size = min(pages.page_size * 4, LARGEST_PAGE)

@@ -27,6 +27,9 @@ from .verbs import Verb
 
 __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task"]
 
+#: A time to live is in whole seconds: rounded up by this, it is none too early.
+_ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
+
 #: The last status of a task, by the result of its last or only occurrence.
 _FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
 
@@ -54,7 +57,10 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     failure      why the last attempt failed; of a recurring task, until an occurrence is done
     failures     the failed attempts of the occurrence that was tried last, and of those that wait aside to be
                  retried; the last ten, the latest at the end. None of those before a move or a retry
-    expires_at   when its history is deleted (by DynamoDB, within days of it)
+    expires_at   when its history is deleted (by DynamoDB, within days of it); so is a reserved task that
+                 nothing has confirmed by then
+    reserved_until  how long the transaction that confirms it has time; of a reserved task only
+    reservation  the name of its reservation; of a reserved task, and of one that was cancelled as such
     unlisted     whether it is found by its id only when it has ended and did not fail: see History
     payload_dropped  bytes of the payload that it had until it was done and that was too large to be kept
     changed_by   who added it or changed it last, by an editor; None if unknown. Runs leave it as it is
@@ -156,10 +162,29 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         with_extra = self._changed(recurrence=self.recurrence.put_aside(extra))
         return with_extra._requeued(self.queued or self.due)
 
+    def reserved(self, reservation: str, *, until: datetime) -> Self:
+        """The new task, not to be run unless a transaction confirms this reservation.
+
+        Clocks may be a minute apart. So it counts as expired only so long after `until`, by any clock.
+        """
+        expires_at = (to_utc(until) + MOST_SKEW + _ALMOST_A_SECOND).replace(microsecond=0)
+        return replace(
+            self,
+            status=Status.RESERVED,
+            reservation=reservation,
+            reserved_until=to_utc(until),
+            expires_at=expires_at,
+        )
+
+    def confirmed(self) -> Self:
+        """The reserved task, now to be run. `queued` stays: the rule rings for it already."""
+        self._must_be("confirm", (Status.RESERVED,))
+        return self._changed(status=Status.SCHEDULED, reservation=None, reserved_until=None, expires_at=None)
+
     def cancelled(self, *, now: datetime, keep: Keeping) -> Self:
         """Never to run; a running attempt is not stopped, but its outcome no longer applies."""
         self._must_allow(Verb.CANCEL)
-        return self._finished(Status.CANCELLED, now=now, keep=keep)
+        return self._finished(Status.CANCELLED, now=now, keep=keep, reserved_until=None)
 
     def paused(self) -> Self:
         """Out of the queue until it is resumed."""

@@ -58,8 +58,12 @@ def _key_of(task: Task) -> Item:
 
 
 def _as_it_was(old: Task) -> Item:
-    """The attributes by which the stored item is known as the one that was read."""
-    return stored(rev=old.rev, created_at=old.created_at)
+    """The attributes by which the stored item is known as the one that was read.
+
+    A reserved task may have been replaced by the reservation of another process within the same millisecond.
+    """
+    reserved = {} if old.reservation is None else stored(reservation=old.reservation)
+    return {**stored(rev=old.rev, created_at=old.created_at), **reserved}
 
 
 def is_claim(task: Task, key: QueueKey, run: str, now: datetime) -> bool:
@@ -71,4 +75,4 @@ def is_claim(task: Task, key: QueueKey, run: str, now: datetime) -> bool:
 def as_added(task: Task) -> tuple[object, ...]:
     """The fields of a task that no run changes; a run may drop the payload."""
     when = task.recurrence.schedule if task.recurrence else task.due
-    return task.created_at, task.action, when, task.spread, task.expires_after
+    return task.created_at, task.action, when, task.spread, task.expires_after, task.reservation

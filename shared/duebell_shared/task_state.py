@@ -60,6 +60,8 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failure: Failure | None = None
     failures: tuple[FailedAttempt, ...] = ()
     expires_at: Instant | None = None
+    reserved_until: Instant | None = None
+    reservation: str | None = None
     unlisted: bool = False
     payload_dropped: Count | None = None
     spread: timedelta = timedelta(0)
@@ -194,16 +196,25 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return replace(self, rev=self.rev + 1, begun=begun, **changes)
 
     def _must_allow(self, verb: Verb) -> None:
-        self._must_be(verb.rule.words, [one for one in Status if self._allows(verb, one)])
+        allowed = [one for one in Status if self._allows(verb, one)]
+        self._must_be(verb.rule.words, allowed, way_out=self._way_out(verb))
+
+    def _way_out(self, verb: Verb) -> str:
+        """What to do instead, with the verb as the command line spells it; empty if there is nothing."""
+        if self.status is Status.RESERVED:
+            return ": its transaction is not committed yet"
+        if not verb.rule.instead or not self._allows(other := Verb(verb.rule.instead), self.status):
+            return ""
+        return f": use `{other.replace('_', '-')}` instead"
 
     def _allows(self, verb: Verb, status: Status) -> bool:
         return verb.applies_to(status, recurs=self.recurrence is not None)
 
-    def _must_be(self, words: str, statuses: Collection[Status]) -> None:
+    def _must_be(self, words: str, statuses: Collection[Status], *, way_out: str = "") -> None:
         if self.status not in statuses:
             raise TaskConflict(
                 f"cannot {words} task {quoted(self.id)}: it is {self.status}, and this needs it "
-                f"{' or '.join(statuses)}"
+                f"{' or '.join(statuses)}{way_out}"
             )
 
     def _check_room(self, verb: str, recurrence: Recurrence) -> None:

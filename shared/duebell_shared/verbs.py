@@ -24,6 +24,7 @@ class Rule(NamedTuple):
     statuses  those that a task must have for it
     for_many  whether it can be done to many tasks at once
     queues    whether it puts a task into the queue, so that the rule must ring for it
+    instead   the value of the verb that does the same to tasks of other statuses; empty if none does
     """
 
     words: str
@@ -32,6 +33,7 @@ class Rule(NamedTuple):
     statuses: frozenset[Status]
     for_many: bool = True
     queues: bool = True
+    instead: str = ""
 
 
 class Verb(StrEnum):
@@ -75,7 +77,7 @@ _RULES = {
         "cancel",
         "cancelled",
         "Never run a task; it is kept as history.",
-        _WAITING | {Status.RUNNING} | _FAILED,
+        _WAITING | {Status.RUNNING, Status.RESERVED} | _FAILED,
         queues=False,
     ),
     Verb.PAUSE: Rule(
@@ -96,11 +98,13 @@ _RULES = {
         "set to be retried now",
         "Run a failed or expired task again, now, with all attempts to come.",
         _FAILED,
+        instead="run_now",
     ),
     Verb.RUN_NOW: Rule(
         "run",
         "set to run now",
         "Run a task now; a recurring one once more, beside its schedule.",
         frozenset({Status.SCHEDULED}),
+        instead="retry",
     ),
 }

@@ -14,6 +14,11 @@ QUEUED = {"queued": {"S": "2026-12-31T00:00:00.000Z"}}
 #: What a task costs in its life, at most: calls, write units, read units.
 LIFE = {
     "`add`, not the new head": ({"PutItem": 1, "GetItem": 1}, 2, 1),
+    "`transaction()` that adds one task, not the new head": (
+        {"PutItem": 1, "GetItem": 1, "TransactWriteItems": 1},
+        4,
+        1,
+    ),
     "a task that is done: claim, outcome": ({"UpdateItem": 2}, 4, 0),
     "an attempt that is to be retried": ({"UpdateItem": 2}, 4, 0),
     "an hourly task's first occurrence": ({"UpdateItem": 2}, 4, 0),

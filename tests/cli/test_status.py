@@ -87,3 +87,23 @@ def test_with_a_schedule_status_and_doctor_speak_of_that(
     assert "the schedule is at rate(1 day)" in duebell("doctor").out
     assert duebell("doctor", "--fix").status == 0
     assert duebell("status").status == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({}, None),
+        ({"intake_waiting": 0, "intake_dead_letters": 0}, ["0 waiting", "none"]),
+        (
+            {"intake_waiting": 1234, "intake_since": NOON - timedelta(hours=1), "intake_dead_letters": 7},
+            ["1,234 waiting, the oldest since 2026-11-21 11:00:00 UTC (1 h ago)", "7"],
+        ),
+    ],
+)
+def test_status_tells_of_the_intake_if_there_is_one(given: dict[str, Any], says: list[str] | None) -> None:
+    console = Console(width=200)
+    with console.capture() as said:
+        console.print(status_facts(SchedulerStatus(table="t", rule="r", **given), NOON))
+    rows = dict(line.split("  ", 1) for line in said.get().splitlines())
+    told = [rows[name].strip() for name in ("intake", "dead letters") if name in rows]
+    assert told == (says or [])

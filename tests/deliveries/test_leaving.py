@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
+
+import pytest
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
 from duebell_shared.delivery import Delivery
 from duebell_shared.status import Status
-from duebell_shared.task import Task
+from duebell_shared.task import QueueKey, Task
 from duebell_worker import Worker
 from tests.support import NOON, Clock
 from tests.worker.stage import Stage
@@ -37,14 +40,19 @@ def make(backend: Backend, stage: Stage, service: Slow, **options: int) -> Worke
     return worker.over(backend, pool=stage, deliver=service)
 
 
+def remind(editor: Editor, count: int) -> None:
+    """Add so many deliveries that are due."""
+    for number in range(count):
+        editor.add("remind", due=NOON, id=f"task-{number}")
+
+
 def test_what_waits_for_a_batch_is_given_back_and_what_is_sent_counts(
     editor: Editor, backend: Backend, clock: Clock
 ) -> None:
     stage = Stage(clock)
     service = Slow(stage, seconds=3600)
     worker = make(backend, stage, service)
-    for number in range(60):
-        editor.add("remind", due=NOON, id=f"task-{number}")
+    remind(editor, 60)
     report = worker.run(time_left=5 * MINUTE)
     begun = {id for call in service.calls for id in call}
     # Then the attempts that had begun have failed, and the others are as if they had never been claimed
@@ -69,8 +77,7 @@ def test_deliveries_that_wait_leave_the_places_to_others(
     stage = Stage(clock)
     service = Slow(stage, seconds=60)
     worker = make(backend, stage, service)
-    for number in range(40):
-        editor.add("remind", due=NOON, id=f"task-{number}")
+    remind(editor, 40)
     for number in range(2):
         editor.add("act", due=NOON + timedelta(seconds=1), id=f"act-{number}")
     clock.now = NOON + timedelta(seconds=2)
@@ -86,12 +93,8 @@ def test_no_more_tasks_are_claimed_than_memory_has_room_for(
     editor: Editor, backend: Backend, clock: Clock
 ) -> None:
     stage = Stage(clock)
-    service = Slow(stage, seconds=60)
-    worker = make(backend, stage, service)
     most = 0
-
-    for number in range(200):
-        editor.add("remind", due=NOON, id=f"task-{number}")
+    remind(editor, 200)
 
     class Counting(Slow):
         def __call__(self, tasks: Sequence[tuple[Delivery, Task]]) -> list[None]:
@@ -103,6 +106,33 @@ def test_no_more_tasks_are_claimed_than_memory_has_room_for(
     worker = make(backend, stage, Counting(stage, 60))
     assert worker.run(time_left=15 * MINUTE).done == 200
     assert 25 <= most <= 102
+
+
+def test_a_worker_that_only_sends_batches_claims_in_full_calls(
+    editor: Editor, backend: Backend, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a worker with two places, and nothing but a delivery
+    stage = Stage(clock)
+    worker = Worker(concurrency=2)
+    worker.deliver("remind", to=QUEUE)
+    worker = worker.over(backend, pool=stage, deliver=Slow(stage, seconds=1))
+    claims: list[int] = []
+    under_way: list[int] = []
+    claim_many = backend.store.claim_many
+
+    def claim(keys: Sequence[QueueKey], **options: Any) -> Any:
+        claims.append(len(keys))
+        under_way.append(len(editor.list(status=Status.RUNNING, limit=200).tasks) + len(keys))
+        return claim_many(keys, **options)
+
+    monkeypatch.setattr(backend.store, "claim_many", claim)
+    for number in range(200):
+        editor.add("remind", due=NOON, id=f"task-{number}")
+
+    # Then each claim is a full one, and memory has room for what is under way
+    assert worker.run(time_left=15 * MINUTE).done == 200
+    assert claims == [25] * 8
+    assert max(under_way) <= 102
 
 
 def test_the_last_attempts_of_a_batch_are_recorded_before_they_are_made(
@@ -119,8 +149,7 @@ def test_the_last_attempts_of_a_batch_are_recorded_before_they_are_made(
 
     service = Looking(stage, seconds=1)
     worker = make(backend, stage, service, attempts=1)
-    for number in range(12):
-        editor.add("remind", due=NOON, id=f"task-{number}")
+    remind(editor, 12)
     assert worker.run().done == 12
     assert begun == [1] * 12
     assert len(service.calls) < 12

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+import msgspec
+
 from duebell_editor import Editor
 from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
@@ -56,6 +58,8 @@ class Scheduler:
                 return claimed
             case Status.PAUSED:
                 changed = task.paused()
+            case Status.RESERVED:
+                changed = msgspec.structs.replace(task.reserved("token", until=now + KEEP), rev=task.rev + 1)
             case Status.CANCELLED:
                 changed = task.cancelled(now=now, keep=Keeping(retention=KEEP))
             case Status.FAILED:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
+import msgspec
 import pytest
 
 from duebell_editor import Editor, Failure, InvalidQuery, Page, Status, Task
@@ -50,6 +51,9 @@ def one_of_each(editor: Editor, backend: Backend) -> None:
             backend.store.save(running, running.failed(failure, now=NOON, keep=Keeping(retention=HOUR)))
         if status is Status.EXPIRED:
             backend.store.save(running, running.expired(now=NOON, keep=Keeping(retention=HOUR)))
+    reserved = editor.get(Status.RESERVED)
+    until = DUE + len(Status) * HOUR
+    backend.store.save(reserved, msgspec.structs.replace(reserved.reserved("r", until=until), rev=2))
     editor.pause(Status.PAUSED)
     editor.cancel(Status.CANCELLED)
 
@@ -73,7 +77,7 @@ def test_an_empty_queue_has_an_empty_page(editor: Editor) -> None:
 
 @pytest.mark.usefixtures("one_of_each")
 def test_what_waits_or_runs_is_listed_unless_other_is_asked_for(editor: Editor) -> None:
-    assert ids(editor.list()) == ["scheduled", "running"]
+    assert ids(editor.list()) == ["scheduled", "running", "reserved"]
 
 
 @pytest.mark.parametrize("status", Status)
@@ -88,7 +92,7 @@ def test_of_several_statuses(editor: Editor) -> None:
     # Those that ended stand where they did, at noon; the others where they are due
     some = ids(editor.list(status=["failed", Status.PAUSED, "scheduled"]))
     assert some == ["failed", "scheduled", "paused"]
-    everything = ["cancelled", "done", "expired", "failed", "scheduled", "running", "paused"]
+    everything = ["cancelled", "done", "expired", "failed", "scheduled", "running", "paused", "reserved"]
     assert ids(editor.list(status=Status)) == everything
     assert ids(editor.list(status=Status, latest_first=True)) == everything[::-1]
     assert ids(editor.list(status=(each for each in ["done"]))) == ["done"]

@@ -81,7 +81,7 @@ def test_page_by_page_each_task_comes_exactly_once(
     found = ids(scheduler.editor, status=status, limit=limit)
     back = ids(scheduler.editor, status=status, limit=limit, latest_first=True)
     # Then each that is asked for comes once, in order of time
-    asked_for = status or [Status.SCHEDULED, Status.RUNNING]
+    asked_for = status or [Status.SCHEDULED, Status.RUNNING, Status.RESERVED]
     wanted = {
         task.id: task.queued or task.finished_at or task.due
         for task in scheduler.store.tasks.values()

@@ -45,6 +45,7 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "failures": [],
         "run": None,
         "expires_at": None,
+        "reserved_until": None,
         "unlisted": False,
         "payload_dropped": None,
         "lane": editor.get("a b/c").lane,

@@ -11,7 +11,7 @@ __all__ = ["ROOT", "pytest_in", "run", "written"]
 ROOT = Path(__file__).parents[2]
 
 #: A file is a block whose first line is a comment with its name.
-_FILE = re.compile(r"```(?:python|toml)\n# (\S+)\n(.*?)```", re.DOTALL)
+_FILE = re.compile(r"```(?:go|java|js|python|sh|toml)\n(?:#|//) (\S+)\n(.*?)```", re.DOTALL)
 
 
 def written(page: Path, folder: Path) -> None:

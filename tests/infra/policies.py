@@ -17,6 +17,7 @@ VALUES = {"Name": "duebell", "AWS::Partition": "aws", "AWS::Region": REGION, "AW
 #: Most operations are allowed by an action of the same name.
 NAMED_OTHERWISE = {
     "lambda:Invoke": "lambda:InvokeFunction",
+    "sqs:ChangeMessageVisibilityBatch": "sqs:ChangeMessageVisibility",
     "sqs:SendMessageBatch": "sqs:SendMessage",
     "sns:PublishBatch": "sns:Publish",
 }

@@ -57,6 +57,27 @@ def stack(tmp_path: Path) -> Stack:
     return Stack(App(outdir=str(tmp_path / "cdk.out")), "Shop")
 
 
+def test_an_intake_is_made_and_may_be_sent_to(stack: Stack) -> None:
+    assert Scheduler(stack, "Plain", actions="jobs:worker", name="plain").intake is None
+    scheduler = Scheduler(stack, "Scheduler", actions="jobs:worker", intake=True)
+    assert scheduler.environment["DUEBELL_INTAKE"] == "duebell-intake"
+    role = Role(stack, "Sender", assumed_by=ServicePrincipal("lambda.amazonaws.com"))
+    assert scheduler.intake
+    scheduler.intake.grant_send_messages(role)
+    made = synthesised(stack)
+    [granted] = [
+        one["Properties"]["PolicyDocument"]["Statement"]
+        for one in made["Resources"].values()
+        if one["Type"] == "AWS::IAM::Policy"
+    ]
+    [statement] = granted
+    assert "sqs:SendMessage" in statement["Action"]
+    queue = statement["Resource"]["Fn::GetAtt"][0]
+    assert made["Resources"][queue]["Properties"]["VisibilityTimeout"]
+    with pytest.raises(InvalidDeployment, match="Intake"):
+        Scheduler(stack, "Other", actions="jobs:worker", parameters={"Intake": "yes"})
+
+
 def synthesised(stack: Stack) -> Any:
     return json.loads(Path(stack.node.root.synth().get_stack_by_name("Shop").template_full_path).read_text())  # type: ignore[attr-defined]
 
@@ -245,3 +266,21 @@ def test_each_condition_that_something_is_given_is_known(template: Any) -> None:
 
 def test_it_is_the_one_name() -> None:
     assert duebell.cdk.__all__ == ["Scheduler"]
+
+
+def test_a_worker_that_starts_from_a_snapshot_is_another_version_with_each_change(tmp_path: Path) -> None:
+    def key(number: int, **parameters: str | int) -> str:
+        stack = Stack(App(outdir=str(tmp_path / f"cdk.out-{number}")), "Shop")
+        topic = Topic(stack, "Oncall")  # a value that CloudFormation makes is named otherwise each time
+        given = {"SnapStart": "yes", "AlarmTopicArn": topic.topic_arn, **parameters}
+        scheduler = Scheduler(stack, "Tasks", actions="jobs:worker", python="3.13", parameters=given)
+        assert scheduler.environment["DUEBELL_FUNCTION"] == "duebell:live"
+        [version] = of_type(synthesised(stack), "AWS::Lambda::Version")
+        return str(version["Properties"]["Description"])
+
+    first = key(1)
+    assert re.fullmatch("[0-9a-f]{32}", first)
+    assert key(2) == first
+    assert key(3, MemorySize=1024) != first
+    Path("prices.py").write_text("VAT = 19\n")
+    assert key(4) != first

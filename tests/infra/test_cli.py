@@ -6,8 +6,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from duebell_infra import cli
+from duebell_infra import cli, commands
+from duebell_infra.deploy import Deployment, settings_of
+from duebell_infra.editors import environment_of
+from duebell_infra.errors import DeployFailed
+from duebell_shared.settings import Settings
 from tests.e2e.support import duebell
 
 pytestmark = pytest.mark.slow
@@ -81,3 +86,28 @@ def test_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(SystemExit, match=r"duebell\[cli\]"):
         cli.main()
+
+
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [([], {}), (["--intake"], {"Intake": "yes"}), (["--no-intake"], {"Intake": "no"})],
+)
+def test_the_intake_stays_as_it_was_unless_it_is_asked_for(
+    options: list[str], given: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, str]] = []
+
+    def deploy(_: object, deployment: Deployment, **__: object) -> None:
+        seen.append(dict(deployment.parameters))
+        raise DeployFailed("seen")
+
+    monkeypatch.setattr(commands, "deploy_stack", deploy)
+    CliRunner().invoke(commands.app, ["deploy", "--actions", "a:b", "--region", "eu-central-1", *options])
+    assert seen == [given]
+
+
+def test_editors_are_told_of_the_intake() -> None:
+    settings = settings_of("shop", {"Intake": "yes"})
+    assert environment_of(settings)["DUEBELL_INTAKE"] == settings.intake == "shop-intake"
+    assert Settings.from_env(environment_of(settings)).intake == "shop-intake"
+    assert "DUEBELL_INTAKE" not in environment_of(settings_of("shop", {"Intake": "no"}))

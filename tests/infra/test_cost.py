@@ -8,7 +8,16 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell_infra.cost import Units, Usage, billed_seconds, cost, lambda_dollars, measured, scheduler_cost
+from duebell_infra.cost import (
+    Units,
+    Usage,
+    billed_seconds,
+    cost,
+    lambda_dollars,
+    measured,
+    scheduler_cost,
+    snapshot_dollars,
+)
 from duebell_infra.prices import PRICES
 from duebell_shared.settings import Precision
 
@@ -95,3 +104,20 @@ def test_the_command_tells_programs_too_and_counts_occurrences() -> None:
 
 def test_what_is_no_number_of_tasks_is_wrong_usage() -> None:
     assert duebell("cost", "--tasks", "0").returncode == 2
+
+
+def test_a_snapshot_is_paid_for_by_the_month_and_by_each_start_from_it() -> None:
+    of = measured()
+    # A cold start from a snapshot takes less of the processor, and the restoring costs more than that.
+    plain, restored = cost(ONE, of).function, cost(replace(ONE, snap_start=True), of).function
+    saved = lambda_dollars(of.start_ms / 1000 * 1_769 / 512, 512)
+    assert restored - plain == pytest.approx(PRICES["restore"].dollars / 2 - saved)
+    # A process that is warm is not restored
+    warm = replace(ONE, every=timedelta(minutes=1))
+    assert cost(replace(warm, snap_start=True), of) == cost(warm, of)
+    assert snapshot_dollars(512) == pytest.approx(1.5046 / 2 * 2.592)
+
+    told = json.loads(duebell("cost", "--tasks", "1000000", "--snap-start", "--json").stdout)["usd_a_month"]
+    parts = sum(dollars for name, dollars in told.items() if name != "total")
+    assert told["snapshot"] == pytest.approx(1.95, abs=0.01)
+    assert told["total"] == pytest.approx(parts, abs=0.001)

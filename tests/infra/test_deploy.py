@@ -218,3 +218,43 @@ TOPIC = "arn:aws:sns:eu-central-1:123456789012:oncall"
 )
 def test_it_is_said_whom_alarms_tell(before: Mapping[str, str], now: Mapping[str, str], says: str) -> None:
     assert re.match(f"alarms: {says}", whom_they_tell(before, now))
+
+
+def test_with_snap_start_the_version_is_named_and_called(deployed: Any) -> None:
+    given: dict[str, str] = {}
+    called: list[str] = []
+
+    def update(parameters: Mapping[str, str]) -> None:
+        given.update(parameters)
+
+    def call(_: object, function: str, **__: object) -> None:
+        called.append(function)
+
+    deployed(update, before=UPDATE, called=call, python="3.13", parameters={"SnapStart": "yes"})
+    assert called == ["duebell:live"]
+    first = given["VersionKey"]
+    # Then the same again is the same version, and another setting another one
+    deployed(update, before={**UPDATE, **given}, called=call)
+    assert given["VersionKey"] == first
+    deployed(update, before={**UPDATE, **given}, called=call, parameters={"MemorySize": "1024"})
+    assert given["VersionKey"] not in {first, ""}
+    # And without it there is none
+    deployed(update, before={**UPDATE, **given}, called=call, parameters={"SnapStart": "no"})
+    assert (given["VersionKey"], called[-1]) == ("", "duebell")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"VersionKey": "mine"}, "VersionKey follows from all others: leave it out"),
+        ({"SnapStart": "yes"}, "SnapStart.* needs Python 3.12 or newer"),
+    ],
+)
+def test_what_cannot_be_a_version_is_refused_before_the_stack_is_changed(
+    deployed: Any, parameters: dict[str, str], said: str
+) -> None:
+    def update(_: object) -> None:
+        raise AssertionError("the stack was changed")
+
+    with pytest.raises(InvalidDeployment, match=said):
+        deployed(update, before=UPDATE, python="3.11", parameters=parameters)

@@ -1,7 +1,8 @@
 """The policies of the template, held against every call that an editor and a worker make."""
 
 import inspect
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from duebell_editor import Editor, WorkerNotStarted
-from duebell_infra.template import template_text
+from duebell_editor.intake import Intake
+from duebell_infra.template import template_file
 from duebell_shared.backend import Backend
 from duebell_shared.bell import BellKind
 from duebell_shared.keeping import History
@@ -20,6 +22,7 @@ from duebell_shared.settings import Settings
 from duebell_shared.store import Saved
 from duebell_worker import Worker
 from tests.infra.policies import ACCOUNT, Guarded, Statements, granted, statements_of
+from tests.intake.conftest import ARN, Queues
 from tests.support import NOON, REGION, SCHEDULED, Clock, create_schedule
 
 HOUR = timedelta(hours=1)
@@ -71,6 +74,15 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.failures()
     editor.past_counts()
     editor.retry("f")
+    editor.reserve("act", due=HOUR).drop()
+    with editor.transaction() as tx:
+        tx.add("act", due=HOUR, id="t")
+    move, update, cancel = (
+        editor.move_item("t", due=2 * HOUR),
+        editor.update_item("t", payload=1),
+        editor.cancel_item("t"),
+    )
+    assert {one.task.id for one in (move, update, cancel)} == {"t"}
     editor.cancel("a")
     editor.change_many("cancel", editor.select("cancel", action="act", limit=1).ids)
     editor.timeline(NOON)
@@ -202,6 +214,46 @@ def test_with_a_schedule_they_may_set_it_pass_its_role_and_no_more(
         )
 
 
+def test_the_intake_may_be_taken_and_looked_at_and_no_more(
+    resources: Any, session: boto3.Session, clock: Clock
+) -> None:
+    role = resources["Role"]["Properties"]["Policies"][0]["PolicyDocument"]
+    policy = resources["EditorPolicy"]["Properties"]["PolicyDocument"]
+    given: dict[str, dict[str, Sequence[str]]] = {"HasIntake": {}}
+    queues = Queues()
+    queues.send({"action": "act", "in": 60}, "no", {"do": "cancel", "id": "nowhere"})
+    named = {"the ARN of IntakeQueue": "duebell-intake"}
+    named["the ARN of IntakeDeadLetters"] = f"{named['the ARN of IntakeQueue']}-dead-letters"
+
+    def allowed(document: Any) -> Statements:
+        text = json.dumps(statements_of(document, given))
+        for made, name in named.items():
+            text = text.replace(made, f"arn:aws:sqs:{REGION}:{ACCOUNT}:{name}")
+        return list(json.loads(text))
+
+    def added(document: Any) -> set[tuple[str, str]]:
+        return granted(allowed(document)) - granted(statements_of(document))
+
+    # Given the worker's role, a batch can be taken, and one message be put back
+    guarded = Guarded(allowed(role))
+    settings = Settings(intake="duebell-intake")
+    backend = Backend.connect(settings, guarded.session, clock=clock, sleep=clock.sleep)
+    assert backend.client
+    editor = Editor(backend=backend)
+    answer = Intake(editor, backend.client, clock=clock).take(queues.received())
+    assert len(answer["batchItemFailures"]) == len(queues.dead()) == 1
+    assert editor.status().intake_waiting == 3
+    # Then that takes all that its role has for it, but for what Lambda does in its name
+    by_lambda = {("sqs:DeleteMessage", ARN), ("sqs:ReceiveMessage", ARN)}
+    assert added(role) - guarded.made == by_lambda
+    # And an editor may count
+    guarded = Guarded(allowed(policy))
+    backend = Backend.connect(settings, guarded.session, clock=clock, sleep=clock.sleep)
+    assert Editor(backend=backend).status().intake_waiting == 3
+    assert added(policy) <= guarded.made
+    assert {action for action, _ in added(policy)} == {"sqs:GetQueueAttributes"}
+
+
 DENIED = {
     "another table": ("dynamodb", "get_item", {"TableName": "other", "Key": {"id": {"S": "a"}}}),
     "a scan": ("dynamodb", "scan", {"TableName": "duebell"}),
@@ -247,5 +299,4 @@ def test_no_statement_is_for_every_resource(resources: Any) -> None:
 
 
 def test_the_template_is_the_one_in_the_repository() -> None:
-    there = Path(__file__).parents[2] / "infra" / "template.yaml"
-    assert template_text() == there.read_text(encoding="utf-8")
+    assert template_file() == Path(__file__).parents[2] / "infra" / "template.yaml"

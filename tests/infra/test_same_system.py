@@ -11,6 +11,7 @@ OTHERWISE = {
     "CodeBucket": None,  # Terraform uploads the bundle itself
     "CodeKey": None,
     "ExistingTable": None,  # Terraform's state knows
+    "VersionKey": None,  # the provider publishes a version when the worker has changed
     "WarmThroughput": None,  # the provider takes it from version 6.13 on, and the module must work with 5.80
 }
 #: Terraform reads them off the deliveries by itself, and is told those that the code declares.
@@ -26,6 +27,7 @@ SCALED = (("Table", "Read"), ("Table", "Write"), ("Past", "Read"), ("Past", "Wri
 #: Without tags of their own in the template: bells and dashboard get the stack's, the budget's are named
 #: otherwise, and the rest can have none.
 UNTAGGED = {
+    *("Version", "Alias"),
     *("Rule", "Schedule", "Dashboard", "Budget", "EditorPolicy"),
     *("Permission", "Retries", "LostRingsPolicy", "AlarmSubscription"),
     *("FailuresQuery", "LatestQuery", "TaskQuery"),
@@ -34,6 +36,7 @@ UNTAGGED = {
 
 #: What the provider can give no tags.
 UNTAGGABLE = {
+    "aws_lambda_alias",
     "aws_appautoscaling_policy",
     "aws_cloudwatch_dashboard",
     "aws_cloudwatch_event_target",
@@ -211,7 +214,8 @@ def test_the_worker_and_its_retries(template: Any, module: Any) -> None:
     assert ours["Handler"] == theirs["handler"]
     loop = module["resource"]["aws_lambda_function_recursion_config"]["worker"]
     assert ours["RecursiveLoop"] == loop["recursive_loop"]
-    assert set(ours["Environment"]["Variables"]) == set(theirs["environment"][0]["variables"])
+    variables = set(ours["Environment"]["Variables"]) - {"DUEBELL_VERSION_KEY"}
+    assert variables == set(theirs["environment"][0]["variables"])
     retries = properties(template, "Retries")
     config = module["resource"]["aws_lambda_function_event_invoke_config"]["worker"]
     assert retries["MaximumRetryAttempts"] == config["maximum_retry_attempts"]
@@ -232,7 +236,12 @@ def test_the_worker_is_where_it_is_wanted(template: Any, module: Any) -> None:
     ]
     assert ours["Layers"] == {"Fn::If": ["HasLayers", {"Ref": "Layers"}, none]}
     assert theirs["layers"] == "${var.layers}"
-    assert theirs["depends_on"] == ["${aws_iam_role_policy.worker}", "${aws_scheduler_schedule.bell}"]
+    assert theirs["depends_on"] == [
+        "${aws_scheduler_schedule.bell}",
+        "${aws_iam_role_policy.worker}",
+        "${aws_sqs_queue.intake}",
+    ]
+    assert template["Resources"]["Function"]["DependsOn"] == "IntakeQueue"
     boundary = properties(template, "Role")["PermissionsBoundary"]
     assert boundary == {"Fn::If": ["HasBoundary", {"Ref": "PermissionsBoundaryArn"}, none]}
     their_role = module["resource"]["aws_iam_role"]["worker"]
@@ -249,17 +258,60 @@ def test_the_rule_may_wake_the_worker(template: Any, module: Any) -> None:
 def test_all_that_can_be_is_tagged(template: Any, module: Any) -> None:
     tagged = {name for name, one in template["Resources"].items() if "Tags" in one["Properties"]}
     alarms = {name for name in template["Resources"] if name.endswith("Alarm")}
-    assert (
-        tagged
-        == {"Table", "Function", "LostRings", "FailedRuns", "Log", "Role", "BellRole", "AlarmTopic"} | alarms
-    )
+    queues = {"LostRings", "FailedRuns", "IntakeQueue", "IntakeDeadLetters", "IntakeMapping"}
+    assert tagged == {"Table", "Function", "Log", "Role", "BellRole", "AlarmTopic"} | queues | alarms
     assert set(template["Resources"]) - tagged == UNTAGGED
     for kind, resources in module["resource"].items():
         for name, resource in resources.items():
             assert ("tags" in resource) is (kind not in UNTAGGABLE), f"{kind}.{name}"
 
 
+def test_the_intake(template: Any, module: Any) -> None:
+    # There is none unless it is asked for
+    resources = module["resource"]
+    assert template["Parameters"]["Intake"]["Default"] == "no"
+    queues = resources["aws_sqs_queue"]
+    mapping = resources["aws_lambda_event_source_mapping"]["intake"]
+    for name, theirs in (
+        ("IntakeQueue", queues["intake"]),
+        ("IntakeDeadLetters", queues["intake_dead_letters"]),
+        ("IntakeMapping", mapping),
+    ):
+        assert template["Resources"][name]["Condition"] == "HasIntake"
+        assert theirs["count"] == "${var.intake ? 1 : 0}"
+    assert template["Conditions"]["HasIntake"] == {"Fn::Equals": [{"Ref": "Intake"}, "yes"]}
+    # Lambda refuses a mapping whose queue has a visibility timeout shorter than the function's
+    ours, theirs = properties(template, "IntakeQueue"), queues["intake"]
+    assert ours["VisibilityTimeout"] == {"Ref": "Timeout"}
+    assert theirs["visibility_timeout_seconds"] == "${var.timeout}"
+    # What was tried a hundred times is kept for the rest of two weeks: the time counts from when it was sent
+    kept = properties(template, "IntakeDeadLetters")["MessageRetentionPeriod"]
+    assert ours["MessageRetentionPeriod"] < kept == 14 * 86_400
+    assert ours["RedrivePolicy"] == {
+        "deadLetterTargetArn": {"Fn::GetAtt": ["IntakeDeadLetters", "Arn"]},
+        "maxReceiveCount": 100,
+    }
+    assert "maxReceiveCount = 100" in theirs["redrive_policy"].replace('"', "").replace(":", " =")
+    ours = properties(template, "IntakeMapping")
+    assert (ours["BatchSize"], ours["MaximumBatchingWindowInSeconds"]) == (100, 1)
+    assert mapping["batch_size"] == 100
+    assert mapping["maximum_batching_window_in_seconds"] == 1
+    assert ours["FunctionResponseTypes"] == mapping["function_response_types"] == ["ReportBatchItemFailures"]
+    most = mapping["scaling_config"][0]["maximum_concurrency"]
+    assert ours["ScalingConfig"] == {"MaximumConcurrency": most}
+    variables = resources["aws_lambda_function"]["worker"]["environment"][0]["variables"]
+    assert variables["DUEBELL_INTAKE"] == '${var.intake ? local.intake : ""}'
+    named = {"Fn::If": ["HasIntake", {"Fn::Sub": "${Name}-intake"}, ""]}
+    assert properties(template, "Function")["Environment"]["Variables"]["DUEBELL_INTAKE"] == named
+    assert module["locals"]["intake"] == "${var.name}-intake"
+
+
 def test_the_queues(template: Any, module: Any) -> None:
-    for name, same in (("LostRings", "lost_rings"), ("FailedRuns", "failed_runs")):
+    for name, same in (
+        ("LostRings", "lost_rings"),
+        ("FailedRuns", "failed_runs"),
+        ("IntakeQueue", "intake"),
+        ("IntakeDeadLetters", "intake_dead_letters"),
+    ):
         ours, theirs = properties(template, name), module["resource"]["aws_sqs_queue"][same]
         assert ours["MessageRetentionPeriod"] == theirs["message_retention_seconds"]

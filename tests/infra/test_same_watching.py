@@ -33,7 +33,7 @@ def test_the_alarms(template: Any, module: Any) -> None:
             "dimensions": list(alarm["dimensions"]),
             "threshold": re.sub(r"\$\{var\.(\w+)\}", r"\1", str(alarm["threshold"])),
         }
-        for name, alarm in module["locals"]["watched"].items()
+        for name, alarm in {**module["locals"]["watched"], **module["locals"]["watched_intake"]}.items()
     }
     assert theirs == {name: {**alarm, "threshold": str(alarm["threshold"])} for name, alarm in ours.items()}
     alarm = module["resource"]["aws_cloudwatch_metric_alarm"]["watched"]
@@ -46,7 +46,8 @@ def test_the_alarms_tell_the_same(template: Any, module: Any) -> None:
     alarms = [one for one in template["Resources"].values() if one["Type"] == "AWS::CloudWatch::Alarm"]
     none = {"Ref": "AWS::NoValue"}
     for alarm in alarms:
-        assert alarm["Condition"] == "IsWatched"
+        is_intakes = alarm["Properties"]["AlarmName"]["Fn::Sub"] == "${Name}-intake-dead-letters"
+        assert alarm["Condition"] == ("WatchesIntake" if is_intakes else "IsWatched")
         assert alarm["Properties"]["AlarmActions"] == [
             {"Fn::If": ["TellsTopic", {"Ref": "AlarmTopicArn"}, none]},
             {"Fn::If": ["TellsMail", {"Ref": "AlarmTopic"}, none]},
@@ -76,7 +77,11 @@ def test_nothing_that_costs_while_it_stands_is_made_unless_asked_for(template: A
     assert defaults == {"Alarms": "no", "Metrics": "off"}
     for one in template["Resources"].values():
         if one["Type"].startswith("AWS::CloudWatch::"):
-            assert one["Condition"] == "IsWatched"
+            assert one["Condition"] in {"IsWatched", "WatchesIntake"}
+    both = [{"Condition": "IsWatched"}, {"Condition": "HasIntake"}]
+    assert conditions["WatchesIntake"] == {"Fn::And": both}
+    watched = module["resource"]["aws_cloudwatch_metric_alarm"]["watched"]["for_each"]
+    assert "var.intake ? local.watched_intake : {}" in watched
     assert module["locals"]["is_watched"] == (
         '${var.alarms || var.alarm_topic_arn != "" || var.alarm_mail != ""}'
     )

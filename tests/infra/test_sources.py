@@ -20,10 +20,12 @@ def test_our_own_packages_go_in_without_what_only_a_person_needs() -> None:
     assert {"duebell_worker/entry.py", "duebell_editor/editor.py", "duebell_shared/table.py"} <= names
     assert not [name for name in names if name.startswith(("duebell_editor/cli", "duebell_editor/http"))]
     assert not [name for name in names if name.startswith("duebell_infra")]
-    assert {name for name in names if name.startswith("duebell/")} == {
+    assert {name for name in names if name.startswith("duebell/") and "/contrib/" not in name} == {
         "duebell/__init__.py",
+        "duebell/lambda_handler.py",
         "duebell/py.typed",
     }
+    assert "duebell/contrib/django/worker.py" in names  # it makes actions of Django's tasks
 
 
 def test_a_package_goes_in_whole_without_tests_caches_and_hidden_things(tmp_path: Path) -> None:

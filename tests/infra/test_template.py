@@ -2,11 +2,19 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import boto3
+from cfnlint.decode import decode  # type: ignore[import-untyped]
 
-from duebell_infra.template import parameter_names, template_text, unknown_types, without_types
+from duebell_infra.template import (
+    parameter_names,
+    template_file,
+    template_text,
+    unknown_types,
+    without_types,
+)
 from duebell_shared.expression import SENTINEL
 
 
@@ -42,10 +50,22 @@ def referred(value: Any) -> set[str]:
     return {name for name in found if not name.startswith("AWS::")}
 
 
-def test_nothing_but_the_name_can_ever_change_the_rule(template: Any) -> None:
-    assert referred(template["Resources"]["Rule"]["Properties"]) == {"Name"}
+def conditions_in(value: Any) -> set[str]:
+    """The conditions that a part of the template depends on."""
+    if isinstance(value, dict):
+        own = {value["Fn::If"][0]} if "Fn::If" in value else set()
+        return own.union(*map(conditions_in, value.values()))
+    return set().union(*map(conditions_in, value)) if isinstance(value, list) else set()
+
+
+def test_nothing_but_the_name_and_snap_start_can_ever_change_the_rule(template: Any) -> None:
+    rule = template["Resources"]["Rule"]["Properties"]
+    assert referred(rule) == {"Name"}
+    assert conditions_in(rule) == {"StartsFromSnapshot"}
     # Nor the schedule, whose role stays the same whatever else becomes of it
-    assert referred(template["Resources"]["Schedule"]["Properties"]) == {"Name", "BellRole"}
+    schedule = template["Resources"]["Schedule"]["Properties"]
+    assert referred(schedule) == {"Name", "BellRole"}
+    assert conditions_in(schedule) == {"StartsFromSnapshot"}
     assert "RoleName" not in template["Resources"]["BellRole"]["Properties"]
 
 
@@ -109,3 +129,17 @@ def test_its_parameters_are_read_off_it(template: Any) -> None:
 def test_it_is_small_enough_to_be_given_with_the_call() -> None:
     # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
     assert len(template_text().encode()) <= 51_200
+
+
+def test_only_comments_are_left_out_of_the_file(template: Any) -> None:
+    assert "#" in template_file().read_text()
+    assert not re.search(r"(?m)^ *#", template_text())
+    assert decode(str(template_file()))[0] == template
+
+
+def test_what_is_applied_says_the_same_as_the_file(tmp_path: Path) -> None:
+    # Comments aside, and indented by less
+    applied = tmp_path / "applied.yaml"
+    applied.write_text(template_text())
+    assert decode(str(applied))[0] == decode(str(template_file()))[0]
+    assert len(template_text()) < len(re.sub(r"(?m)^ *#.*\n", "", template_file().read_text()))

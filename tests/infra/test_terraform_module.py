@@ -75,6 +75,45 @@ def test_a_bundle_that_lambda_does_not_take_directly_goes_by_s3(
     assert "1 passed, 0 failed" in output_of(PLAN.format(**uploaded), tmp_path, megabytes=megabytes)
 
 
+INTAKE = """
+run "without" {
+  command = plan
+  assert {
+    condition     = length(aws_sqs_queue.intake) + length(aws_lambda_event_source_mapping.intake) == 0
+    error_message = "no intake"
+  }
+  assert {
+    condition     = output.intake_url == null && output.intake_dead_letters_url == null
+    error_message = "no outputs of it"
+  }
+}
+run "with" {
+  command = plan
+  variables {
+    intake  = true
+    alarms  = true
+    timeout = 600
+  }
+  assert {
+    condition     = one(aws_sqs_queue.intake[*].visibility_timeout_seconds) == 600
+    error_message = "Lambda wants it no shorter than the function's timeout"
+  }
+  assert {
+    condition     = aws_lambda_function.worker.environment[0].variables.DUEBELL_INTAKE == "duebell-intake"
+    error_message = "its name"
+  }
+  assert {
+    condition     = contains(keys(aws_cloudwatch_metric_alarm.watched), "intake-dead-letters")
+    error_message = "its alarm"
+  }
+}
+"""
+
+
+def test_the_intake_is_made_when_it_is_asked_for(tmp_path: Path) -> None:
+    assert "2 passed, 0 failed" in output_of(INTAKE, tmp_path)
+
+
 CAPACITY = """
 run "on_demand" {
   command = plan
@@ -317,5 +356,76 @@ run "bogus" {
 """
 
 
+SNAPSHOT = """
+run "by_default" {
+  command = plan
+  assert {
+    condition     = length(aws_lambda_alias.live) == 0 && !aws_lambda_function.worker.publish
+    error_message = "no version"
+  }
+  assert {
+    condition     = aws_lambda_function.worker.environment[0].variables["DUEBELL_FUNCTION"] == "duebell"
+    error_message = "what runs call"
+  }
+  assert {
+    condition     = aws_lambda_function_event_invoke_config.worker.qualifier == "$LATEST"
+    error_message = "the retries"
+  }
+}
+run "from_a_snapshot" {
+  command = plan
+  override_resource {
+    target          = aws_lambda_alias.live
+    override_during = plan
+    values          = { arn = "arn:aws:lambda:eu-central-1:123456789012:function:duebell:live" }
+  }
+  variables {
+    snap_start = true
+  }
+  assert {
+    condition     = aws_lambda_function.worker.publish
+    error_message = "a version"
+  }
+  assert {
+    condition     = one(aws_lambda_function.worker.snap_start).apply_on == "PublishedVersions"
+    error_message = "its snapshot"
+  }
+  assert {
+    condition     = aws_cloudwatch_event_target.worker[0].arn == aws_lambda_alias.live[0].arn
+    error_message = "what the rule wakes"
+  }
+  assert {
+    condition     = aws_lambda_function.worker.environment[0].variables["DUEBELL_FUNCTION"] == "duebell:live"
+    error_message = "what runs call"
+  }
+  assert {
+    condition = (
+      aws_lambda_permission.bell[0].qualifier == "live"
+      && aws_lambda_function_event_invoke_config.worker.qualifier == "live"
+      && aws_lambda_invocation.arm[0].qualifier == "live"
+    )
+    error_message = "all that is about the worker"
+  }
+  assert {
+    condition     = output.function_name == "duebell:live"
+    error_message = "the name that editors need"
+  }
+}
+run "too_old" {
+  command = plan
+  variables {
+    snap_start = true
+    runtime    = "python3.11"
+  }
+  expect_failures = [aws_lambda_function.worker]
+}
+"""
+
+
 def test_the_bell_is_the_rule_or_the_schedule_or_both_are_there(tmp_path: Path) -> None:
     assert "4 passed, 0 failed" in output_of(BELLS, tmp_path)
+
+
+def test_the_worker_starts_from_a_snapshot_if_asked_for(tmp_path: Path) -> None:
+    output = output_of(SNAPSHOT, tmp_path)
+    assert "3 passed, 0 failed" in output, output

@@ -1,6 +1,7 @@
 """All the mutants there are."""
 
 from .mutant import Mutant
+from .of_a_process import OF_A_PROCESS
 from .of_a_run import OF_A_RUN
 from .of_a_run_of_one import OF_A_RUN_OF_ONE
 from .of_arming import OF_ARMING
@@ -11,11 +12,13 @@ from .of_direct_calls import OF_DIRECT_CALLS
 from .of_echoes_and_holds import OF_ECHOES_AND_HOLDS
 from .of_full_lanes import OF_FULL_LANES
 from .of_precision import OF_PRECISION
+from .of_reservations import OF_RESERVATIONS
 from .of_sharing import OF_SHARING
 from .of_taking_over import OF_TAKING_OVER
 from .of_the_bell import OF_THE_BELL
 from .of_the_guard import OF_THE_GUARD
 from .of_the_http_editor import OF_THE_HTTP_EDITOR
+from .of_the_intake import OF_THE_INTAKE
 from .of_the_limits import OF_THE_LIMITS
 from .of_the_queue import OF_THE_QUEUE
 from .of_the_record import OF_THE_RECORD
@@ -51,4 +54,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_THE_WORKER_RECORD,
     *OF_DEPLOYING,
     *OF_DELIVERIES,
+    *OF_THE_INTAKE,
+    *OF_A_PROCESS,
+    *OF_RESERVATIONS,
 )

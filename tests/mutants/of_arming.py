@@ -157,7 +157,7 @@ OF_ARMING = (
         file=_EDITOR,
         line=(
             "            if not is_elsewhere and self._queue.store.insert(new):\n"
-            '                log_change("add", None, new)\n'
+            "                log_change(added_as(new), None, new)\n"
             "                task = new\n"
             "            else:\n"
             "                task = self._settle(new, if_exists, rev)\n"
@@ -170,7 +170,7 @@ OF_ARMING = (
         broken=(
             "            self._rule.arm([new])\n"
             "            if not is_elsewhere and self._queue.store.insert(new):\n"
-            '                log_change("add", None, new)\n'
+            "                log_change(added_as(new), None, new)\n"
             "                task = new\n"
             "            else:\n"
             "                task = self._settle(new, if_exists, rev)\n"
@@ -201,7 +201,7 @@ OF_ARMING = (
     Mutant(
         name="an add that finds its id taken arms nothing",
         file=_EDITOR,
-        line="            self._rule.arm_after(taken, self._queue.get_many([new.id]).values())\n",
+        line="            self._rule.arm_after(taken, there.values())\n",
         broken="",
         why="what is there may be its own, of a call that raised",
         killers=(Killer.REPEATING,),

@@ -64,4 +64,20 @@ OF_DELIVERIES = (
         why="memory fills with tasks that wait for a slow service",
         killers=(Killer.DELIVERIES,),
     ),
+    Mutant(
+        name="deliveries under way are without number in a worker that has nothing else",
+        file="worker/duebell_worker/attempts.py",
+        line="return room >= (1 if self._to_claim else AT_ONCE)",
+        broken="return True",
+        why="memory fills with tasks that wait for a slow service",
+        killers=(Killer.DELIVERIES,),
+    ),
+    Mutant(
+        name="what is too few for a call is left to nobody",
+        file="worker/duebell_worker/batcher.py",
+        line="            if not self._waiting or self._is_left_to(self._calls - 1):",
+        broken="            if not self._waiting or self._is_left_to(self._calls):",
+        why="the last outcomes are never recorded, and the run waits for them to its end",
+        killers=(Killer.BATCHER,),
+    ),
 )

@@ -59,8 +59,8 @@ OF_DIRECT_CALLS = (
         name="a held lane's run is called",
         file=_RECORD,
         line="free = [lane for lane in self.lanes if lane.is_free(now)]\n"
-        "        due = min((lane.until if lane.owner else lane.due for lane in free), default=NEVER)",
-        broken="due = min(lane.due for lane in self.lanes)",
+        "        return min((lane.until if lane.owner else lane.due for lane in free), default=NEVER)",
+        broken="return min(lane.due for lane in self.lanes)",
         why="whatever is added while a run works calls another one, which finds nothing to do",
         killers=(Killer.ARMING, Killer.CALLING),
     ),

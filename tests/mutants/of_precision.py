@@ -89,7 +89,7 @@ OF_PRECISION = (
     Mutant(
         name="does not watch the record while it waits",
         file=_WAITS,
-        line="watches = self._context.waits_for_due and by != NEVER",
+        line="watches = watches and self._context.waits_for_due and by != NEVER",
         broken="watches = False",
         why="what is added meanwhile, and due before what it waits for, is late",
         killers=(Killer.PRECISION,),

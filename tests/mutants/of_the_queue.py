@@ -61,8 +61,8 @@ OF_THE_QUEUE = (
     Mutant(
         name="saved whatever its revision",
         file=_CHANGES,
-        line="return stored(rev=old.rev, created_at=old.created_at)",
-        broken="return stored(created_at=old.created_at)",
+        line="{**stored(rev=old.rev, created_at=old.created_at), **reserved}",
+        broken="{**stored(created_at=old.created_at), **reserved}",
         why="a run's outcome overwrites a task that was moved or cancelled meanwhile",
         killers=(Killer.STORE,),
     ),

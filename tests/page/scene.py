@@ -23,7 +23,7 @@ from tests.support import Clock
 
 __all__ = ["Scene"]
 
-_KEEP = timedelta(days=30)
+_KEEP = Keeping(retention=timedelta(days=30))
 
 _TRACEBACK = """Traceback (most recent call last):
   File "shop/actions.py", line 41, in charge
@@ -115,12 +115,12 @@ class Scene:
         while task.due < utc_now() - timedelta(minutes=1):
             at = task.due + timedelta(seconds=seconds)
             running, seconds = self.claimed(task, at), seconds + 3
-            over, keep = at + timedelta(seconds=2), Keeping(retention=_KEEP)
+            over = at + timedelta(seconds=2)
             if fails_from and task.due >= fails_from:
                 failure = Failure(type="GatewayTimeout", message="the bank's gateway did not answer")
-                task = running.failed(failure, now=over, keep=keep)
+                task = running.failed(failure, now=over, keep=_KEEP)
             else:
-                task = running.done(now=over, keep=keep)
+                task = running.done(now=over, keep=_KEEP)
             assert self.store.save(running, task)
 
     def rested(self, at: datetime) -> None:
@@ -143,12 +143,21 @@ class Scene:
         moved = task.moved(due, now=due)
         assert self.store.save(task, moved)
         running = self.claimed(moved, at)
-        if failure:
-            after = running.failed(failure, now=at, keep=Keeping(retention=_KEEP))
-        else:
-            after = running.done(now=at, keep=Keeping(retention=_KEEP))
+        after = running.failed(failure, now=at, keep=_KEEP) if failure else running.done(now=at, keep=_KEEP)
         assert self.store.save(running, after)
         return after
+
+    def failing(self, id: str, failure: Failure) -> None:
+        """A recurring task whose last occurrence failed."""
+        task = self.editor.add("hourly_sync", schedule="rate(1 hour)", id=id)
+        assert self.store.save(task, task.failed(failure, now=utc_now(), keep=_KEEP))
+
+    def overdue(self, id: str, minutes: int = 9) -> None:
+        """A task that should have run, and a record that does not know of it."""
+        self.editor.add("late", due=timedelta(days=2), id=id)
+        task = self.editor.get(id)
+        due = utc_now() - timedelta(minutes=minutes)
+        assert self.store.save(task, msgspec.structs.replace(task, due=due, queued=due, rev=task.rev + 1))
 
     def claimed(self, task: Task, now: datetime, status: Status = Status.SCHEDULED) -> Task:
         """The task as a run has claimed it."""

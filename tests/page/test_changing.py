@@ -12,6 +12,8 @@ from duebell_shared.task import Status
 from tests.page.conftest import Open
 from tests.page.hands import press, show, tab
 from tests.page.scene import Scene
+from tests.page.seen import Held, asked
+from tests.serving import serving
 
 
 def test_a_task_is_added_and_can_be_taken_back(open_page: Open, url: str, scene: Scene) -> None:
@@ -217,3 +219,32 @@ def test_payloads_are_in_no_address(open_page: Open, url: str) -> None:
     expect(page.get_by_text("is added")).to_be_visible()
     assert asked
     assert not any("4111" in one or "card" in one for one in [*asked, page.url])
+
+
+def test_bulk_shows_how_far_it_is_and_can_be_stopped(open_page: Open) -> None:
+    # Given more than are changed at a time
+    scene = Scene()
+    scene.fill(249)
+    with serving(scene.editor) as url:
+        page = open_page(url)
+        rows = page.locator("#list tbody tr")
+        expect(rows).to_have_count(50)
+        page.get_by_label("Select all that are shown").check()
+        press(page, "Select all that fit the filters")
+        press(page, "Pause")
+        expect(page.get_by_text("250 tasks will be paused")).to_be_visible()
+        sent = asked(page, "/api/bulk")
+        held = Held(page, "**/api/bulk")
+        press(page, "Pause 250 tasks")
+        # Then it is said, and after the part under way it stops
+        expect(page.get_by_role("progressbar")).to_be_visible()
+        expect(page.get_by_text("0 of 250")).to_be_visible()
+        press(page, "Stop")
+        held.let_go()
+        expect(page.get_by_text("100 tasks paused, then stopped")).to_be_visible()
+        expect(page.get_by_role("progressbar")).to_have_count(0)
+        assert len(sent) == 1
+        expect(tab(page, "In the queue")).to_contain_text("150")
+        # And what was done can be undone
+        press(page, "Undo")
+        expect(page.get_by_text("100 tasks resumed")).to_be_visible()

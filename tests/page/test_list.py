@@ -241,3 +241,32 @@ def test_actions_are_suggested_that_were_seen_before(open_page: Open, url: str) 
     page.get_by_label("Action").fill("put_on_sale")
     expect(page.locator("#list tbody tr")).to_have_count(15)
     expect(action).to_be_attached()
+
+
+def test_the_order_of_time_can_be_turned(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    rows = page.locator("#list tbody tr")
+    expect(rows.first).to_contain_text("sale-40")
+    page.get_by_role("button", name="Due ↑").click()
+    expect(rows.first).to_contain_text("trial-expiry:XYZ029")
+    expect(page.locator("#list th.due")).to_have_attribute("aria-sort", "descending")
+    page.reload()
+    expect(rows.first).to_contain_text("trial-expiry:XYZ029")
+    tab(page, "Failed").click()
+    expect(rows.first).to_contain_text("mail-058")
+    page.get_by_role("button", name="Ended ↑").click()
+    expect(rows.first).to_contain_text("mail-003")
+
+
+def test_what_is_in_an_id_or_a_payload_is_found(open_page: Open, url: str) -> None:
+    page = open_page(url)
+    rows = page.locator("#list tbody tr")
+    page.get_by_label("Search by").select_option("Id or payload has")
+    page.get_by_label("Search", exact=True).fill("XYZ01")
+    expect(rows).to_have_count(10)
+    page.get_by_label("Search", exact=True).fill('"item":50')
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("sale-50")
+    page.reload()
+    expect(rows).to_have_count(1)
+    expect(page.get_by_label("Search by")).to_have_value("text")

@@ -1,10 +1,12 @@
-"""The panel of one task: where the focus goes, and that everything fits."""
+"""The panel of one task: where the focus goes, what an outage leaves of it, and that everything fits."""
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from duebell_shared.instants import utc_now
 from duebell_shared.task import Failure
@@ -61,3 +63,30 @@ def test_long_words_are_broken(open_page: Open, url: str, scene: Scene, screen: 
     press(page, "Cancel")
     expect(page.get_by_role("button", name="Cancel the task")).to_be_visible()
     assert page.evaluate(FITS)
+
+
+def try_again(panel: Locator) -> None:
+    """Press the button, unless the page hears of a change just then, and shows the task by itself."""
+    with suppress(PlaywrightTimeout):
+        panel.get_by_role("button", name="Try again").click(timeout=2_000)
+
+
+def test_a_task_that_was_opened_while_the_server_was_away_is_shown_when_it_is_back(
+    open_page: Open, url: str
+) -> None:
+    page = open_page(url)
+    page.route("**/api/tasks/sale-50", lambda route: route.abort())
+    show(page, "sale-50")
+    panel = page.get_by_role("dialog")
+    expect(panel).to_contain_text("The task cannot be shown: The server does not answer")
+    page.unroute("**/api/tasks/sale-50")
+    try_again(panel)
+    expect(panel.get_by_text("put_on_sale")).to_be_visible()
+    # And one that was shown before is shown again
+    page.route("**/api/tasks/sale-50", lambda route: route.abort())
+    page.get_by_role("button", name="Pause", exact=True).click()
+    page.route("**/api/tasks/sale-50/pause", lambda route: route.continue_())
+    expect(panel).to_contain_text("The task cannot be shown")
+    page.unroute("**/api/tasks/sale-50")
+    try_again(panel)
+    expect(panel.get_by_text("paused", exact=True)).to_be_visible()

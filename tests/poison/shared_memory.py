@@ -17,6 +17,7 @@ from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.transactions import Other, TaskWrite, Transacted
 from duebell_shared.worker_record import WorkerRecord
 
 __all__ = ["FakeRule", "LockedStore", "backend_of", "ring_till_parked"]
@@ -99,6 +100,9 @@ class LockedStore:
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._step(lambda: self.inner.head(lane, skipping=skipping))
+
+    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+        return self._step(lambda: self.inner.transact(writes, token=token))
 
     def lane_sizes(self) -> dict[int, int]:
         return self.inner.lane_sizes()

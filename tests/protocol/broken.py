@@ -87,17 +87,9 @@ class _QuietForEver(ArmingRecord, frozen=True, kw_only=True):
 class _LateCallsCount(ArmingRecord, frozen=True, kw_only=True):
     """Who was answered after its hold was over confirms, if nobody else came."""
 
-    def confirmed(
-        self,
-        applier: str,
-        target: datetime,
-        rings_at: datetime | None,
-        *,
-        now: datetime,
-        may_land_again: bool,
-    ) -> Self:
+    def confirmed(self, *given: Any, now: datetime, **more: Any) -> Self:
         early = now if self.applier_until > now else self.applier_until - timedelta(microseconds=1)
-        return super().confirmed(applier, target, rings_at, now=early, may_land_again=may_land_again)
+        return super().confirmed(*given, now=early, **more)
 
 
 class _NoDispute(ArmingRecord, frozen=True, kw_only=True):
@@ -110,16 +102,8 @@ class _NoDispute(ArmingRecord, frozen=True, kw_only=True):
 class _HoldEndsWithTheAnswer(ArmingRecord, frozen=True, kw_only=True):
     """The hold ends with the answer to a second try, though the first may land yet."""
 
-    def confirmed(
-        self,
-        applier: str,
-        target: datetime,
-        rings_at: datetime | None,
-        *,
-        now: datetime,
-        may_land_again: bool,
-    ) -> Self:
-        return super().confirmed(applier, target, rings_at, now=now, may_land_again=False)
+    def confirmed(self, *given: Any, **more: Any) -> Self:
+        return super().confirmed(*given, **more | {"may_land_again": False})
 
 
 class _AnyEcho(ArmingRecord, frozen=True, kw_only=True):

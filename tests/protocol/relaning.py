@@ -57,12 +57,11 @@ class RelaningModel(Model):
     def _alone(self, s: State) -> int | None:
         return None
 
-    def _look(self, what: str, s: State, p: Proc, **changes: int) -> None:
-        s = s._replace(**changes)  # type: ignore[arg-type]
-        if p.then == "relocate" and self._is_settled(s.record, s.now):
+    def _go_on(self, what: str, s: State, p: Proc) -> None:
+        if p.then == "relocate":
             self._on(p.name, f"{what}, settled", s, p._replace(step="relocate", then="", put=(0, 0)))
         else:
-            super()._look(what, s, p)
+            super()._go_on(what, s, p)
 
     # The relaner.
 

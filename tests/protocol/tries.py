@@ -91,12 +91,11 @@ class TriesModel(Model):
     def _other_try_ends(self, s: State, p: Proc) -> datetime | None:
         return other_try_ends(self.records[s.record].lanes, p.name, instant(s.now))
 
-    def _look(self, what: str, s: State, p: Proc, **changes: int) -> None:
-        s = s._replace(**changes)  # type: ignore[arg-type]
-        if p.then == "wait" and self._is_settled(s.record, s.now):
+    def _go_on(self, what: str, s: State, p: Proc) -> None:
+        if p.then == "wait":
             self._on(p.name, f"{what}, settled", s, p._replace(step="wait", put=(0, 0), guarded=True))
         else:
-            super()._look(what, s, p)
+            super()._go_on(what, s, p)
 
     def _not_armed(self, what: str, s: State, p: Proc, **changes: int) -> None:
         if p.then == "wait":

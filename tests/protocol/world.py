@@ -126,6 +126,7 @@ class State(NamedTuple):
     tasks     each task's due (DONE when it has run), and the due that some editor's call has returned for
     procs     what runs, sorted
     places  the lane that each task is in
+    reserved  by the call that reserved it: the task, the stage of its reservation, and when runs drop it
     """
 
     now: int
@@ -137,6 +138,7 @@ class State(NamedTuple):
     tasks: tuple[tuple[int, int], ...]
     procs: tuple[Proc, ...]
     places: tuple[int, ...]
+    reserved: tuple[tuple[str, tuple[int, str, int]], ...] = ()
 
 
 @dataclass(frozen=True)

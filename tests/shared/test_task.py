@@ -30,6 +30,8 @@ def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:  # noqa: 
             return msgspec.structs.replace(tried, status=status, attempt=attempt + 1, run="run")
         case Status.PAUSED:
             return tried.paused()
+        case Status.RESERVED:
+            return tried.reserved("token", until=DUE)
         case Status.CANCELLED:
             return tried.cancelled(now=DUE, keep=Keeping(retention=KEEP))
         case Status.FAILED:
@@ -83,6 +85,7 @@ ALLOWED = {
         Status.SCHEDULED: Status.CANCELLED,
         Status.RUNNING: Status.CANCELLED,
         Status.PAUSED: Status.CANCELLED,
+        Status.RESERVED: Status.CANCELLED,
         Status.FAILED: Status.CANCELLED,
         Status.EXPIRED: Status.CANCELLED,
     },
@@ -90,6 +93,15 @@ ALLOWED = {
     "resume": {Status.PAUSED: Status.SCHEDULED},
     "retry": {Status.FAILED: Status.SCHEDULED, Status.EXPIRED: Status.SCHEDULED},
     "run": {Status.SCHEDULED: Status.SCHEDULED},
+}
+
+_RETRY = ": use `retry` instead"
+
+#: The way out that a refusal names.
+INSTEAD = {
+    ("retry", Status.SCHEDULED): ": use `run-now` instead",
+    ("run", Status.FAILED): _RETRY,
+    ("run", Status.EXPIRED): _RETRY,
 }
 
 
@@ -105,7 +117,11 @@ def test_what_each_status_allows(verb: str, status: Status) -> None:
     with pytest.raises(TaskConflict) as raised:
         VERBS[verb](before)
     needed = " or ".join(ALLOWED[verb])
-    assert str(raised.value) == f"cannot {verb} task 'one': it is {status}, and this needs it {needed}"
+    not_yet = ": its transaction is not committed yet" if status is Status.RESERVED else ""
+    way_out = INSTEAD.get((verb, status), not_yet)
+    assert (
+        str(raised.value) == f"cannot {verb} task 'one': it is {status}, and this needs it {needed}{way_out}"
+    )
 
 
 @pytest.mark.parametrize("status", ALLOWED["move"])
@@ -153,7 +169,7 @@ def test_a_failed_task_is_retried_now_with_all_attempts_to_come() -> None:
 @pytest.mark.parametrize("status", Status)
 def test_history_is_what_nothing_happens_to_any_more(status: Status) -> None:
     assert status.is_finished == (status in {"done", "failed", "cancelled", "expired"})
-    assert (task(status).expires_at is not None) == status.is_finished
+    assert (task(status).expires_at is not None) == (status.is_finished or status is Status.RESERVED)
 
 
 # What a run makes of it.

@@ -170,20 +170,24 @@ class Aws:
             self.lost_rings += 1
             self.trace.append(f"{self.world.now:%H:%M:%S.%f} the ring is lost")
         else:
-            self.invoke(None)
+            self._deliver(None)
         self._ring_next(kind, setting, minutes)
 
     def _happens(self, likelihood: float) -> bool:
         return self.world.now < self.quiet_from and self.world.random.random() < likelihood
 
     def invoke(self, event: object) -> None:
+        """The worker is invoked directly, not by the rule."""
+        self.called_at.append(self.world.now)
+        self._deliver(event)
+
+    def _deliver(self, event: object) -> None:
         """An asynchronous invocation: it comes once, and sometimes twice.
 
         Where Lambda delivers one invocation twice, both have its request id; where EventBridge rings twice,
         there are two invocations.
         """
         request = self._new_request()
-        self.called_at.append(self.world.now)
         self._invoke(event, request)
         if self.world.random.random() < self.faults.duplicate:
             again = self.world.random.choice([request, self._new_request()])

@@ -28,6 +28,7 @@ from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.transactions import Other, TaskWrite, Transacted
 from duebell_shared.worker_record import WorkerRecord
 from duebell_worker import Worker
 
@@ -120,6 +121,9 @@ class _SteadyStore:
 
     def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
         return self._call(lambda: self._store.swap_worker(old, new))
+
+    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+        return self._call(lambda: self._store.transact(writes, token=token))
 
     def insert(self, task: Task) -> bool:
         return self._call(lambda: self._store.insert(task))

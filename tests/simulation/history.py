@@ -25,6 +25,7 @@ from .notes import LIMITS, Known, Start
 from .processes import backend_of, context_of
 from .promises import Promises
 from .relaner import Relaner
+from .transactor import Transactor
 from .wire import Network, backend_over
 from .world import Process, SimulatedPool, World
 
@@ -39,6 +40,9 @@ _LIVES = 4
 
 #: How likely a queue is given more lanes in a history in which things go wrong.
 _RELANES = 0.1
+
+#: How likely tasks are added in transactions as well, in a history in which things go wrong.
+_TRANSACTS = 0.2
 
 #: Long enough for an outage, all retries with their back-off, and leases, watchdogs and echoes between.
 END = timedelta(hours=8)
@@ -71,11 +75,12 @@ class History:
         outage: Outage | None = None,
         over: Over = Over.TWIN,
         relanes: bool | None = None,
+        transactions: bool | None = None,
     ) -> None:
         """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds.
 
-        `outage` is what is out, and `relanes` whether the queue is given more lanes, if that is not left to
-        chance.
+        `outage` is what is out, `relanes` whether the queue is given more lanes, and `transactions` whether
+        tasks are added in transactions as well, if that is not left to chance.
         """
         self.seed = seed
         self.faults = faults
@@ -103,6 +108,12 @@ class History:
             if (is_chosen if relanes is None else relanes)
             else None
         )
+        transacts = faults.any and Random(seed + 6).random() < _TRANSACTS
+        self.transactor = (
+            Transactor(seed, self.world, self._backend, self._skew_of, lambda: self.others)
+            if (transacts if transactions is None else transactions)
+            else None
+        )
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
         self.invocations = 0
@@ -116,6 +127,8 @@ class History:
             self.world.after(self.random.uniform(0, 120), partial(self._service, number, 0))
         if self.relaner:
             self.relaner.start()
+        if self.transactor:
+            self.transactor.start()
         self.world.run_until(self.world.now + END)
         return self
 
@@ -273,6 +286,8 @@ class History:
 
         def act(_: Any, task: Task) -> None:
             due, claimed_at = task.queued or task.due, task.started_at or self.world.now
+            if self.transactor:
+                self.transactor.note_start(task.id)
             self.starts.append(Start(task.id, self.world.now, process.clock(), due, task.attempt, claimed_at))
             match name:
                 case "slow":
@@ -304,7 +319,17 @@ class History:
     def _skew(self) -> float:
         return self.random.uniform(-self.faults.skew, self.faults.skew)
 
+    def _skew_of(self, random: Random) -> float:
+        return random.uniform(-self.faults.skew, self.faults.skew)
+
     # What came of it.
+
+    @property
+    def others(self) -> set[str]:
+        """The ids of the items that transactions have put into the user's table."""
+        if self.network:
+            return {id for _, id in self.network.dynamodb.others}
+        return {write["Put"]["Item"]["id"]["S"] for write in self.aws.store.others}
 
     def problems(self) -> list[str]:
         """The promises that this history broke; none if all is well."""

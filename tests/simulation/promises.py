@@ -33,7 +33,9 @@ class Promises:
     def broken(self) -> list[str]:
         """Says which promises the history broke, and for which task; nothing if all is well."""
         tasks = {task.id: task for task in self._tasks}
-        acknowledged = {id: known for id, known in self._known.items() if known.acknowledged_at}
+        by_transactions = self._played.transactor.known if self._played.transactor else {}
+        known_of_all = {**self._known, **by_transactions}
+        acknowledged = {id: known for id, known in known_of_all.items() if known.acknowledged_at}
         return [
             *self._played.failures,
             *(f"{id} was acknowledged and is gone" for id in acknowledged if id not in tasks),
@@ -52,6 +54,7 @@ class Promises:
             ),
             *self._rule_is_wrong(),
             *self._misplaced(),
+            *(self._played.transactor.problems(self._tasks, self._starts) if self._played.transactor else ()),
         ]
 
     def _misplaced(self) -> list[str]:
@@ -107,7 +110,8 @@ class Promises:
         ]
 
     def _rule_is_wrong(self) -> list[str]:
-        queued = [task for task in self._tasks if task.queued]
+        # A reserved task whose service died before it armed needs no ring: DynamoDB deletes it.
+        queued = [task for task in self._tasks if task.queued and task.status is not Status.RESERVED]
         waiting = [task.queued for task in queued if task.queued]
         # What a process stored that died then, and no call or run came after, waits for the next of these.
         skew = timedelta(seconds=self._played.faults.skew)

@@ -1,6 +1,6 @@
 """The store as one simulated process has it: each verb is a call over the network."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -12,16 +12,20 @@ from duebell_shared.instants import NEVER
 from duebell_shared.past_index import Past, PastKey
 from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.transactions import ItemRefusal, Other, TaskWrite, Transacted
 from duebell_shared.worker_record import WorkerRecord
 
 from .aws import Aws
 from .world import Process
 
-__all__ = ["StoreOverNetwork"]
+__all__ = ["NO_VERSION", "StoreOverNetwork"]
 
 _T = TypeVar("_T")
 
 _PAGE = 3
+
+#: A value that no item of a user has.
+NO_VERSION = {"S": "never"}
 
 
 class StoreOverNetwork:
@@ -123,6 +127,17 @@ class StoreOverNetwork:
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return self._call(f"head {lane}", lambda: self._store.head(lane, skipping=skipping), lane=lane)
+
+    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+        """Refused if another write is on condition of NO_VERSION: the twin takes all conditions for true."""
+
+        def transact() -> Transacted:
+            others = [write["Put"] for write in writes if isinstance(write, Mapping)]
+            if any(NO_VERSION in put.get("ExpressionAttributeValues", {}).values() for put in others):
+                return Transacted(refusals=(ItemRefusal(index=0, code="ConditionalCheckFailed"),))
+            return self._store.transact(writes, token=token)
+
+        return self._call(f"transact {len(writes)}", transact)
 
     def lane_sizes(self) -> dict[int, int]:
         return self._store.lane_sizes()

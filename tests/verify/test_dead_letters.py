@@ -1,7 +1,10 @@
 """What a verify says of the queues for rings that were lost and runs that failed."""
 
+from typing import Any
+
 import boto3
 import pytest
+from msgspec.structs import replace
 
 from duebell_infra.verify import Result, When
 from tests.support import REGION
@@ -106,3 +109,25 @@ def test_a_failed_run_that_leaves_no_message_is_told(account: Account) -> None:
 
     assert found.result is Result.FAILED
     assert "left no message" in found.found
+
+
+@pytest.mark.parametrize("function", ["duebell:live", None], ids=["as set", "as the rule has it"])
+def test_a_worker_that_is_called_by_its_alias_has_the_settings_of_that(
+    account: Account, function: str | None
+) -> None:
+    # Given an alias that the rule wakes
+    arn = f"arn:aws:lambda:{REGION}:123456789012:function:duebell:live"
+    boto3.client("events", region_name=REGION).put_targets(
+        Rule="duebell", Targets=[{"Id": "worker", "Arn": arn}]
+    )
+    account.settings = replace(account.settings, function=function)
+    asked: list[tuple[str, str]] = []
+
+    def look(params: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        asked.append((params["url_path"].split("/")[3], params["query_string"]["Qualifier"]))
+        destination = {"OnFailure": {"Destination": account.arn("failed-runs")}}
+        return 200, {"DestinationConfig": destination}
+
+    account.on("GetFunctionEventInvokeConfig", look)
+    assert account.verify(when=QUICK)["failed-runs"].result is Result.OK
+    assert asked == [("duebell", "live")]

@@ -1,6 +1,8 @@
 """The entry that the packaged Lambda is configured with: it finds the user's worker, or says why not."""
 
 import gc
+import os
+import random
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
@@ -17,7 +19,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.expression import minute_of
 from duebell_shared.settings import Settings
 from duebell_worker import Worker, entry
-from tests.support import NOON, Clock
+from tests.support import NOON, Calls, Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -183,3 +185,75 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("DUEBELL_RULE", "rule-of-mine")
     backend = entry.load("").backend
     assert backend.settings == Settings(table="queue-of-mine", rule="rule-of-mine")
+
+
+@pytest.fixture
+def snapshot(monkeypatch: pytest.MonkeyPatch, backend: Backend) -> Iterator[list[str]]:
+    """A process that Lambda takes a snapshot of; what was done in it, in order."""
+    monkeypatch.setenv("AWS_LAMBDA_INITIALIZATION_TYPE", "snap-start")
+    done: list[str] = []
+
+    def connect(_: Settings) -> Backend:
+        done.append("connected")
+        return backend
+
+    monkeypatch.setattr(Backend, "connect", connect)
+    entry._backend_in_snapshot.cache_clear()
+    yield done
+    entry._backend_in_snapshot.cache_clear()
+    gc.unfreeze()
+
+
+def test_what_takes_long_is_in_the_snapshot_and_no_call_is_made_for_it(
+    sales: ModuleType, snapshot: list[str], backend: Backend, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vars(sales)["worker"] = Worker.from_env()
+    monkeypatch.setenv("DUEBELL_WORKER", "sales_for_tests:worker")
+    monkeypatch.setenv("FOR_ACTIONS", "to be set back")
+    monkeypatch.setenv("DUEBELL_ENVIRONMENT", '{"FOR_ACTIONS": "here"}')
+    calls.clear()
+    entry.prepare_snapshot()
+    # Then clients and module are there, and what the user's module needs; nothing was called or registered
+    assert snapshot == ["connected"]
+    assert os.environ["FOR_ACTIONS"] == "here"
+    assert not calls
+    # And the first invocation of a restored process makes no clients, and registers the worker
+    entry.handler({}, CONTEXT)
+    assert snapshot == ["connected"]
+    assert backend.store.read_worker(consistent=True) is not None
+
+
+def test_processes_that_are_restored_from_one_snapshot_draw_different_pauses(
+    sales: ModuleType, snapshot: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vars(sales)["worker"] = Worker.from_env()
+    monkeypatch.setenv("DUEBELL_WORKER", "sales_for_tests:worker")
+    entry.prepare_snapshot()
+    state = random.getstate()
+
+    def drawn() -> float:
+        """The first invocation of a process that was restored."""
+        random.setstate(state)
+        entry._worker.cache_clear()
+        entry._worker()
+        return random.random()
+
+    assert len({drawn(), drawn(), drawn()}) == 3
+    # And a process of its own is left as it is
+    monkeypatch.delenv("AWS_LAMBDA_INITIALIZATION_TYPE")
+    assert drawn() == drawn()
+
+
+def test_a_module_that_cannot_be_imported_into_the_snapshot_is_told_by_the_first_invocation(
+    snapshot: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, backend: Backend
+) -> None:
+    (tmp_path / "broken_for_snapshots.py").write_text("raise SystemExit('no license')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("DUEBELL_WORKER", "broken_for_snapshots:worker")
+    entry.prepare_snapshot()
+    with pytest.raises(SystemExit, match="no license"):
+        entry.handler({}, CONTEXT)
+    record = backend.store.read_worker(consistent=True)
+    assert record is not None
+    assert record.worker is not None
+    assert "no license" in str(record.worker.error)

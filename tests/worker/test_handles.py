@@ -1,5 +1,7 @@
 """An action as a typed handle: what `add` and `task` take, and where the tasks go."""
 
+import asyncio
+import inspect
 from datetime import timedelta
 from typing import Any, assert_type
 
@@ -7,7 +9,18 @@ import msgspec
 import pydantic
 import pytest
 
-from duebell import Backoff, Editor, NewTask, PayloadAction, Status, Task, Worker
+from duebell import (
+    ArgumentsAction,
+    Backoff,
+    Editor,
+    InvalidTask,
+    NewTask,
+    PayloadAction,
+    Status,
+    Task,
+    TaskExists,
+    Worker,
+)
 from duebell.testing import Rehearsal
 from tests.worker.rehearsed import HOUR, Sale, rehearsal, worker
 
@@ -186,3 +199,33 @@ def test_a_struct_is_added_as_itself(worker: Worker, rehearsal: Rehearsal) -> No
     handle.add(Point(1), due=HOUR)
     rehearsal.let_time_pass(HOUR)
     assert got == [{"x": 1}]
+
+
+def test_a_coroutine_adds_by_each_kind_of_handle(worker: Worker, rehearsal: Rehearsal) -> None:
+    @worker.action("sell")
+    def sell(payload: Sale) -> None: ...
+
+    @worker.action("remind")
+    def remind(*, user: int) -> None: ...
+
+    async def add() -> None:
+        assert_type(await sell.add_async(Sale(42), due=HOUR, id="one"), Task)
+        assert_type(await remind.add_async(due=HOUR, id="two", user=7), Task)
+        with pytest.raises(TaskExists):
+            await remind.add_async(due=HOUR, id="two", user=7)
+        with pytest.raises(InvalidTask, match=r"payload\.user"):
+            await remind.add_async(due=HOUR, user="x")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="name"):
+            await remind.add_async(due=HOUR, name="x")  # type: ignore[call-arg]
+
+    asyncio.run(add())
+    assert rehearsal.editor.get("one").payload == {"item": 42, "price": 1.5}
+    assert rehearsal.editor.get("two").payload == {"user": 7}
+
+
+@pytest.mark.parametrize("kind", [PayloadAction, ArgumentsAction])
+def test_the_coroutine_of_a_handle_is_its_add(kind: Any) -> None:
+    assert inspect.iscoroutinefunction(kind.add_async)
+    assert inspect.signature(kind.add_async) == inspect.signature(kind.add)
+    assert kind.add_async.__doc__ == kind.add.__doc__
+    assert kind.add_async.__name__ == "add_async"

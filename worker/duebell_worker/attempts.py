@@ -46,6 +46,7 @@ class Attempts:
         self._performer = Performer(context, lease, trouble)
         self._under_way: dict[Future[Ended | None], Attempt] = {}
         self._claims: set[Future[None]] = set()
+        self._sends_batches_only = context.sends_batches_only
         self._to_claim: list[Attempt] = []
         self._unrecorded: list[Attempt] = []
 
@@ -64,8 +65,14 @@ class Attempts:
 
         Tasks that are sent in batches take no place: no thread waits for each. So they fill their batches,
         up to a number that memory has room for, and leave the places to others.
+
+        A worker that does nothing but send batches needs no place for a task before its claim tells what it
+        is. Then claims are full ones: a claim costs as much time for a few tasks as for many.
         """
         places = self._context.places
+        if self._sends_batches_only:
+            room = places + _IN_BATCHES - len(self._under_way)
+            return room >= (1 if self._to_claim else AT_ONCE)
         if len(self._under_way) < places:
             return True
         in_places = sum(attempt.has_place for attempt in self._under_way.values())

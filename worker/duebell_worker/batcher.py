@@ -20,12 +20,21 @@ class Batcher(Generic[_T]):
     """
 
     def __init__(
-        self, call: Callable[[list[_T]], None], *, most: int, side_by_side: int = _SIDE_BY_SIDE
+        self,
+        call: Callable[[list[_T]], None],
+        *,
+        most: int,
+        side_by_side: int = _SIDE_BY_SIDE,
+        fills: bool = False,
     ) -> None:
-        """`call` gets one to `most` items at a time, and must raise nothing."""
+        """`call` gets one to `most` items at a time, and must raise nothing.
+
+        fills  beside a call that is under way, only full ones are made: fewer items wait until it has ended
+        """
         self._call = call
         self._most = most
         self._side_by_side = side_by_side
+        self._fills = fills
         self._lock = threading.Lock()
         self._waiting: list[_T] = []
         self._calls = 0
@@ -34,7 +43,7 @@ class Batcher(Generic[_T]):
         """Have these items handled: here, or in later batches of other threads."""
         with self._lock:
             self._waiting += items
-            if self._calls == self._side_by_side:
+            if self._calls == self._side_by_side or self._is_left_to(self._calls):
                 return
             self._calls += 1
         while batch := self._take():
@@ -42,7 +51,12 @@ class Batcher(Generic[_T]):
 
     def _take(self) -> list[_T]:
         with self._lock:
-            batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
-            if not batch:
+            if not self._waiting or self._is_left_to(self._calls - 1):
                 self._calls -= 1
+                return []
+            batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
             return batch
+
+    def _is_left_to(self, others: int) -> bool:
+        """Tell whether what waits is left to this many other calls: the last of them takes what is left."""
+        return self._fills and others > 0 and len(self._waiting) < self._most

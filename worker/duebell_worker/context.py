@@ -8,9 +8,11 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from duebell_shared.backend import Backend
+from duebell_shared.reserved import is_reserved
 from duebell_shared.task import Task
 
 from .action import Action
+from .host import Host
 from .log import emit
 from .metrics import Metrics
 from .pool import Pool
@@ -33,11 +35,11 @@ class RunContext:
     id        its id, and the owner of its lease
     actions   by name, those that every worker has among them
     places    how many tasks may be under way at a time, in `pool`
-    stop_at   from then on no task is started; None for a run that has no time limit
-    leave_at  attempts that still run then are ended as failed, and retried later
+    ends      its `stop_at` and `leave_at`, unless a long-running process is its host
     metrics   None when no metrics are wanted
     deliver   sends tasks, all to one target, and returns the error of each that was not accepted; None if no
               action is a delivery
+    host      the long-running process that it belongs to; None for an invocation's, or one by hand
 
     A run without a time limit does what is due, or is in a moment. It does not wait for more, and shares
     nothing with further runs.
@@ -49,10 +51,20 @@ class RunContext:
     pool: Pool
     places: int
     random: Random
-    stop_at: datetime | None = None
-    leave_at: datetime | None = None
+    ends: tuple[datetime | None, datetime | None] = (None, None)
     metrics: Metrics | None = None
     deliver: Deliver | None = None
+    host: Host | None = None
+
+    @property
+    def stop_at(self) -> datetime | None:
+        """From then on no task is started; None for a run that has no time limit."""
+        return self.host.stop_at if self.host else self.ends[0]
+
+    @property
+    def leave_at(self) -> datetime | None:
+        """Attempts that still run then are ended as failed, and retried later."""
+        return self.host.leave_at if self.host else self.ends[1]
 
     def now(self) -> datetime:
         """Read the clock that the run goes by."""
@@ -64,8 +76,19 @@ class RunContext:
         return action.batch if action else None
 
     @property
+    def sends_batches_only(self) -> bool:
+        """True if all actions but duebell's own send their tasks in batches."""
+        users = [action for name, action in self.actions.items() if not is_reserved(name)]
+        return bool(users) and all(action.batch for action in users)
+
+    @property
     def waits_for_due(self) -> bool:
-        """True if the run stays for tasks that are due soon: precision "second", within a time limit."""
+        """True if the run stays for tasks that are due soon.
+
+        That of a long-running process does; else with precision "second", within a time limit.
+        """
+        if self.host:
+            return True
         return bool(self.backend.settings.head_start) and self.stop_at is not None
 
     @property

@@ -6,10 +6,16 @@ message that says so.
 The user's module is imported in the first invocation, not while Lambda initialises the process: an
 initialisation may take ten seconds, and what it began is lost if it takes longer.
 https://docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html
+
+With SnapStart it is imported before Lambda takes the snapshot, where it may take minutes, and the first
+invocation of each process that is restored finds it there.
+https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html
 """
 
 import gc
+import logging
 import os
+import random
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -21,7 +27,7 @@ from duebell_shared.errors import InvalidSettings
 from duebell_shared.settings import Settings
 
 from .loader import load
-from .log import to_stdout
+from .log import emit, to_stdout
 from .registration import Registration
 from .worker import LambdaContext, Worker
 
@@ -59,10 +65,42 @@ def connected_backend() -> Backend:
 
 
 @cache
+def _backend_in_snapshot() -> Backend:
+    """The backend of all processes that are restored from one snapshot: its clients are not connected yet."""
+    return connected_backend()
+
+
+def _is_for_snapshot() -> bool:
+    """Tell whether Lambda initialises this process to take a snapshot of it.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html
+    """
+    return os.environ.get("AWS_LAMBDA_INITIALIZATION_TYPE") == "snap-start"
+
+
+def prepare_snapshot() -> None:
+    """Make the clients and import the user's module, so that they are in the snapshot. Calls nothing.
+
+    What fails here, the first invocation tries again and reports. There the rule is armed for another try.
+    """
+    try:
+        os.environ.update(given_environment())
+        _backend_in_snapshot()
+        load(os.environ.get("DUEBELL_WORKER", ""))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (the user's code)
+        emit("not_in_snapshot", level=logging.WARNING, error=f"{type(error).__name__}: {error}")
+
+
+@cache
 def _worker() -> Worker:
+    is_restored = _is_for_snapshot()
+    if is_restored:
+        # Problem: all processes that are restored from a snapshot would draw the same pauses. Solution: this
+        # is the first invocation, after the snapshot, in each of them.
+        random.seed()
     with suppress(InvalidSettings):  # raised below, where it is told
         os.environ.update(given_environment())
-    backend = connected_backend()
+    backend = _backend_in_snapshot() if is_restored else connected_backend()
     name = os.environ.get("DUEBELL_WORKER", "")
     registration = Registration(backend, [name.partition(":")[0]])
     registration.begin()
@@ -83,3 +121,7 @@ def _worker() -> Worker:
 def handler(event: object, context: LambdaContext) -> dict[str, Any]:
     """Run what is due, with the user's worker."""
     return _worker().handler(event, context)
+
+
+if _is_for_snapshot():
+    prepare_snapshot()

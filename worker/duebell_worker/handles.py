@@ -17,6 +17,7 @@ from typing import (
 )
 
 from duebell_shared.backoff import Backoff
+from duebell_shared.coroutines import as_coroutine
 from duebell_shared.given import check_name
 from duebell_shared.payload_faults import wrong_names
 from duebell_shared.quoting import quoted
@@ -82,6 +83,10 @@ class PayloadAction(Action[_P, _R], Generic[_T, _P, _R]):
         """
         return self._add(payload, options)
 
+    #: `add` as a coroutine, which adds in a thread of the event loop's own pool. Cancelling it does not stop
+    #: an add that has begun.
+    add_async = as_coroutine(add)
+
     def task(self, payload: _T, **options: Unpack[TaskOptions]) -> "NewTask":
         """A task with this payload, for `Editor.add_many`. Raises InvalidTask."""
         return self._task(payload, options)
@@ -139,6 +144,9 @@ class ArgumentsAction(Action[_P, _R], Generic[_A, _P, _R]):
         def task(self, **given: Any) -> "NewTask":
             """A task with these arguments, for `Editor.add_many`. Raises TypeError and InvalidTask."""
             return self._task(*self._split(given, TaskOptions))
+
+    #: `add` as a coroutine, as for a PayloadAction. (mypy takes `self` for an argument that has a name.)
+    add_async = as_coroutine(add)  # type: ignore[arg-type]
 
     def _split(
         self, given: Mapping[str, Any], options: type[TaskOptions]

@@ -8,7 +8,7 @@ from typing import TypeVar
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, DuebellError
 from duebell_shared.instants import NEVER
-from duebell_shared.task import QueueKey
+from duebell_shared.task import QueueKey, Task
 
 from .trouble import Call, Trouble
 
@@ -52,13 +52,13 @@ class LaneReader:
         """Count the tasks of each lane until `before`, up to `most`; without lanes that cannot be read."""
         return self._each(lanes, lambda lane: self._store.count(lane, before=before, most=most))
 
-    def attempts_of(self, keys: Collection[QueueKey]) -> dict[QueueKey, int]:
-        """Count the attempts that each of these tasks has had; 0 where that cannot be read."""
+    def tasks_of(self, keys: Collection[QueueKey]) -> dict[QueueKey, Task]:
+        """Read the tasks with these keys; without those that are not there or cannot be read."""
         try:
             found = self._store.get_many(keys) if keys else {}
         except AwsError:
             found = {}
-        return {key: found[key.id].attempt if key.id in found else 0 for key in keys}
+        return {key: found[key.id] for key in keys if key.id in found}
 
     def _head(self, lane: int) -> datetime:
         head = self._store.head(lane)

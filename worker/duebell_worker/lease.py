@@ -58,13 +58,13 @@ class Lease:
         clock: Callable[[], datetime],
         *,
         only: Collection[int] | None = None,
-        head_start: timedelta = timedelta(0),
+        head_start: timedelta | None = timedelta(0),
         has_waited: bool = False,
     ) -> Self:
         """Claim the free lanes, or those of `only` that are free; none if other runs hold them.
 
         An owner that holds lanes already, because it failed and tries again, keeps them. From now on the rule
-        rings `head_start` before due dates.
+        rings `head_start` before due dates; as long before as it did, if that is None.
 
         Unless the run `has_waited` until then, it claims no lane before `claim_at`. Problem: Lambda tries a
         run that died again after a minute, when its lease has a minute to go. A try that found all lanes held
@@ -81,14 +81,13 @@ class Lease:
             claim_at = None if has_waited else other_try_ends(record.lanes, owner, clock())
             if claim_at:
                 return record
-            claimed = record.ringing_ahead(head_start).claimed(owner, now=clock(), until=until, only=only)
-            return claimed.renewed(owner, until=until)
+            ahead = record if head_start is None else record.ringing_ahead(head_start)
+            return ahead.claimed(owner, now=clock(), until=until, only=only).renewed(owner, until=until)
 
         applier = new_applier()
         record = armer.change(claim, applier=applier)
         lanes = record.lanes_of(owner)
-        held = (before[lane] for lane in lanes if lane in before)
-        died = {lane.owner: lane.until for lane in held if lane.owner}
+        died = _died(before, lanes)
         return cls(armer, owner, clock, until, record, lanes, died=died, claim_at=claim_at, applier=applier)
 
     def arm(self) -> None:
@@ -110,6 +109,22 @@ class Lease:
         until = self.clock() + LEASE
         self._check(self._change(lambda record: record.renewed(self.owner, until=until), seen=self.seen))
         self.until = until
+        self.arm()
+
+    def claim_more(self) -> None:
+        """Claim the other lanes that are free, until this lease's end, and arm the rule; see `claim`.
+
+        Look into all lanes after that. Raises LeaseLost, NotArmed.
+        """
+        before: dict[int, Lane] = {}
+        self.died = {}
+
+        def claim(record: ArmingRecord) -> ArmingRecord:
+            before.update((n, lane) for n, lane in enumerate(record.lanes) if lane.owner != self.owner)
+            return record.claimed(self.owner, now=self.clock(), until=self.until)
+
+        self._check(self._change(claim, seen=self.seen))
+        self.died = _died(before, self.lanes)
         self.arm()
 
     def clear(self) -> dict[int, datetime]:
@@ -238,3 +253,9 @@ class Lease:
             raise LeaseLost
         self.lanes = lanes
         self.seen = record
+
+
+def _died(before: Mapping[int, Lane], lanes: Collection[int]) -> dict[str, datetime]:
+    """The runs that held these lanes `before` and did not give them back, with the ends of their leases."""
+    held = (before[lane] for lane in lanes if lane in before)
+    return {lane.owner: lane.until for lane in held if lane.owner}

@@ -57,11 +57,13 @@ class Abort(Exception):
 
 
 class Unfinished(Exception):
-    """The error of an attempt that was still running when its run had to leave."""
+    """The error of an attempt that was still running when its run, or the whole process, had to leave."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_process: bool = False) -> None:
         super().__init__(
-            "was still running when the worker's time was up: shorten it, or lengthen the time-out"
+            "was still running when the worker's process had to end: give it longer with --drain-seconds"
+            if is_process
+            else "was still running when the worker's time was up: shorten it, or lengthen the time-out"
         )
 
 

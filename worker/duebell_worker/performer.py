@@ -82,6 +82,8 @@ class Performer:
         self._has_left = False
         self._beginnings = Batcher(self._begin, most=AT_ONCE)
         self._outcomes = Batcher(self.record, most=AT_ONCE)
+        # No place is taken by those that went in batches, so their outcomes can wait for full calls.
+        self._delivered = Batcher(self.record, most=AT_ONCE, fills=True)
         self._deliveries = {
             batch: Batcher(self._deliver, most=_BATCH, side_by_side=_BATCHES)
             for action in context.actions.values()
@@ -199,11 +201,15 @@ class Performer:
         return None
 
     def _deliver_alone(self, attempt: Attempt) -> None:
-        """Send this task, in this thread."""
-        self._deliver([attempt])
+        """Send this task, in this thread, and have the outcome recorded."""
+        self._outcomes(*self._sent([attempt]))
 
     def _deliver(self, attempts: Sequence[Attempt]) -> None:
-        """Send these tasks, all to one target, and have the outcomes recorded; not if the run has left."""
+        """Send these tasks, all to one target, and have the outcomes recorded."""
+        self._delivered(*self._sent(attempts))
+
+    def _sent(self, attempts: Sequence[Attempt]) -> Sequence[Attempt]:
+        """Send these tasks, all to one target, unless the run has left; return those that have ended."""
         tasks: list[tuple[Attempt, Task]] = []
         for attempt in attempts:
             with attempt.is_over_at_error():
@@ -221,7 +227,7 @@ class Performer:
                 else:
                     attempt.ended = self._ended_with(task, errors[place])
                     ended.append(attempt)
-        self._outcomes(*ended)
+        return ended
 
     def _send(self, tasks: Sequence[Task]) -> Sequence[BaseException | None]:
         """Send these tasks; return the error of each that was not accepted."""
@@ -286,7 +292,9 @@ class Performer:
     def _ended_by_leaving(self, attempt: Attempt) -> Ended | None:
         """Return the end of this attempt, Unfinished if it still runs; None if it was not begun."""
         if attempt.ended is None and attempt.started:
-            return self._ended_with(attempt.started, Unfinished())
+            if host := self._context.host:
+                host.unfinished += 1
+            return self._ended_with(attempt.started, Unfinished(is_process=host is not None))
         return attempt.ended or self._ended_without(attempt)
 
 

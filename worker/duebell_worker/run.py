@@ -6,6 +6,7 @@ The run's own thread looks into the queue, hands tasks to the pool and keeps the
 
 import logging
 from collections.abc import Collection
+from contextlib import closing
 from datetime import datetime, timedelta
 
 import msgspec
@@ -24,6 +25,7 @@ from .lease import Lease, LeaseLost
 from .log import emit
 from .metrics import queue_metrics
 from .report import RunReport
+from .reservations import Reservations
 from .shares import Shares
 from .successor import arm_watchdog, claimed_lease
 from .trouble import Call, Trouble
@@ -41,6 +43,8 @@ _MOMENT = timedelta(seconds=2)
 def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunReport:
     """Run what is due in the lanes that are free, or in those of `lanes` that are; log and measure the run.
 
+    In the end it closes the pool.
+
     An empty `lanes` runs no task: it only sets the rule, which somebody may have set to another time.
 
     Raises AwsError, NotArmed, NotDeployed, with nothing under way any more. A call that AWS refuses for one
@@ -50,7 +54,8 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
     """
     began, rule = context.now(), context.backend.rule
     puts = rule.puts
-    report, measured = _set_rule(context) if lanes == () else _run_lanes(context, lanes)
+    with closing(context.pool):
+        report, measured = _set_rule(context) if lanes == () else _run_lanes(context, lanes)
     emit("run", **msgspec.structs.asdict(report))
     if context.metrics:
         now = context.now()
@@ -89,9 +94,11 @@ class _Run:
         self._trouble = Trouble(context.id, context.now, rested=lease.resting(lease.lanes))
         self._reader = LaneReader(self._backend, self._trouble)
         self._attempts = Attempts(context, lease, self._trouble)
+        self._reservations = Reservations(context, lease, self._trouble)
         self._shares = Shares(context, lease, self._reader, self._attempts)
         self._waits = Waits(context, lease, self._attempts, self._go_on_with)
         self._is_full = False
+        self._began = context.now()
         measures = context.metrics and lease.seen.counting(context.now()) != lease.seen
         self._sizes: dict[int, int] | None = {} if measures else None
         self._take_sizes()
@@ -166,11 +173,11 @@ class _Run:
             if not self._attempts.has_place:
                 was_full = self._is_full = True
                 self._waits.stop_taking_over()
-            self._waits.wait_for_place()
+            has_place = self._wait_for_place()
             if self._is_time_to_stop:
                 self._attempts.tally.stopped_early = True
                 return NEVER
-            if self._shares.change_lanes():
+            if not has_place or self._shares.change_lanes():
                 return self._context.now()
             if self._may_start(key, Status.SCHEDULED):
                 self._attempts.start(key, Status.SCHEDULED)
@@ -178,8 +185,18 @@ class _Run:
         self._lease.heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
 
+    def _wait_for_place(self) -> bool:
+        """Wait until another task can be started; False if the lanes are to be read anew before."""
+        while not self._waits.wait_for_place():
+            if self._shares.change_lanes():
+                return False
+        return True
+
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, as one may have killed it.
+
+        Reserved tasks, which cannot be claimed either, are left or dropped. One that is alone is claimed as
+        running first: most often a run has died, and a read for each would cost more.
 
         Those with the fewest attempts are first: one that kills its process each time has more, and would
         keep the others waiting until they are used up. After each, ended or not, the tasks that have come due
@@ -191,7 +208,12 @@ class _Run:
         while not_claimed:
             if not_claimed[1:]:
                 new = [key for key in not_claimed if key not in attempts]
-                attempts |= self._reader.attempts_of(new)
+                found = self._reader.tasks_of(new)
+                attempts |= {key: found[key].attempt if key in found else 0 for key in new}
+                settled = self._reservations.settle(found)
+                not_claimed[:] = [key for key in not_claimed if key not in settled]
+                if settled:
+                    continue
             key = min(not_claimed, key=lambda key: (attempts.get(key, 0), key))
             not_claimed.remove(key)
             if not self._may_start(key, Status.RUNNING):
@@ -204,8 +226,9 @@ class _Run:
             self._run_due()
             if key in not_claimed:
                 not_claimed.remove(key)
-                self._context.log("passed_over", level=logging.WARNING, id=key.id)
-                self._trouble.pass_over(key)
+                if not self._reservations.settle(self._reader.tasks_of([key])):
+                    self._context.log("passed_over", level=logging.WARNING, id=key.id)
+                    self._trouble.pass_over(key)
 
     def _go_on_with(self, task: Task) -> None:
         """Start the task's next occurrence if it is due already."""
@@ -277,6 +300,8 @@ class _Run:
         """Give the lanes back at these heads, or keep them; returns as `_release`."""
         waits = self._context.waits_for_due
         stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT
+        if host := self._context.host:
+            stays_for = _MOMENT if host.is_long(self._began) else host.ahead(self._lease.seen) + LEAD
         next_due = self._lease.release(
             heads,
             unless_due_within=None if self._is_time_to_stop else stays_for,

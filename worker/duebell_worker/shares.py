@@ -59,6 +59,8 @@ class Shares:
         self._context = context
         self._function = context.backend.function
         self._most = context.backend.settings.max_runs if self._function and context.stop_at else 0
+        if context.host:  # others look for lanes by themselves, and the rule rings for those that are free
+            self._most = context.backend.settings.max_runs
         self._lease = lease
         self._reader = reader
         self._attempts = attempts
@@ -97,10 +99,17 @@ class Shares:
             return False
         most = pace.most_counted(now, ended, runs=runs)
         backlog = sum(self._reader.counts(self._lease.lanes, before=now, most=most).values())
-        runs = min(runs, pace.runs_needed(backlog - len(self._attempts), now, ended))
+        needed = pace.runs_needed(backlog - len(self._attempts), now, ended)
+        if self._context.host and not self._attempts.has_place and ended == pace.ended_before:
+            needed = max(needed, 2)  # actions that may take hours have all places
+        runs = min(runs, needed)
         if runs <= 1:
             return False
         _, *self._shares = dealt(self._lease.lanes, runs)
+        busy = {key.lane for key in self._attempts.under_way()}
+        idle = tuple(lane for lane in self._lease.lanes if lane not in busy)
+        if self._context.host and idle and busy:  # what is under way may take hours
+            self._shares = dealt(idle, runs - 1)
         self._share_by = now + _PATIENCE
         return True
 
@@ -120,13 +129,13 @@ class Shares:
 
         Returns whether the run must look into its lanes anew: it has fewer of them, or tasks were added.
         """
-        if not self._shares or not self._function:
+        if not self._shares:
             return False
         now = self._context.now()
         busy = {key.lane for key in self._attempts.under_way()}
         ready = [share for share in self._shares if busy.isdisjoint(share)]
         if not ready and now >= self._share_by:  # a task in these lanes takes long, and the others wait
-            self._shares, self._most = [], 0
+            self._shares, self._most = [], self._most if self._context.host else 0
             return True
         if not ready:
             return False
@@ -144,5 +153,6 @@ class Shares:
             self._handed_over += ready
             self._context.log("shared", lanes=lanes, runs=len(ready))
             for share in ready:
-                self._function.start(share)
+                if self._function:
+                    self._function.start(share)
         return True

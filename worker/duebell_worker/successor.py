@@ -12,7 +12,7 @@ from duebell_shared.owner import request_of
 from .context import RunContext
 from .lease import Lease
 
-__all__ = ["arm_watchdog", "claimed_lease"]
+__all__ = ["arm_watchdog", "claimed_lease", "log_died"]
 
 #: Seconds until the rule is tried to be set again before a run starts without its watchdog.
 _ARM_AGAIN = (1.0, 4.0)
@@ -24,18 +24,24 @@ def claimed_lease(context: RunContext, lanes: Collection[int] | None) -> Lease:
     If another try of this invocation holds lanes, wait first until that lease has ended.
     """
     backend = context.backend
-    head_start = backend.settings.head_start
+    # A process leaves the head start as it is: the Lambda goes by it, whom the rule rings for.
+    head_start = None if context.host else backend.settings.head_start
     claim = partial(Lease.claim, backend.armer, context.id, backend.clock, only=lanes, head_start=head_start)
     lease = claim()
     if lease.claim_at:
         _wait_until(context, lease, lease.claim_at)
         lease = claim(has_waited=True)
+    log_died(context, lease)
+    return lease
+
+
+def log_died(context: RunContext, lease: Lease) -> None:
+    """Log and count the runs that died with lanes which this one has claimed."""
     for run, lease_ended in lease.died.items():
         request = request_of(run)
         context.log("run_died", level=logging.ERROR, died=run, request=request, lease_ended=lease_ended)
     if lease.died and context.metrics:  # at once: what killed the other run may kill this one
         context.metrics.write(context.now(), DeadRuns=len(lease.died))
-    return lease
 
 
 def _wait_until(context: RunContext, lease: Lease, claim_at: datetime) -> None:

@@ -164,6 +164,11 @@ class Trouble:
         with self._lock:
             self._passed_over[key] = self._clock() + (_PAUSE if is_readable else _PASSED_OVER)
 
+    def leave(self, key: QueueKey, *, until: datetime) -> None:
+        """Skip this task until then, without any trouble of it; its lane is read again by then."""
+        with self._lock:
+            self._passed_over[key] = until
+
     def passed_over(self, lane: int) -> dict[QueueKey, datetime]:
         """Return the tasks of this lane that are skipped now, and until when."""
         now = self._clock()

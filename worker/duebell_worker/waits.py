@@ -19,11 +19,15 @@ from duebell_shared.task import Task
 from .attempts import Attempts
 from .context import RunContext
 from .lease import Lease, LeaseLost
+from .successor import log_died
 
 __all__ = ["Waits"]
 
-#: While a run waits for the next due date, how often it reads the arming record.
+#: While a run waits for the next due date, how often it reads the arming record, unless its host says.
 _WATCH = timedelta(seconds=0.25)
+
+#: When a process has waited so long for a place, it sees whether to hand lanes over.
+_LONG = timedelta(seconds=5)
 
 #: A renewal that failed is tried again after this pause.
 _RENEW_AGAIN = timedelta(seconds=5)
@@ -42,10 +46,17 @@ class Waits:
         self._go_on_with = go_on_with
         self._renew_at = lease.renew_at
         self._watch_at = context.now()
+        self._watch_every = context.host.look_every if context.host else _WATCH
+        self._must_look = False
 
-    def wait_for_place(self) -> None:
-        """Wait until another task can be started."""
-        self._wait(lambda: self._attempts.has_place)
+    def wait_for_place(self) -> bool:
+        """Wait until another task can be started.
+
+        False if a long-running process still waits after some seconds: its actions may take hours. It does
+        not watch meanwhile: what is added now would be taken for seen by the look that is under way.
+        """
+        by = self._context.now() + _LONG if self._context.host else NEVER
+        return self._wait(lambda: self._attempts.has_place, by, watches=False)
 
     def wait_until_idle(self, *, by: datetime = NEVER) -> bool:
         """Wait until nothing is under way; False if something still is at `by`.
@@ -57,7 +68,8 @@ class Waits:
     def wait_for_due(self, due: datetime) -> None:
         """Wait for this due date with nothing under way, at most until the run's time is over.
 
-        It ends sooner when a task was added that is due before, or when another run can wait instead.
+        It ends sooner when a task was added that is due before, when another run can wait instead, or when
+        the process is to end.
         """
         self._wait(lambda: False, min(due, self._context.stop_at or NEVER), is_idle=True)
 
@@ -68,11 +80,19 @@ class Waits:
         except (AwsError, NotArmed) as error:
             self._context.warn("not_watched", error)
 
-    def _wait(self, is_over: Callable[[], bool], by: datetime = NEVER, *, is_idle: bool = False) -> bool:
-        watches = self._context.waits_for_due and by != NEVER
-        leave_at = self._context.leave_at or NEVER
+    def _wait(
+        self,
+        is_over: Callable[[], bool],
+        by: datetime = NEVER,
+        *,
+        is_idle: bool = False,
+        watches: bool = True,
+    ) -> bool:
+        watches = watches and self._context.waits_for_due and by != NEVER
+        host = self._context.host
         while True:
             now = self._context.now()
+            leave_at = self._context.leave_at or NEVER
             if now >= self._renew_at:
                 self._renew()
             if is_over():
@@ -82,9 +102,12 @@ class Waits:
             if self._attempts and now >= leave_at:
                 self._attempts.leave()
                 return True
-            if now >= by or (watches and self._must_end(by, is_idle=is_idle)):
+            if now >= by or (is_idle and self._context.is_out_of_time):
                 return False
-            wake_at = min(self._renew_at, leave_at, by, self._watch_at if watches else NEVER)
+            if watches and self._must_end(by, is_idle=is_idle):
+                return False
+            notice_at = host.wake_at(now) if host else NEVER
+            wake_at = min(self._renew_at, leave_at, by, notice_at, self._watch_at if watches else NEVER)
             for task in self._attempts.wait(wake_at - now):
                 self._go_on_with(task)
 
@@ -98,6 +121,7 @@ class Waits:
             self._renew_at = self._context.now() + _RENEW_AGAIN
         else:
             self._renew_at = self._lease.renew_at
+            self._looked()
 
     def _must_end(self, by: datetime, *, is_idle: bool) -> bool:
         """Read the arming record from time to time; True if a task was added, or the lanes can be given away.
@@ -106,13 +130,16 @@ class Waits:
         """
         if self._context.now() < self._watch_at:
             return False
-        self._watch_at = self._context.now() + _WATCH
+        self._watch_at = self._context.now() + self._watch_every
         try:
             next_due = self._lease.next_due()
+            self._looked()
             if is_idle and (self._lease.must_leave or self._lease.has_taker()):
                 return True
             if self._attempts.has_place:
                 self._lease.take_over()
+                if self._claim_more():
+                    return True
             if next_due >= by:
                 return False
             self._lease.clear()
@@ -120,3 +147,28 @@ class Waits:
             self._context.warn("not_watched", error)
             return False
         return True
+
+    def _claim_more(self) -> bool:
+        """Claim lanes that have become free, in a long-running process; True if the run must look into them.
+
+        Its run may last for hours. What is due in lanes that another run gave back, or that this one handed
+        over, would wait for the rule.
+
+        Problem: a call fails, and the lanes are claimed all the same; then their dues are never, and nothing
+        shows what waits in them. Solution: after a failure the run looks into all lanes that it has.
+        """
+        if self._must_look:
+            self._must_look = False
+            return True
+        host, now = self._context.host, self._context.now()
+        if not host or self._context.is_out_of_time or host.claim_at(self._lease.seen, now) > now:
+            return False
+        self._must_look = True
+        self._lease.claim_more()
+        log_died(self._context, self._lease)
+        self._must_look = False
+        return True
+
+    def _looked(self) -> None:
+        if self._context.host:
+            self._context.host.looked()

@@ -33,6 +33,7 @@ from .actions import Actions, DeliveryOptions
 from .context import Deliver, RunContext, end_of_run
 from .declaring import declare_among, declared_task
 from .handles import BUILT_IN, ActionDecorator, ArgumentsAction, PayloadAction, name_of, new_action
+from .host import Host
 from .invocation import FailedOnPurpose, LambdaContext, run_invocation
 from .log import invocation
 from .metrics import Metrics
@@ -308,26 +309,26 @@ class Worker:
         return answer
 
     def _run(
-        self, id: str, backend: Backend, time_left: timedelta | None, lanes: tuple[int, ...] | None = None
+        self,
+        id: str,
+        backend: Backend,
+        time_left: timedelta | None,
+        lanes: tuple[int, ...] | None = None,
+        host: Host | None = None,
     ) -> RunReport:
         self._actions.complete()
         self._deliver = self._deliver or self._actions.deliverer(self.backend)
-        stop_at, leave_at = end_of_run(backend.clock(), time_left)
-        wanted = backend.settings.metrics
-        pool = self._make_pool(self._concurrency)
+        settings = backend.settings
         context = RunContext(
             id=id,
             backend=backend,
             actions={**BUILT_IN, **self._actions},
-            pool=pool,
+            pool=self._make_pool(self._concurrency),
             places=self._concurrency,
             random=Random(random()),
-            stop_at=stop_at,
-            leave_at=leave_at,
-            metrics=Metrics(backend.settings.rule, actions=self._actions) if wanted else None,
+            ends=end_of_run(backend.clock(), time_left),
+            host=host,
+            metrics=Metrics(settings.rule, actions=self._actions) if settings.metrics else None,
             deliver=self._deliver,
         )
-        try:
-            return execute(context, lanes)
-        finally:
-            pool.close()
+        return execute(context, lanes)

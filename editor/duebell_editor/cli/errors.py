@@ -17,12 +17,13 @@ from duebell_shared.errors import (
     TaskConflict,
     TaskExists,
     TaskNotFound,
+    TransactionCancelled,
     UnreadableTask,
     WorkerNotStarted,
 )
 from duebell_shared.quoting import quoted
 
-from .output import plain
+from .output import local, plain
 
 __all__ = ["HELP", "Exit", "WrongUsage", "describe", "describe_as_json", "exit_of", "words_of"]
 
@@ -56,6 +57,7 @@ _EXITS: dict[type[BaseException], Exit] = {
     TaskNotFound: Exit.NOT_FOUND,
     TaskExists: Exit.CONFLICT,
     TaskConflict: Exit.CONFLICT,
+    TransactionCancelled: Exit.CONFLICT,
     AwsError: Exit.AWS,
     NotDeployed: Exit.AWS,
     NotArmed: Exit.AWS,
@@ -148,10 +150,7 @@ def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
     """The message of an error of the library, with the way out in terms of the command line."""
     match error:
         case TaskExists():
-            return (
-                f"a task {quoted(error.id)} exists already: choose another --id, or give --if-exists keep "
-                f"(leave it as it is) or --if-exists replace"
-            )
+            return _taken(error)
         case NotArmed():
             return f"{error.what}; `duebell doctor --fix` sets it right"
         case InvalidInput(field="change"):
@@ -161,6 +160,19 @@ def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
         case InvalidInput():
             return f"{option_of(error.field)}: {error.reason}"
     return str(error)
+
+
+def _taken(error: TaskExists) -> str:
+    if error.reserved_until is None:
+        return (
+            f"a task {quoted(error.id)} exists already: choose another --id, or give --if-exists keep "
+            f"(leave it as it is) or --if-exists replace"
+        )
+    return (
+        f"task {quoted(error.id)} is reserved until {local(error.reserved_until)} for a transaction that has "
+        f"yet to be committed: add it a minute after that, or give --if-exists replace, which makes that "
+        f"transaction fail"
+    )
 
 
 #: Beginnings of pydantic's reasons, which typer passes on, and those that replace them.

@@ -27,7 +27,7 @@ app = typer.Typer()
 def failures(context: Context) -> None:
     """Group the failed tasks by action and type of error, with the command that runs each group again.
 
-    Recurring tasks whose last occurrence failed count, too. Reads the five hundred latest.
+    Recurring tasks whose last occurrence failed count, too. Reads the latest, and says so if that is not all.
     """
     found, out = context.editor().failures(), console()
     if context.out.as_json:

@@ -155,6 +155,8 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
         if task.payload_dropped is None
         else f"not kept: it was {task.payload_dropped:,} bytes, and the task is done",
     }
+    if task.reserved_until:
+        facts["reserved"] = f"until {when(task.reserved_until, now)}, for a transaction"
     if task.spread:
         facts["spread"] = f"up to {task.spread}"
     if task.expires_after is not None:
@@ -211,6 +213,7 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         "running": f"{_count(status.running)}, on {status.lanes_held} of {status.lanes} lanes",
         "due tonight": f"{_count(status.due_tonight)}{_until(status.tonight_ends)}",
         "in the queue": _count(status.queued),
+        **_intake(status, now),
         "precision": f"to the {status.precision}",
         "time zones": _tzdata(status),
     }
@@ -236,6 +239,19 @@ def _count(tasks: int | None, *, style: str = "") -> Text:
         return Text("unknown" if tasks is None else "none")
     words = "1 task" if tasks == 1 else f"{tasks:,} tasks{' or more' * (tasks == MOST_COUNTED)}"
     return Text(words, style=style)
+
+
+def _intake(status: SchedulerStatus, now: datetime) -> Mapping[str, str | Text]:
+    """The messages of the intake queue, if there is one that may be looked at."""
+    if status.intake_waiting is None:
+        return {}
+    since = f", the oldest since {when(status.intake_since, now)}" if status.intake_since else ""
+    dead = status.intake_dead_letters or 0
+    style = "red" if dead else ""
+    return {
+        "intake": f"{status.intake_waiting:,} waiting{since}",
+        "dead letters": Text(f"{dead:,}" if dead else "none", style=style),
+    }
 
 
 def _late_ring(ring: LateRing | None, now: datetime) -> Mapping[str, str]:

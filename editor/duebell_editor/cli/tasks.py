@@ -30,6 +30,7 @@ FIELDS = ("id", "status", "action", "due", "queued", "attempt", "finished_at", "
 _STYLES = {
     Status.RUNNING: "cyan",
     Status.PAUSED: "yellow",
+    Status.RESERVED: "magenta",
     Status.DONE: "green",
     Status.FAILED: "red",
     Status.CANCELLED: "dim",

@@ -103,7 +103,7 @@ _FAILED_WITH = _described(str | None, "Why the last attempt failed, in a line")
 _TASK = _struct(
     "Task",
     Task,
-    hidden=("payload_json", "begun"),
+    hidden=("payload_json", "begun", "reservation"),
     payload=_described(Any, "Any JSON value"),
     spread=_described(float, "It is delayed by up to this many seconds"),
     expires_after=_described(float | None, "It is not run when it is this many seconds late"),

@@ -25,6 +25,7 @@ from duebell_shared.errors import (
     TaskConflict,
     TaskExists,
     TaskNotFound,
+    TransactionCancelled,
 )
 from duebell_shared.quoting import shortened
 
@@ -60,6 +61,7 @@ _STATUS: dict[type[Exception], HTTPStatus] = {
     TaskNotFound: HTTPStatus.NOT_FOUND,
     TaskExists: HTTPStatus.CONFLICT,
     TaskConflict: HTTPStatus.CONFLICT,
+    TransactionCancelled: HTTPStatus.CONFLICT,
     QueueFull: HTTPStatus.INSUFFICIENT_STORAGE,
     NotArmed: HTTPStatus.SERVICE_UNAVAILABLE,
     NotDeployed: HTTPStatus.SERVICE_UNAVAILABLE,

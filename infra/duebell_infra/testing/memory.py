@@ -14,6 +14,7 @@ from duebell_shared.lanes import lane_of
 from duebell_shared.past_index import RECURRING_KINDS, Past, PastKey, key_of
 from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.transactions import ItemRefusal, Other, TaskWrite, Transacted
 from duebell_shared.worker_record import WorkerRecord
 
 __all__ = ["MemoryStore"]
@@ -28,6 +29,9 @@ class MemoryStore:
         self.tasks: dict[tuple[int, str], Task] = {}
         self.record: ArmingRecord | None = None
         self.worker: WorkerRecord | None = None
+        #: What transactions would have written to other tables, in order; their conditions count as true.
+        self.others: list[Other] = []
+        self._committed: set[str] = set()  # the tokens of transactions
         self._queues: defaultdict[int, _Index[QueueKey]] = defaultdict(_Index)  # by lane
         self._pasts: defaultdict[tuple[int, Past], _Index[PastKey]] = defaultdict(_Index)  # by lane and kind
 
@@ -62,7 +66,7 @@ class MemoryStore:
 
     def save(self, old: Task, new: Task | None) -> bool:
         there = self.tasks.get((old.lane, old.id))
-        if there is None or (there.rev, there.created_at) != (old.rev, old.created_at):
+        if there is None or _version_of(there) != _version_of(old):
             return there == new
         if new is None:
             self._take_from_indexes(there)
@@ -158,8 +162,29 @@ class MemoryStore:
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return next((key.queued for key in self._queues[lane] if key not in skipping), NEVER)
 
+    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+        if token in self._committed:
+            return Transacted()
+        changes = {index: write for index, write in enumerate(writes) if isinstance(write, TaskWrite)}
+        refused = [index for index, write in changes.items() if not self._is_as(write.old)]
+        if refused:
+            return Transacted(
+                refusals=tuple(ItemRefusal(index=index, code="ConditionalCheckFailed") for index in refused)
+            )
+        for write in writes:
+            if isinstance(write, TaskWrite):
+                self._put(write.new)
+            else:
+                self.others.append(write)
+        self._committed.add(token)
+        return Transacted()
+
     def lane_sizes(self) -> dict[int, int]:
         return {}
+
+    def _is_as(self, old: Task) -> bool:
+        there = self.tasks.get((old.lane, old.id))
+        return there is not None and _version_of(there) == _version_of(old)
 
     def _relocate(self, key: QueueKey, lane: int, now: datetime) -> bool:
         there, taken = self.tasks.get((key.lane, key.id)), self.tasks.get((lane, key.id))
@@ -217,6 +242,11 @@ class _Index(Generic[_K]):
         )
         found = self._keys[first:end]
         return found[::-1] if latest_first else found
+
+
+def _version_of(task: Task) -> tuple[object, ...]:
+    """The fields by which the stored task is known as the one that was read."""
+    return task.rev, task.created_at, task.reservation
 
 
 def _rev_of(record: ArmingRecord | WorkerRecord | None) -> int | None:

@@ -1,6 +1,6 @@
 """A scheduler for tests: in memory, without AWS, and time passes when the test says so."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -38,6 +38,7 @@ class Rehearsal:
     now        the time here, in UTC; due dates that are given as a timedelta count from it
     reports    the report of each run
     delivered  what the worker's deliveries would have sent, in order: nothing leaves the process
+    written    what transactions would have written to other tables, in order; all their conditions hold
 
     The actions of the worker add their tasks here from then on, until `close` or the end of a `with`.
     """
@@ -50,7 +51,9 @@ class Rehearsal:
         self._frozen: FrozenClock | None = None
         self._bell = Bell()
         rule = Rule("duebell", self._bell.client, clock=self._clock, sleep=self._sleep)
-        backend = Backend(Settings(), MemoryStore(), rule, clock=self._clock, sleep=self._sleep)
+        store = MemoryStore()
+        backend = Backend(Settings(), store, rule, clock=self._clock, sleep=self._sleep)
+        self.written: list[Mapping[str, Any]] = store.others
         self.editor = Editor(backend=backend)
         self._worker = worker.over(backend, pool=lambda _: InlinePool(), deliver=self._deliver)
         self._users = worker

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from duebell_shared.bell import BellKind
-from duebell_shared.function import failing_event
+from duebell_shared.function import failing_event, qualifier_of
 
 from ..aws import answer_unless, code_of
 from .check import LOOK_INTO_THE_LOG, Found, NotMade, When, Wrong, check, expect
@@ -99,8 +99,8 @@ def _destination(scene: Scene) -> str:
     config: Any = answer_unless(
         {"ResourceNotFoundException"},
         client.get_function_event_invoke_config,
-        FunctionName=scene.function,
-        Qualifier="$LATEST",
+        FunctionName=scene.function.removesuffix(f":{qualifier_of(scene.function)}"),
+        Qualifier=qualifier_of(scene.function),
     )
     arn: str | None = (config or {}).get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
     if not arn:

@@ -95,5 +95,5 @@ class Scene:
 
 
 def _name_in(arn: str) -> str:
-    """The function's name: `arn:aws:lambda:<region>:<account>:function:<name>`, perhaps with a version."""
-    return arn.partition(":function:")[2].partition(":")[0]
+    """The function's name in its ARN, with the alias or version if it has one: `duebell`, `duebell:live`."""
+    return arn.partition(":function:")[2]

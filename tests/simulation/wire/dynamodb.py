@@ -48,6 +48,7 @@ class DynamoDb:
     ) -> None:
         self.sizes = LaneSizes(lane_bytes)
         self.items: dict[tuple[str, str], Item] = {}
+        self.others: dict[tuple[str, str], Item] = {}  # what transactions put into tables of users
         self._table = table
         self._page = page
         self._hiccup = hiccup
@@ -174,31 +175,54 @@ class DynamoDb:
         return {"Responses": {self._table: found}, "UnprocessedKeys": unprocessed}
 
     def _transact(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Puts and deletions of different items: all of them, or none. A token's second call does nothing."""
+        """Writes of different items: all of them, or none. A token's second call does nothing.
+
+        Tables of users have `id` as their key, and take puts only.
+        """
         if request["ClientRequestToken"] in self._transactions:
             return {}
         writes = [next(iter(each.items())) for each in request["TransactItems"]]
-        if len({_key(_keys_of(_of_write(*each))) for each in writes}) < len(writes):
+        if len({self._place_of_write(*each) for each in writes}) < len(writes):
             raise invalid("Transaction request cannot include multiple operations on one item")
         if code := self._hiccup(lambda: None):
-            raise canceled([code if code == "ThrottlingError" else "TransactionConflict", "None"])
+            first = code if code == "ThrottlingError" else "TransactionConflict"
+            raise canceled([first, *["None"] * (len(writes) - 1)])
         refused = ["None" if self._may_write(*each) else "ConditionalCheckFailed" for each in writes]
         if set(refused) != {"None"}:
             raise canceled(refused)
         for verb, write in writes:
-            if verb == "Put":
+            if write["TableName"] != self._table:
+                self.others[self._place_of_write(verb, write)] = write["Item"]
+            elif verb == "Put":
                 self._store(dict(write["Item"]))
+            elif verb == "Update":
+                names, values = check_references(write, "ConditionExpression", "UpdateExpression")
+                updated = self.items[_key(write["Key"])]
+                self._store(update(write["UpdateExpression"]).apply(updated, names, values))
             elif there := self.items.get(_key(write["Key"])):
                 self._take_out(there)
         self._transactions.add(request["ClientRequestToken"])
         return {}
 
     def _may_write(self, verb: str, write: Mapping[str, Any]) -> bool:
-        names, values = check_references(write, "ConditionExpression")
-        if verb not in {"Put", "Delete"} or write["TableName"] != self._table:
+        is_update = verb == "Update"
+        expressions = ["ConditionExpression", *(["UpdateExpression"] if is_update else [])]
+        names, values = check_references(write, *expressions)
+        is_ours = write["TableName"] == self._table
+        if verb not in ({"Put", "Delete", "Update"} if is_ours else {"Put"}):
             raise invalid(f"{verb} is not understood")
-        there = self.items.get(_key(_keys_of(_of_write(verb, write))), {})
+        if is_update and "ReturnValues" in write:
+            raise invalid("Update of a transaction takes no ReturnValues")
+        place = self._place_of_write(verb, write)
+        there = self.items.get(place, {}) if is_ours else self.others.get(place, {})
         return condition(write.get("ConditionExpression"), names, values)(there)
+
+    def _place_of_write(self, verb: str, write: Mapping[str, Any]) -> tuple[str, str]:
+        """The key of a write of a transaction; in a table of users, with the table's name."""
+        of: Mapping[str, Any] = write["Item" if verb == "Put" else "Key"]
+        if write["TableName"] != self._table:
+            return write["TableName"], of["id"]["S"]
+        return _key(_keys_of(of))
 
     def _execute_many(self, request: Mapping[str, Any]) -> dict[str, Any]:
         statements = [parse(each["Statement"], each["Parameters"]) for each in request["Statements"]]
@@ -270,12 +294,6 @@ def _key(key: Mapping[str, Any]) -> tuple[str, str]:
     if key.keys() != {"lane", "id"} or not (key["lane"].get("S") and key["id"].get("S")):
         raise invalid("The provided key element does not match the schema")
     return key["lane"]["S"], key["id"]["S"]
-
-
-def _of_write(verb: str, write: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The item, or the key, that a write of a transaction is of."""
-    of: Mapping[str, Any] = write["Item" if verb == "Put" else "Key"]
-    return of
 
 
 def _keys_of(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,7 +61,10 @@ def get_counts(editor: VisitorsEditor) -> Json:
 
 @router.get("/failures", summary="Group the failed tasks", responses=answers("Failures", *AWS))
 def get_failures(editor: VisitorsEditor) -> Json:
-    """Groups the five hundred latest by action and type of error, recurring tasks that fail included."""
+    """Groups the latest by action and type of error, recurring tasks that fail included.
+
+    `is_all` is false when more have failed than are read.
+    """
     return Json(editor.failures())
 
 

@@ -9,7 +9,7 @@ import { bell, current, refreshStatus } from "./status.js";
 import { clock, nearby } from "./time.js";
 import { complain, toast } from "./toast.js";
 
-const DEEP = ["lanes", "tzdata", "unknown_actions"]; // problems that only the doctor looks for
+const DEEP = ["delivery", "intake_idle", "lanes", "tzdata", "unknown_actions"]; // problems that only the doctor looks for
 const ELSEWHERE = ["failed_tasks", "failing_tasks"]; // problems that a tile and the list show
 
 let found = null; // problems that only the doctor finds, and when: they stay until the next look
@@ -74,6 +74,18 @@ const WORDS = {
   delivery: (problem) => [
     inLocalTime(problem.what),
     "Its tasks will fail. Whoever operates it makes the target, or deploys the delivery with another one.",
+  ],
+  intake: (problem) => [
+    inLocalTime(problem.what),
+    "What others send is not taken. Deploying the scheduler once more with its intake makes it anew.",
+  ],
+  intake_idle: (problem) => [
+    inLocalTime(problem.what),
+    "What others send waits. Whoever operates it enables the mapping, or deploys the scheduler once more.",
+  ],
+  intake_dead_letters: (problem) => [
+    inLocalTime(problem.what),
+    "Whoever operates it finds them in the dead-letter queue, each with its reason.",
   ],
   past_index: () => [
     "The table was made by an older version: it cannot tell what failed or ended.",

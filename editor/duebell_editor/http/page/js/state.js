@@ -59,7 +59,7 @@ export function takeAsked() {
   tell("filters");
 }
 
-const EVERY = ["scheduled", "running", "paused", ...FINISHED];
+const EVERY = ["scheduled", "running", "paused", "reserved", ...FINISHED];
 const STATUSES = { "": [], [ANY]: EVERY, [ANY_FINISHED]: FINISHED, failed: FAILED };
 
 // What a list or a bulk action is asked for with.

@@ -30,6 +30,7 @@ export function when(task) {
       {},
       pair(recurrence ? "This occurrence" : "Due", time(task.due)),
       starts(task),
+      task.status === "reserved" && pair("Reserved until", time(task.reserved_until)),
       recurrence && pair("Schedule", recurrence.words, " ", h("code", {}, recurrence.schedule.expression)),
       recurrence &&
         pair("Missed runs", MISSED[recurrence.missed]),

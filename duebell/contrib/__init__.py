@@ -1,0 +1,1 @@
+"""duebell inside frameworks; each needs its framework to be installed."""

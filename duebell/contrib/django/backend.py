@@ -1,0 +1,157 @@
+"""The backend for Django's tasks: enqueuing adds a task to duebell's queue, whose worker runs it."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cache, partial
+from typing import Any
+
+from django.core import checks
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from duebell_editor.editor import Editor
+from duebell_shared.coroutines import call_in_thread
+from duebell_shared.errors import InvalidInput, TaskNotFound
+from duebell_shared.quoting import quoted
+from duebell_shared.task import Task as StoredTask
+
+from .framework import (
+    BaseTaskBackend,
+    InvalidTaskBackend,
+    Task,
+    TaskResult,
+    TaskResultDoesNotExist,
+    normalize_json,
+    task_enqueued,
+)
+from .results import DuebellResult, result_of
+
+__all__ = ["DuebellBackend"]
+
+
+@cache
+def _editor_of_the_environment() -> Editor:
+    """One for the process: Django makes a backend for each thread, and the clients take a moment to make."""
+    return Editor.from_env()
+
+
+class DuebellBackend(BaseTaskBackend):
+    """Runs Django's tasks later, on duebell: `run_after` is when a task is due.
+
+    The option `editor` is the dotted path of an Editor, or of a function that returns one. Without it, there
+    is one for the process, set up by the `DUEBELL_…` variables.
+
+    The worker's action is named by the path of the task's function, such as `shop.tasks.send_mail`: see
+    `register_tasks`. Priorities are not supported, so Django refuses a task that has one.
+    """
+
+    supports_defer = True
+    supports_async_task = True
+    supports_get_result = True
+    supports_priority = False
+
+    def __init__(self, alias: str, params: Mapping[str, Any]) -> None:
+        """Makes no call and needs no AWS settings yet. Raises InvalidTaskBackend for an unknown option."""
+        super().__init__(alias, params)
+        if unknown := sorted(set(self.options) - {"editor"}):
+            raise InvalidTaskBackend(
+                f"TASKS[{quoted(alias)}]['OPTIONS']: {quoted(unknown[0])} is unknown: there is only 'editor'"
+            )
+
+    @property
+    def editor(self) -> Editor:
+        """The editor that adds the tasks. Raises InvalidTaskBackend, and InvalidSettings."""
+        path = self.options.get("editor")
+        if path is None:
+            return _editor_of_the_environment()
+        named = self._import_editor(path)
+        editor = named() if callable(named) else named
+        if not isinstance(editor, Editor):
+            raise self._wrong_editor(path, f"gives {quoted(editor)}, which is no Editor")
+        return editor
+
+    def check(self, **kwargs: Any) -> list[Any]:
+        """For `manage.py check`: the option `editor` names something that can be imported."""
+        try:
+            if path := self.options.get("editor"):
+                self._import_editor(path)
+        except InvalidTaskBackend as error:
+            return [checks.Error(str(error), id="duebell.E001")]
+        return []
+
+    def enqueue(self, task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TaskResult:
+        """Add the task; it is stored and the rule is armed for it when this returns.
+
+        Before anything is written, raises Django's InvalidTask, TypeError and ValueError for what Django
+        refuses, and duebell's InvalidTask for what duebell refuses. Raises what `Editor.add` raises; after
+        NotArmed the task is stored, and the next call of any kind arms the rule.
+        """
+        result = self._result(self._addition(task, args, kwargs)(), task)
+        task_enqueued.send(type(self), task_result=result)
+        return result
+
+    async def aenqueue(self, task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TaskResult:
+        """As `enqueue`, in a thread. A call that is cancelled when it has begun may take effect."""
+        add = self._addition(task, args, kwargs)
+        result = self._result(await call_in_thread(None, add, sys._getframe(1)), task)  # noqa: SLF001
+        await task_enqueued.asend(type(self), task_result=result)
+        return result
+
+    def get_result(self, result_id: str) -> TaskResult:
+        """What has become of a task, in one read. Raises TaskResultDoesNotExist, AwsError and NotDeployed.
+
+        Of a task that is done, arguments of more than 2 KB are not kept; the result has none then.
+        """
+        try:
+            stored = self.editor.get(result_id)
+            task = import_string(stored.action)
+        except (TaskNotFound, InvalidInput, ImportError) as error:
+            raise TaskResultDoesNotExist(result_id) from error
+        if not isinstance(task, Task):  # it is an action, but none of Django's tasks
+            raise TaskResultDoesNotExist(result_id)
+        return self._result(stored, task)
+
+    async def aget_result(self, result_id: str) -> TaskResult:
+        """As `get_result`, in a thread."""
+        read = partial(self.get_result, result_id)
+        return await call_in_thread(None, read, sys._getframe(1))  # noqa: SLF001
+
+    def _addition(
+        self, task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Callable[[], StoredTask]:
+        """The call that adds the task, with everything that Django checks checked."""
+        self.validate_task(task)
+        payload = {
+            "args": normalize_json(list(args)),
+            "kwargs": normalize_json(kwargs),
+            "queue_name": task.queue_name,
+            "backend": self.alias,
+        }
+        due = _due(task.run_after)
+        return lambda: self.editor.add(task.module_path, due=due, payload=payload)
+
+    def _result(self, stored: StoredTask, task: Task) -> DuebellResult:
+        return result_of(stored, task, backend=self.alias)
+
+    def _import_editor(self, path: object) -> Any:
+        try:
+            return import_string(path)
+        except (ImportError, AttributeError) as error:
+            raise self._wrong_editor(path, f"cannot be imported: {error}") from error
+
+    def _wrong_editor(self, path: object, fault: str) -> Exception:
+        where = f"TASKS[{quoted(self.alias)}]['OPTIONS']['editor']"
+        error: Exception = InvalidTaskBackend(
+            f"{where}: {quoted(path)} {fault}; name an Editor, or a function that returns one"
+        )
+        return error
+
+
+def _due(run_after: datetime | None) -> datetime | timedelta:
+    """When the task is due: at once if Django says nothing. A naive time is in Django's time zone."""
+    if run_after is None:
+        return timedelta(0)
+    is_naive = timezone.is_naive(run_after)
+    due: datetime = timezone.make_aware(run_after) if is_naive else run_after
+    return due

@@ -1,0 +1,153 @@
+"""What Django knows of a task in the queue: its result, with status, times and errors."""
+
+import builtins
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from django.utils import timezone
+
+from duebell_shared.failure import FailedAttempt
+from duebell_shared.status import Status
+from duebell_shared.task import Task as StoredTask
+
+from .framework import Task, TaskError, TaskResult, TaskResultStatus
+
+__all__ = ["AttemptFailed", "Call", "DuebellResult", "result_of"]
+
+#: What Django calls each status. A task that was cancelled or expired will not run.
+_STATUSES = {
+    Status.SCHEDULED: TaskResultStatus.READY,
+    Status.PAUSED: TaskResultStatus.READY,
+    Status.RUNNING: TaskResultStatus.RUNNING,
+    Status.DONE: TaskResultStatus.SUCCESSFUL,
+    Status.FAILED: TaskResultStatus.FAILED,
+    Status.CANCELLED: TaskResultStatus.FAILED,
+    Status.EXPIRED: TaskResultStatus.FAILED,
+}
+
+#: The errors of duebell's own that a task function raises.
+_OURS = {"Abort", "Retry"}
+
+_NONE_OF_THESE = "duebell.contrib.django.AttemptFailed"
+
+#: Stands for runs whose ids are not kept: only the last one's is.
+_UNKNOWN_RUN = "unknown"
+
+
+class AttemptFailed(Exception):
+    """The class of errors in a result that duebell found itself, or whose own class is not known any more.
+
+    Such as a worker that died, a task that was cancelled, and attempts before the last one. What happened is
+    in the error's `traceback`.
+    """
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The payload of a Django task: the arguments of its function, and where it was enqueued."""
+
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    queue_name: str = "default"
+    backend: str = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuebellResult(TaskResult):
+    """The result of a task on duebell, which keeps no return values."""
+
+    @property
+    def return_value(self) -> Any:
+        """Never there. Raises ValueError, as Django does for a task that has not finished or has failed."""
+        if self.status == TaskResultStatus.SUCCESSFUL:
+            raise ValueError(
+                "duebell keeps no return values: let the task store what it found, in a model for instance"
+            )
+        return TaskResult.return_value.fget(self)
+
+
+def result_of(stored: StoredTask, task: Task, *, backend: str) -> DuebellResult:
+    """The result of the stored task, which is `task` with the arguments and dates that it is stored with.
+
+    backend  the alias to use if the stored task does not tell its own
+    """
+    call = _call_of(stored, backend)
+    changes: dict[str, Any] = {"queue_name": call.queue_name, "backend": call.backend}
+    if stored.due > stored.created_at:
+        changes["run_after"] = _in_djangos_zone(stored.due)
+    changes = {name: value for name, value in changes.items() if getattr(task, name) != value}
+    first = next((one for one in stored.failures if one.attempt == 1 and one.due == stored.due), None)
+    return DuebellResult(
+        task=task.using(**changes) if changes else task,
+        id=stored.id,
+        status=_STATUSES[stored.status],
+        enqueued_at=_in_djangos_zone(stored.created_at),
+        started_at=_in_djangos_zone((first and first.started_at) or stored.started_at),
+        last_attempted_at=_in_djangos_zone(stored.started_at),
+        finished_at=_in_djangos_zone(stored.finished_at),
+        args=call.args,
+        kwargs=call.kwargs,
+        backend=call.backend,
+        errors=[*_errors_of(stored)],
+        worker_ids=_runs_of(stored),
+    )
+
+
+def _call_of(stored: StoredTask, backend: str) -> Call:
+    """The call that the payload says; one without arguments if the payload was dropped, or is none."""
+    try:
+        given = {"backend": backend, **stored.payload}
+        return msgspec.convert(given, Call)
+    except (TypeError, msgspec.ValidationError):
+        return Call(backend=backend)
+
+
+def _in_djangos_zone(moment: datetime | None) -> datetime | None:
+    """As `django.utils.timezone.now` gives it: aware if the project uses time zones, or naive."""
+    if moment is None or settings.USE_TZ:
+        return moment
+    return timezone.make_naive(moment)  # type: ignore[no-any-return]
+
+
+def _runs_of(stored: StoredTask) -> list[str]:
+    """The id of the run for each attempt, the last at the end."""
+    if not stored.attempt:
+        return []
+    return [*[_UNKNOWN_RUN] * (stored.attempt - 1), stored.run or _UNKNOWN_RUN]
+
+
+def _errors_of(stored: StoredTask) -> Iterator[TaskError]:
+    """The errors of its failed attempts, the latest at the end; and why it will not run, if it will not."""
+    yield from (_in_short(one) for one in stored.failures[: -1 if stored.failure else None])
+    if failure := stored.failure:
+        path = _path_of(failure.type, failure.traceback)
+        yield TaskError(exception_class_path=path, traceback=failure.traceback or str(failure))
+    if stored.status in {Status.CANCELLED, Status.EXPIRED}:
+        text = f"the task was {stored.status.value}, and will not run"
+        yield TaskError(exception_class_path=_NONE_OF_THESE, traceback=text)
+
+
+def _in_short(attempt: FailedAttempt) -> TaskError:
+    text = f"{attempt.type}: {attempt.message}"
+    return TaskError(exception_class_path=_path_of(attempt.type, ""), traceback=text)
+
+
+def _path_of(name: str, traceback: str) -> str:
+    """The path that the error's class is imported by; that of AttemptFailed if it is not known.
+
+    A task keeps the name of the class without its module. The last line of a traceback that begins with the
+    name has the module too, unless the class is built in.
+    """
+    if name in _OURS:
+        return f"duebell.{name}"
+    modules = re.findall(rf"^([\w.]+)\.{re.escape(name)}(?::|$)", traceback, re.MULTILINE)
+    if modules:
+        return f"{modules[-1]}.{name}"
+    built_in = getattr(builtins, name, None)
+    if isinstance(built_in, type) and issubclass(built_in, BaseException):
+        return f"builtins.{name}"
+    return _NONE_OF_THESE

@@ -1,0 +1,117 @@
+"""The worker's side: an action for each of Django's tasks."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import django
+from django.apps import apps
+from django.db import close_old_connections
+from django.utils import timezone
+from django.utils.module_loading import module_has_submodule
+
+from duebell_shared.backoff import Backoff
+from duebell_shared.quoting import quoted
+from duebell_shared.task import Task as StoredTask
+from duebell_worker import Abort, Worker
+
+from .backend import DuebellBackend
+from .framework import Task, TaskContext, TaskResultStatus, task_finished, task_started
+from .results import Call, DuebellResult, result_of
+
+__all__ = ["register_tasks"]
+
+
+def register_tasks(
+    worker: Worker,
+    *,
+    modules: Iterable[str] = (),
+    attempts: int = 5,
+    attempts_of: Mapping[str, int] | None = None,
+    backoff: Backoff = Backoff(),  # noqa: B008 (a value)
+) -> tuple[str, ...]:
+    """Give the worker an action for each of Django's tasks. Returns the actions' names.
+
+    Sets Django up if it is not. The tasks are those in the modules `tasks` of the installed apps.
+
+    modules      more modules that have tasks
+    attempts     how often a task is tried, with `backoff` between, until it has failed
+    attempts_of  other numbers for some tasks, by their actions' names, such as `shop.tasks.send_mail`
+
+    A task function may raise duebell's Retry and Abort. Raises ValueError if there are no tasks, if
+    `attempts_of` names none of them, or if the worker has an action of that name.
+    """
+    if not apps.ready:
+        django.setup()
+    looked_in = [*_modules_of_apps(), *([modules] if isinstance(modules, str) else modules)]
+    tasks = {task.module_path: task for name in looked_in for task in _tasks_in(name)}
+    if not tasks:
+        raise ValueError(
+            f"there are no tasks in {', '.join(looked_in) or 'the installed apps: none has a module tasks'}; "
+            f"name the modules that have them: register_tasks(worker, modules=['shop.jobs'])"
+        )
+    limits = attempts_of or {}
+    if unknown := sorted(set(limits) - set(tasks)):
+        raise ValueError(f"attempts_of: {quoted(unknown[0])} is none of the tasks {', '.join(sorted(tasks))}")
+    for name, task in tasks.items():
+        limit = limits.get(name, attempts)
+        worker.action(name, attempts=limit, backoff=backoff)(_function(task, limit))
+    return tuple(tasks)
+
+
+def _modules_of_apps() -> Iterator[str]:
+    for app in apps.get_app_configs():
+        if module_has_submodule(app.module, "tasks"):
+            yield f"{app.name}.tasks"
+
+
+def _tasks_in(module: str) -> list[Task]:
+    return [value for value in vars(import_module(module)).values() if isinstance(value, Task)]
+
+
+def _function(task: Task, attempts: int) -> Callable[[Call, StoredTask], None]:
+    """The function of the task's action."""
+
+    def run(call: Call, stored: StoredTask) -> None:
+        result = result_of(stored, task, backend=call.backend)
+        with _connections(), _signals(result, stored, attempts):
+            before = [TaskContext(task_result=result)] if task.takes_context else []
+            task.call(*before, *result.args, **result.kwargs)
+
+    # By its module the worker tells which version of the code it is, and by its name what an action is.
+    run.__module__, run.__doc__ = task.func.__module__, task.func.__doc__
+    run.__name__, run.__qualname__ = task.func.__name__, task.func.__qualname__
+    return run
+
+
+@contextmanager
+def _connections() -> Iterator[None]:
+    """Close database connections that broke or grew too old, as Django does around each request.
+
+    A Lambda is frozen between two runs, and a database gives up connections meanwhile.
+    """
+    close_old_connections()
+    try:
+        yield
+    finally:
+        close_old_connections()
+
+
+@contextmanager
+def _signals(result: DuebellResult, stored: StoredTask, attempts: int) -> Iterator[None]:
+    """Send Django's signals: the task was started; and it has finished, unless it is tried again."""
+    task_started.send(DuebellBackend, task_result=result)
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, Abort) or stored.attempt >= attempts:
+            _finish(result, TaskResultStatus.FAILED)
+        raise
+    _finish(result, TaskResultStatus.SUCCESSFUL)
+
+
+def _finish(result: DuebellResult, status: Any) -> None:
+    object.__setattr__(result, "status", status)
+    object.__setattr__(result, "finished_at", timezone.now())
+    task_finished.send(DuebellBackend, task_result=result)

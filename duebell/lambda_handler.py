@@ -1,0 +1,55 @@
+"""The handler of the packaged Lambda: messages of the intake queue add and change tasks; all else is a run.
+
+The intake does without the user's actions, so their module is not imported for it and cannot break it.
+"""
+
+import logging
+import os
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from duebell_worker.entry import handler as run
+
+if TYPE_CHECKING:
+    from duebell_editor.intake import Intake
+    from duebell_worker.worker import LambdaContext
+
+__all__ = ["handler"]
+
+
+def handler(event: object, context: "LambdaContext") -> dict[str, Any]:
+    """Take a batch of messages, or run what is due, as the event says."""
+    records = _messages(event)
+    if not records:
+        return run(event, context)
+    from duebell_worker.log import invocation  # noqa: PLC0415 (a run needs none of it)
+
+    with invocation(getattr(context, "aws_request_id", None)):
+        return _intake().take(records)
+
+
+def _messages(event: object) -> list[Any]:
+    """The messages of SQS in the event that Lambda invokes with; none in any other event.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+    """
+    records = event.get("Records") if isinstance(event, dict) else None
+    if not isinstance(records, list):
+        return []
+    return [one for one in records if isinstance(one, dict) and one.get("eventSource") == "aws:sqs"]
+
+
+@cache
+def _intake() -> "Intake":
+    from duebell_editor import Editor, InvalidSettings  # noqa: PLC0415 (a run that adds nothing needs none)
+    from duebell_editor.intake import Intake  # noqa: PLC0415
+    from duebell_worker.entry import connected_backend, given_environment  # noqa: PLC0415
+
+    logging.getLogger("duebell.intake").setLevel(logging.INFO)
+    with suppress(InvalidSettings):  # of the actions' environment, which a run tells
+        os.environ.update(given_environment())
+    backend = connected_backend()
+    if backend.client is None:
+        raise TypeError("a backend that was connected makes clients")
+    return Intake(Editor(backend=backend, changed_by="intake"), backend.client, clock=backend.clock)

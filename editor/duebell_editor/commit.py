@@ -1,0 +1,104 @@
+"""Committing a transaction, also where answers are lost."""
+
+from collections.abc import Sequence
+from uuid import uuid4
+
+from msgspec.structs import replace
+
+from duebell_shared.backend import Backend
+from duebell_shared.batching import pauses
+from duebell_shared.errors import AwsUnavailable, DuebellError, TransactionCancelled, TransactionUnknown
+from duebell_shared.quoting import quoted
+from duebell_shared.task import Status
+from duebell_shared.transactions import ItemRefusal, Other, TaskWrite, Transacted
+
+from .transaction_writes import table_of
+
+__all__ = ["commit", "drop_reservations"]
+
+#: The reasons for which another try may succeed: another transaction is under way, or it was throttled.
+#: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+_PASSING = {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError", "TransactionConflict"}
+
+_REFUSED = "ConditionalCheckFailed"
+
+
+def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
+    """Make these writes in one transaction, with further tries where another may help.
+
+    All tries have one token, so that none is made twice. Raises TransactionCancelled when it is not
+    committed and cannot be any more, TransactionUnknown when that is not known, and AwsRefused.
+    """
+    token, is_sure, unanswered = uuid4().hex, True, None
+    transacted = Transacted()
+    for pause in (*pauses(), None):
+        try:
+            transacted = backend.store.transact(writes, token=token)
+        except AwsUnavailable as error:
+            unanswered, is_sure = error, False
+        else:
+            if not transacted.refusals:
+                return
+            unanswered, is_sure = None, is_sure and transacted.is_sure
+            if not {refusal.code for refusal in transacted.refusals} <= _PASSING:
+                break
+        if pause is not None:
+            backend.sleep(pause)
+    if not is_sure and _is_committed(backend, writes):
+        return
+    if unanswered:
+        raise TransactionUnknown(
+            f"it is not known whether the transaction is committed: {unanswered}"
+        ) from unanswered
+    is_over = drop_reservations(backend, writes) > 0
+    if not is_sure and not is_over:
+        raise TransactionUnknown(
+            "it is not known whether the transaction is committed: a try was not answered and may be made yet"
+        )
+    raise TransactionCancelled(tuple(_told(writes, refusal) for refusal in transacted.refusals))
+
+
+def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> int:
+    """Delete the reserved tasks of these writes; return how many are deleted for certain.
+
+    One that cannot be deleted now ends by itself. After one is deleted, the transaction cannot be committed.
+    """
+    dropped = 0
+    for write in writes:
+        if isinstance(write, TaskWrite) and write.old.status is Status.RESERVED:
+            try:
+                dropped += backend.store.save(write.old, None)
+            except DuebellError:
+                continue
+    return dropped
+
+
+def _is_committed(backend: Backend, writes: Sequence[TaskWrite | Other]) -> bool:
+    """Tell whether one of the tasks is as only this transaction makes it; then all was written."""
+    try:
+        return any(_is_made(backend, write) for write in writes if isinstance(write, TaskWrite))
+    except DuebellError:
+        return False
+
+
+def _is_made(backend: Backend, write: TaskWrite) -> bool:
+    there = backend.store.get(write.old.lane, write.old.id)
+    if there is None or write.old.status is not Status.RESERVED:
+        return there == write.new
+    is_confirmed = there.reservation is None and there.rev > write.old.rev
+    return is_confirmed and there.created_at == write.old.created_at
+
+
+def _told(writes: Sequence[TaskWrite | Other], refusal: ItemRefusal) -> ItemRefusal:
+    """The refusal with its write in words; of a task also the reason in words."""
+    if refusal.what:  # an answer without reasons, which is of no item
+        return refusal
+    write = writes[refusal.index]
+    if not isinstance(write, TaskWrite):
+        return replace(refusal, what=table_of(write))
+    message = refusal.message
+    if refusal.code == _REFUSED:
+        is_reserved = write.old.status is Status.RESERVED
+        ended = "its reservation has ended, or another one took it over: make the transaction again"
+        message = ended if is_reserved else "it was changed since it was read: make the transaction again"
+    return replace(refusal, what=f"task {quoted(write.old.id)}", message=message)

@@ -1,0 +1,153 @@
+"""A batch of intake messages: which are done, which come again and when, and which are dead letters."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from random import Random
+from typing import Any
+
+from duebell_shared.delivery_target import DeliveryTarget
+from duebell_shared.errors import InvalidInput, TaskConflict, TaskNotFound, UnreadableTask
+from duebell_shared.instants import utc_now
+from duebell_shared.intake_queue import DeadLetter, IntakeQueue, Returned
+from duebell_shared.log_lines import log_event
+from duebell_shared.parallel import Parallel
+
+from ..editor import Editor
+from .effects import take_effect
+from .messages import Entry, Message, entries_of
+
+__all__ = ["Intake", "pause_after"]
+
+_LOG = logging.getLogger("duebell.intake")
+
+#: Seconds after which a message comes again: twice as many each time.
+_FIRST_PAUSE, _LONGEST_PAUSE = 5, 900
+
+#: Deliveries after which a change that its task does not allow, or whose task is not there, is given up: half
+#: an hour, in which its add may come, or an attempt that is under way end.
+_PATIENCE = 10
+
+#: What may be right at another time, by itself.
+_MAY_MEND = (TaskConflict, TaskNotFound, UnreadableTask)
+
+#: Characters of a reason.
+_LONGEST_REASON = 1_000
+
+
+class Intake:
+    """Takes batches of messages. Make one for a process.
+
+    client  makes clients of AWS, by the name of a service
+    random  spreads the times at which messages come again
+    """
+
+    def __init__(
+        self,
+        editor: Editor,
+        client: Callable[..., Any],
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        parallel: Parallel | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self._editor = editor
+        self._client = client
+        self._clock = clock
+        self._parallel = parallel or Parallel()
+        self._random = random or Random()
+        self._queues: dict[str, IntakeQueue] = {}
+
+    def take(self, records: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, str]]]:
+        """Let messages of one queue take effect. Returns those that come again, as Lambda expects it.
+
+        A message is done when each of its entries took effect, or is a dead letter. What AWS does not answer
+        comes again, until the queue's redrive policy takes it. No error is raised for any of them.
+        https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
+        """
+        now = self._clock()
+        entries = [one for record in records for one in entries_of(Message.of(record, now))]
+        failures = take_effect(self._editor, entries, self._parallel)
+
+        of_message: dict[str, list[tuple[Entry, Exception]]] = {}
+        for number, failure in sorted(failures.items()):
+            of_message.setdefault(entries[number].message.id, []).append((entries[number], failure))
+        again = {
+            id: failed
+            for id, failed in of_message.items()
+            if not all(_is_final(failure, entry.message) for entry, failure in failed)
+        }
+        # Only of messages that do not come again, for then they would be dead letters once more.
+        final = [one for id, failed in of_message.items() if id not in again for one in failed]
+        queue, place = self._queue(records)
+        taken = queue.bury([_letter(*one) for one in final], **place) if final else []
+        for (entry, failure), is_taken in zip(final, taken, strict=True):
+            if is_taken:
+                _log_dead_letter(entry, failure)
+            else:
+                again.setdefault(entry.message.id, []).append((entry, failure))
+        messages = [failed[0][0].message for failed in again.values()]
+        if messages:
+            queue.put_back([self._returned(one) for one in messages], **place)
+        log_event(
+            _LOG,
+            "intake",
+            messages=len(records),
+            entries=len(entries),
+            dead_letters=sum(taken),
+            again=len(messages),
+            error=next((type(failed[0][1]).__name__ for failed in again.values()), None),
+        )
+        return {"batchItemFailures": [{"itemIdentifier": one.id} for one in messages]}
+
+    def _queue(self, records: Sequence[Mapping[str, Any]]) -> tuple[IntakeQueue, dict[str, str]]:
+        """The queue that the messages are from, and where it is."""
+        target = DeliveryTarget.parse(records[0]["eventSourceARN"])
+        if target.name not in self._queues:
+            self._queues[target.name] = IntakeQueue(target.name, self._client)
+        return self._queues[target.name], {"region": target.region, "account": target.account}
+
+    def _returned(self, message: Message) -> Returned:
+        pause = pause_after(message.received)
+        return Returned(message.receipt, round(self._random.uniform(pause / 2, pause)))
+
+
+def pause_after(received: int) -> int:
+    """Seconds until a message comes again that has been delivered so often, before they are spread."""
+    return int(min(_FIRST_PAUSE * 2.0 ** min(received - 1, 20), _LONGEST_PAUSE))
+
+
+def _is_final(failure: Exception, message: Message) -> bool:
+    """Return True if the entry would fare no better another time."""
+    if isinstance(failure, InvalidInput):
+        return True
+    return isinstance(failure, _MAY_MEND) and message.received >= _PATIENCE
+
+
+def _letter(entry: Entry, failure: Exception) -> DeadLetter:
+    reason = failure.reason if isinstance(failure, InvalidInput) else str(failure)
+    attributes = {
+        "duebell-reason": _as_attribute(reason),
+        "duebell-field": _as_attribute(failure.field) if isinstance(failure, InvalidInput) else "",
+        "duebell-message": entry.message.id,
+        "duebell-place": "" if entry.place is None else str(entry.place),
+    }
+    return DeadLetter(entry.body, {name: text for name, text in attributes.items() if text})
+
+
+def _as_attribute(text: str) -> str:
+    """The text without characters that SQS refuses."""
+    return "".join(one if one.isprintable() else "?" for one in text[:_LONGEST_REASON])
+
+
+def _log_dead_letter(entry: Entry, failure: Exception) -> None:
+    """Without the reason, which may repeat something of a payload."""
+    log_event(
+        _LOG,
+        "intake_dead_letter",
+        level=logging.WARNING,
+        message_id=entry.message.id,
+        place=entry.place,
+        error=type(failure).__name__,
+        field=failure.field if isinstance(failure, InvalidInput) else None,
+    )

@@ -1,0 +1,218 @@
+"""Intake messages, read into entries: each adds a task, or changes one.
+
+The fields are those of the HTTP API's bodies, read by the same `values`. Beside them an entry has `do`, and
+for a change the `id` that is part of the API's address.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Self
+
+import msgspec
+from msgspec import UNSET
+
+from duebell_shared import strict_json
+from duebell_shared.errors import InvalidInput, InvalidTask
+from duebell_shared.given import check_due, check_name, fit_changed_by
+from duebell_shared.payload import MAX_LEVELS
+from duebell_shared.quoting import quoted, shortened
+from duebell_shared.verbs import Verb
+
+from ..change_many import MAX_MANY
+from ..taken_ids import IfExists
+from ..values import NewTask, TaskChange
+
+__all__ = ["Change", "Entry", "Message", "entries_of"]
+
+#: The values of `do`: what an entry does. An event of EventBridge has them in its detail-type.
+_ADD, _CHANGES = "add", (Verb.MOVE, Verb.UPDATE, Verb.CANCEL)
+_DO = (_ADD, *_CHANGES)
+_DETAIL_TYPES = tuple(f"duebell.{do}" for do in _DO)
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A message as SQS delivers it to the Lambda.
+
+    id        SQS's id, the same each time the message is delivered
+    receipt   that of this delivery
+    body      its text
+    sent      when it was sent
+    received  how often it has been delivered, by SQS's count
+    """
+
+    id: str
+    receipt: str
+    body: str
+    sent: datetime
+    received: int
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any], now: datetime) -> Self:
+        """A record of the event that Lambda invokes with; `now` if it does not say when it was sent.
+
+        https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+        """
+        attributes = record.get("attributes", {})
+        sent = attributes.get("SentTimestamp")
+        return cls(
+            id=record["messageId"],
+            receipt=record["receiptHandle"],
+            body=record["body"],
+            sent=datetime.fromtimestamp(int(sent) / 1000, UTC) if sent else now,
+            received=int(attributes.get("ApproximateReceiveCount", 1)),
+        )
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of the task with this id.
+
+    fields  the arguments of the editor's method
+    mark    the author of the change, the same each time the message comes and of no other change
+    """
+
+    verb: Verb
+    id: str
+    mark: str
+    fields: dict[str, Any] = {}
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry of a message.
+
+    place   its place in the message's list; None if the message is this entry alone
+    given   its JSON value
+    wanted  a task to add, which has an id; a change; or the error of an entry that cannot be right
+    """
+
+    message: Message
+    wanted: NewTask | Change | InvalidInput
+    place: int | None = None
+    given: object = None
+
+    @property
+    def body(self) -> str:
+        """The entry as a message of its own: of a list, only this entry."""
+        if self.place is None:
+            return self.message.body
+        try:
+            return json.dumps(self.given)
+        except RecursionError:  # it could be read, but is nested too deeply to be written
+            return self.message.body
+
+
+def entries_of(message: Message) -> list[Entry]:
+    """The entries of a message. One that cannot be right has an error, as has a message that is no JSON."""
+    try:
+        given = _value(message.body)
+    except InvalidTask as error:
+        return [Entry(message=message, wanted=error)]
+    if isinstance(given, list) and len(given) > MAX_MANY:
+        what = f"is a list of {len(given):,}, and at most {MAX_MANY:,} are taken: send several messages"
+        return [Entry(message=message, wanted=InvalidTask("message", what))]
+    if isinstance(given, list):
+        return [_entry(message, one, place) for place, one in enumerate(given)]
+    return [_entry(message, given)]
+
+
+def _value(body: str) -> object:
+    """The value of a JSON text. Raises InvalidTask."""
+    try:
+        return strict_json.read(body)
+    except RecursionError:
+        why = f"is nested too deeply: a payload has {MAX_LEVELS} levels at most"
+    except ValueError as error:
+        why = f"is not JSON as it is taken here: {error}"
+    raise InvalidTask("message", why)
+
+
+def _entry(message: Message, given: object, place: int | None = None) -> Entry:
+    wanted: NewTask | Change | InvalidInput
+    try:
+        wanted = _wanted(message, given, place)
+    except InvalidInput as error:
+        wanted = error
+    return Entry(message=message, wanted=wanted, place=place, given=given)
+
+
+def _wanted(message: Message, given: object, place: int | None) -> NewTask | Change:
+    """What an entry wants. Raises InvalidTask, naming the field."""
+    if not isinstance(given, Mapping):
+        raise InvalidTask("message", f"must be a JSON object or a list of them, not {quoted(given)}")
+    source, fields = message.id, dict(given)
+    if place is None and "detail-type" in given:
+        source, fields = _event_fields(message, given)
+    do = fields.pop("do", _ADD)
+    if do not in _DO:
+        raise InvalidTask("do", f"{quoted(do)} is not one of {', '.join(_DO)}; left out, it is {_ADD}")
+    name = source if place is None else f"{source}-{place}"
+    if do == _ADD:
+        return _new_task(fields, message.sent, id=name)
+    return _change(Verb(do), fields, message.sent, mark=fit_changed_by(f"intake {name}") or name)
+
+
+def _event_fields(message: Message, event: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The event's id and the fields in its detail.
+
+    Its own id, for EventBridge may put one event into the queue twice, as two messages.
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-events-structure.html
+    """
+    kind, detail = event["detail-type"], event.get("detail")
+    if kind not in _DETAIL_TYPES:
+        raise InvalidTask("detail-type", f"{quoted(kind)} is not one of {', '.join(_DETAIL_TYPES)}")
+    if not isinstance(detail, Mapping):
+        raise InvalidTask("detail", f"must be an object with the fields of a task, not {quoted(detail)}")
+    if "do" in detail:
+        raise InvalidTask("do", "goes without a detail-type, which says what to do: leave it out")
+    id = event.get("id")
+    return id if isinstance(id, str) else message.id, {**detail, "do": kind.removeprefix("duebell.")}
+
+
+def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
+    if (if_exists := fields.pop("if_exists", IfExists.KEEP)) != IfExists.KEEP:
+        raise InvalidTask(
+            "if_exists",
+            f"is always 'keep' here, not {quoted(if_exists)}, as a message may come twice: leave it out, and "
+            f"change a task that is there by do 'update'",
+        )
+    task = NewTask.from_json(fields)
+    if task.due is None and task.schedule is None:
+        raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`, or give a `schedule`")
+    return msgspec.structs.replace(
+        task, due=_counted_from(sent, task.due), id=id if task.id is None else check_name("id", task.id)
+    )
+
+
+def _change(verb: Verb, fields: dict[str, Any], sent: datetime, *, mark: str) -> Change:
+    id = fields.pop("id", None)
+    if id is None:
+        raise InvalidTask("id", f"is missing: name the task to {verb.rule.words}")
+    id = check_name("id", id)
+    if verb is Verb.CANCEL:
+        return Change(verb=verb, id=id, mark=mark, fields=_none_of(fields, verb))
+    if verb is Verb.MOVE:
+        _none_of({name: value for name, value in fields.items() if name not in {"due", "in"}}, verb)
+        fields = {"due": None, **fields}
+    change = TaskChange.from_json(fields)
+    change.check()
+    given = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not UNSET}
+    if "due" in given:
+        if given["due"] is None:
+            raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`")
+        given["due"] = _counted_from(sent, given["due"])
+        if given.keys() == {"due"}:  # as in the API: a running task can be moved, but not updated
+            verb = Verb.MOVE
+    return Change(verb=verb, id=id, mark=mark, fields=given)
+
+
+def _none_of(fields: dict[str, Any], verb: Verb) -> dict[str, Any]:
+    """Raise InvalidTask if there are any fields, which this verb does not take; returns none."""
+    for name in fields:
+        takes = "id, due and in" if verb is Verb.MOVE else "id"
+        raise InvalidTask(shortened(name), f"does not go with do {quoted(verb.value)}, which takes {takes}")
+    return fields
+
+
+def _counted_from(sent: datetime, due: datetime | timedelta | None) -> datetime | None:
+    """The due date. `in` counts from when the message was sent, however long it waited."""
+    return check_due(due, sent) if isinstance(due, timedelta) else due

@@ -1,0 +1,167 @@
+"""The intake queue in SQS: how many messages wait, when one comes again, and its dead letters."""
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+__all__ = ["DEAD_LETTERS", "DeadLetter", "IntakeCounts", "IntakeQueue", "Returned", "is_missing"]
+
+_LOG = logging.getLogger("duebell.intake")
+
+#: What the name of the dead-letter queue has after the intake queue's.
+DEAD_LETTERS = "-dead-letters"
+
+#: Entries that one call takes, and bytes that it takes for certain.
+#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
+_AT_ONCE, _BATCH_BYTES = 10, 240 * 1024
+
+_CONFIG = Config(
+    connect_timeout=2,
+    read_timeout=5,
+    retries={"mode": "standard", "total_max_attempts": 3},
+)
+
+_COUNTED = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+    "ApproximateNumberOfMessagesDelayed",
+)
+
+
+class IntakeCounts(NamedTuple):
+    """The messages of the intake queue and of its dead-letter queue, as SQS estimates them."""
+
+    waiting: int
+    dead_letters: int
+
+
+class Returned(NamedTuple):
+    """A message that is to come again, in this many seconds; `receipt` is that of its delivery."""
+
+    receipt: str
+    seconds: int
+
+
+class DeadLetter(NamedTuple):
+    """A message for the dead-letter queue. Its attributes are texts, none of them empty."""
+
+    body: str
+    attributes: Mapping[str, str]
+
+
+class IntakeQueue:
+    """The intake queue of this name, and its dead-letter queue. Thread-safe.
+
+    `client` makes a client, by the name of a service; it is called when SQS is first needed.
+    """
+
+    def __init__(self, name: str, client: Callable[..., Any]) -> None:
+        self.name = name
+        self._make = client
+        self._lock = threading.Lock()
+        self._clients: dict[str, Any] = {}
+
+    def counts(self, *, region: str, account: str) -> IntakeCounts:
+        """Count the messages: those that wait, are in work or come again; and the dead letters.
+
+        Raises ClientError and BotoCoreError.
+        """
+        client = self._client(region)
+        names = (self.name, self.name + DEAD_LETTERS)
+        return IntakeCounts(*(_count(client, _url(client, account, name)) for name in names))
+
+    def put_back(self, returned: Iterable[Returned], *, region: str, account: str) -> None:
+        """Have messages come again sooner than the queue's visibility timeout would.
+
+        What SQS refuses is logged: the message comes after the visibility timeout.
+        https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibilityBatch.html
+        """
+        client = self._client(region)
+        every = list(returned)
+        for start in range(0, len(every), _AT_ONCE):
+            entries = [
+                {"Id": str(place), "ReceiptHandle": one.receipt, "VisibilityTimeout": one.seconds}
+                for place, one in enumerate(every[start : start + _AT_ONCE])
+            ]
+            try:
+                answer = client.change_message_visibility_batch(
+                    QueueUrl=_url(client, account, self.name), Entries=entries
+                )
+            except (BotoCoreError, ClientError) as error:
+                _LOG.warning("messages come again after the queue's visibility timeout only: %s", error)
+                return
+            for failed in answer.get("Failed", ()):
+                _LOG.warning("a message comes again after the visibility timeout only: %s", failed)
+
+    def bury(self, letters: Sequence[DeadLetter], *, region: str, account: str) -> list[bool]:
+        """Send these to the dead-letter queue; return for each whether SQS has taken it.
+
+        What it did not take is logged.
+        """
+        client = self._client(region)
+        url = _url(client, account, self.name + DEAD_LETTERS)
+        taken = [False] * len(letters)
+        for places in _batches(letters):
+            entries = [_entry(place, letters[place]) for place in places]
+            try:
+                answer = client.send_message_batch(QueueUrl=url, Entries=entries)
+            except (BotoCoreError, ClientError) as error:
+                _LOG.error("the dead-letter queue does not take messages, so they stay: %s", error)
+                continue
+            for one in answer.get("Successful", ()):
+                taken[int(one["Id"])] = True
+            for failed in answer.get("Failed", ()):
+                _LOG.error("the dead-letter queue does not take a message, so it stays: %s", failed)
+        return taken
+
+    def _client(self, region: str) -> Any:
+        with self._lock:  # a session makes one client at a time
+            if region not in self._clients:
+                self._clients[region] = self._make("sqs", region_name=region, config=_CONFIG)
+            return self._clients[region]
+
+
+def is_missing(error: Exception) -> bool:
+    """Tell whether SQS answered that there is no such queue."""
+    code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
+    return code in {"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"}
+
+
+def _url(client: Any, account: str, name: str) -> str:
+    """The queue's URL, made and not asked for: GetQueueUrl would need a permission more."""
+    return f"{client.meta.endpoint_url.rstrip('/')}/{account}/{name}"
+
+
+def _count(client: Any, url: str) -> int:
+    attributes = client.get_queue_attributes(QueueUrl=url, AttributeNames=list(_COUNTED))["Attributes"]
+    return sum(int(attributes.get(name, 0)) for name in _COUNTED)
+
+
+def _batches(letters: Sequence[DeadLetter]) -> Iterator[list[int]]:
+    """The places of the letters, in batches that one call takes; one that is large goes alone."""
+    batch: list[int] = []
+    size = 0
+    for place, letter in enumerate(letters):
+        more = len(letter.body.encode()) + len(json.dumps(dict(letter.attributes)))
+        if batch and (len(batch) == _AT_ONCE or size + more > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(place)
+        size += more
+    if batch:
+        yield batch
+
+
+def _entry(place: int, letter: DeadLetter) -> dict[str, Any]:
+    return {
+        "Id": str(place),
+        "MessageBody": letter.body,
+        "MessageAttributes": {
+            name: {"DataType": "String", "StringValue": text} for name, text in letter.attributes.items()
+        },
+    }

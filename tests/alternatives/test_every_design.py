@@ -1,0 +1,118 @@
+"""Every design does a task once, at its time, and what it says that it offers, in the simulated account."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from alternatives.comparison.simulate import ROWS, Row
+from alternatives.design import Capabilities, Design, NotOffered, Refused, Task
+from alternatives.duebell_queue import DuebellQueue
+from alternatives.ttl_stream import DelegatingTtlStream
+
+from .stage import DAY, HOUR, MINUTE, Stage
+
+#: With every design's slowness: three days after the due date a task is done.
+PATIENCE = 3 * DAY
+
+MAKERS: dict[str, Callable[..., Design]] = {
+    **{row.name: row.design for row in ROWS},
+    "ttl-delegating": DelegatingTtlStream,
+}
+every_design = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
+
+
+@every_design
+def test_a_task_is_done_once_and_not_before_it_is_due(make: Callable[..., Design]) -> None:
+    stage = Stage(make)
+    stage.adds("one", HOUR, payload={"fails": 0})
+    stage.passes_until(HOUR + PATIENCE)
+    [started] = stage.started("one")
+    assert started >= HOUR
+    assert stage.done("one") == 1
+
+
+@every_design
+def test_what_is_deployed_again_goes_on(make: Callable[..., Design]) -> None:
+    # Given a task that is added after a second deployment: the single rule forgets those before it
+    stage = Stage(make)
+    stage.does(lambda design: design.deploy())
+    stage.passes(MINUTE)
+    stage.adds("one", HOUR)
+    stage.passes_until(HOUR + PATIENCE)
+    assert stage.done("one") == 1
+
+
+@every_design
+def test_what_is_destroyed_does_nothing_more(make: Callable[..., Design]) -> None:
+    stage = Stage(make)
+    stage.adds("one", HOUR)
+    stage.does(lambda design: design.destroy())
+    stage.passes_until(HOUR + PATIENCE)
+    assert not stage.started("one")
+    assert not stage.account.services["events"].list_rules(NamePrefix="")["Rules"]
+    assert not stage.account.services["scheduler"].list_schedules(NamePrefix="")["Schedules"]
+
+
+@every_design
+def test_a_cancelled_task_is_not_done_or_cancelling_is_not_offered(make: Callable[..., Design]) -> None:
+    stage = Stage(make)
+    offers = _capabilities(make).cancel
+    stage.adds("one", HOUR)
+    stage.adds("other", HOUR)
+    if offers:
+        stage.does(lambda design: design.cancel("one"))
+    else:
+        with pytest.raises(NotOffered, match="one"):
+            stage.does(lambda design: design.cancel("one"))
+    stage.passes_until(HOUR + PATIENCE)
+    assert stage.done("one") == (0 if offers else 1)
+    assert stage.done("other") == 1
+
+
+@every_design
+@pytest.mark.parametrize("to", [4 * DAY, HOUR], ids=["later", "earlier"])
+def test_a_moved_task_is_done_once_and_not_before_its_new_time(
+    make: Callable[..., Design], to: timedelta
+) -> None:
+    stage = Stage(make)
+    stage.adds("one", 2 * HOUR)
+    moved = Task(id="one", due=stage.begin + to)
+    if not _capabilities(make).move:
+        with pytest.raises(NotOffered, match="one"):
+            stage.does(lambda design: design.move(moved))
+        return
+    stage.does(lambda design: design.move(moved))
+    stage.passes_until(to + PATIENCE)
+    [started] = stage.started("one")
+    assert started >= to
+
+
+@every_design
+def test_a_task_recurs_or_is_refused_with_the_way_out(make: Callable[..., Design]) -> None:
+    stage = Stage(make)
+    if not _capabilities(make).recurring:
+        with pytest.raises(Refused, match=r"one recurs.*: "):
+            stage.adds("one", HOUR, every=HOUR)
+        return
+    stage.adds("one", HOUR, every=HOUR)
+    stage.passes_until(5 * HOUR + 55 * MINUTE)
+    assert stage.done("one") in {4, 5}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
+def test_every_design_says_who_described_it_and_what_binds(row: Row) -> None:
+    design = _class(row.design)
+    assert design.sources
+    assert all(each.url.startswith("https://") or design is DuebellQueue for each in design.sources)
+    assert design.capabilities.limits.keys() == {1_000, 1_000_000, 100_000_000}
+    assert design.capabilities.idle
+
+
+def _capabilities(make: Callable[..., Design]) -> Capabilities:
+    return _class(make).capabilities
+
+
+def _class(make: Callable[..., Design]) -> type[Design]:
+    assert isinstance(make, type)
+    assert issubclass(make, Design)
+    return DuebellQueue if issubclass(make, DuebellQueue) else make

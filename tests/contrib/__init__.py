@@ -1,0 +1,1 @@
+"""duebell inside frameworks."""

@@ -1,0 +1,138 @@
+"""`duebell worker` for real: to the second, drained by a signal, replaced by the Lambda after a kill -9."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from duebell_editor import Editor, Status, Task
+from duebell_infra.local import EmbeddedStack
+from duebell_shared.instants import utc_now
+from tests.e2e.support import ACTIONS, COMMAND, HERE, wait_for
+
+pytestmark = pytest.mark.e2e
+
+#: Seconds: a lease's end, the minute after it, and all that a busy machine adds.
+PATIENCE = 420.0
+
+
+class Hosted:
+    """The command as a process, with what it logs."""
+
+    def __init__(self, stack: EmbeddedStack, log: Path, *options: str) -> None:
+        self._log = log
+        with log.open("w") as output:
+            self.process = subprocess.Popen(
+                [*COMMAND, "worker", "--actions", ACTIONS, "--health-port", "0", *options],
+                cwd=HERE,
+                env={**os.environ, **stack.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    def lines(self, event: str) -> list[dict[str, Any]]:
+        lines = [json.loads(line) for line in self._log.read_text().splitlines() if line.startswith("{")]
+        return [line for line in lines if line.get("event") == event]
+
+    def wait_till_started(self) -> None:
+        wait_for(lambda: self.lines("process_started") or self.process.poll() is not None)
+        assert self.process.poll() is None, self._log.read_text()
+
+    def health(self) -> dict[str, Any]:
+        [served] = self.lines("health_served")
+        with urllib.request.urlopen(f"http://127.0.0.1:{served['port']}/") as answer:
+            assert answer.status == 200
+            return dict(json.load(answer))
+
+
+@contextmanager
+def hosted(stack: EmbeddedStack, log: Path, *options: str) -> Iterator[Hosted]:
+    """The command, which is gone in the end."""
+    command = Hosted(stack, log, *options)
+    try:
+        command.wait_till_started()
+        yield command
+    finally:
+        command.process.kill()
+        command.process.wait()
+
+
+def add(editor: Editor, folder: Path, name: str, due: timedelta) -> Task:
+    """A task that notes its start in a file of this name, and waits for the gate's file."""
+    payload = {"starts": str(folder / name), "gate": str(folder / f"{name}-gate")}
+    return editor.add("pass_gate", due=utc_now() + due, payload=payload, id=name)
+
+
+def processes(folder: Path, name: str) -> list[int]:
+    """The processes in which the task of this name was started."""
+    file = folder / name
+    return [int(line.split()[1]) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def test_a_process_starts_tasks_to_the_second_and_the_lambda_takes_over(
+    stack: EmbeddedStack, tmp_path: Path
+) -> None:
+    # The editor calls no Lambda: what it adds is for the process, or for the rule.
+    settings = type(stack.settings)(table=stack.settings.table, rule=stack.settings.rule)
+    editor = Editor(settings, session=stack.session)
+    with hosted(stack, tmp_path / "first.log") as first:
+        # Given a task that is due sooner than the rule could ring: it starts in the process, before the ring
+        task = add(editor, tmp_path, "prompt", timedelta(seconds=8))
+        rings_at = editor.status().rings_at
+        wait_for(lambda: processes(tmp_path, task.id) == [first.process.pid])
+        assert first.health()["state"] == "running"
+        (tmp_path / "prompt-gate").touch()
+        wait_for(lambda: editor.get(task.id).status is Status.DONE)
+        done = editor.get(task.id)
+        assert done.started_at
+        assert rings_at
+        assert done.due <= done.started_at < rings_at
+
+        # When the process is killed while it runs another one
+        task = add(editor, tmp_path, "taken-over", timedelta(seconds=5))
+        wait_for(lambda: processes(tmp_path, task.id))
+        first.process.send_signal(signal.SIGKILL)
+        first.process.wait()
+        (tmp_path / "taken-over-gate").touch()
+        # Then the rule rings for the end of its lease, and the Lambda runs the task
+        wait_for(lambda: editor.get(task.id).status is Status.DONE, patience=PATIENCE)
+        [died, other] = processes(tmp_path, task.id)
+        assert died == first.process.pid != other
+
+    # When another one is told to end, with an action at work that takes too long
+    with hosted(stack, tmp_path / "second.log", "--drain-seconds", "1") as second:
+        task = add(editor, tmp_path, "cut-off", timedelta(seconds=3))
+        wait_for(lambda: processes(tmp_path, task.id) == [second.process.pid])
+        second.process.send_signal(signal.SIGTERM)
+        # Then it ends, and says so by its exit status; the task is retried later
+        assert second.process.wait(60) == 7
+        assert second.lines("process_ended")[0]["unfinished"] == 1
+        cut_off = editor.get(task.id)
+        assert cut_off.status is Status.SCHEDULED
+        assert cut_off.failure
+        assert "--drain-seconds" in cut_off.failure.message
+        assert not stack_holders(stack)
+        (tmp_path / "cut-off-gate").touch()
+        editor.cancel(task.id)
+
+    # And one that has nothing to do ends well
+    with hosted(stack, tmp_path / "third.log") as third:
+        third.process.send_signal(signal.SIGINT)
+        assert third.process.wait(60) == 0
+
+
+def stack_holders(stack: EmbeddedStack) -> set[str | None]:
+    """The runs that hold lanes."""
+    editor = Editor(stack.settings, session=stack.session)
+    record = editor.queue.store.read_record()
+    assert record
+    return {lane.owner for lane in record.lanes if lane.owner}

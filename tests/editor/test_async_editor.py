@@ -1,0 +1,281 @@
+"""The editor as coroutines: the same methods, made in a few threads, while the event loop goes on."""
+
+import asyncio
+import inspect
+import warnings
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from datetime import timedelta
+from threading import Event, Lock, current_thread, main_thread
+from typing import Any, assert_type
+
+import pytest
+
+from duebell import AsyncEditor, DuebellError, Editor, InvalidSettings, Page, Task, TaskExists, UnknownAction
+from duebell_worker import Worker
+from tests.editor.memory import Scheduler
+
+HOUR = timedelta(hours=1)
+
+#: What makes no call to AWS, or gives one item after the other.
+BY_HAND = {"acting_as", "export_tasks", "from_env"}
+
+
+def public(of: type) -> set[str]:
+    return {name for name, _ in inspect.getmembers(of, callable) if not name.startswith("_")}
+
+
+def running(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    """The test in an event loop."""
+
+    def run() -> None:
+        asyncio.run(test())
+
+    run.__name__ = test.__name__
+    return run
+
+
+class Held(Editor):
+    """An editor whose `cancel` takes until it is let go."""
+
+    begun: Event
+    let_go: Event
+    lock: Lock
+    at_a_time: int
+    most: int
+    made: list[str]
+
+    @classmethod
+    def start(cls) -> "Held":
+        held = cls(backend=Scheduler.start().backend)
+        held.begun, held.let_go, held.lock = Event(), Event(), Lock()
+        held.at_a_time, held.most, held.made = 0, 0, []
+        return held
+
+    def cancel(self, id: str, *, rev: int | None = None) -> Task:
+        assert current_thread() is not main_thread(), "this would block the event loop"
+        with self.lock:
+            self.at_a_time += 1
+            self.most = max(self.most, self.at_a_time)
+            self.made.append(id)
+        self.begun.set()
+        self.let_go.wait()
+        with self.lock:
+            self.at_a_time -= 1
+        return super().cancel(id, rev=rev)
+
+
+@asynccontextmanager
+async def held_editor(threads: int = 2) -> AsyncIterator[tuple[Held, AsyncEditor]]:
+    held = Held.start()
+    async with AsyncEditor(held, threads=threads) as editor:
+        try:
+            yield held, editor
+        finally:
+            held.let_go.set()
+
+
+async def has_begun(held: Held, call: "asyncio.Task[Task]") -> None:
+    """Wait until the call holds its thread; the loop goes on meanwhile."""
+    while not held.begun.is_set():
+        await asyncio.sleep(0)
+        assert not call.done(), call.exception()
+
+
+def test_it_has_the_methods_of_the_editor_and_no_others() -> None:
+    assert public(AsyncEditor) == public(Editor) | {"aclose"}
+
+
+@pytest.mark.parametrize("name", sorted(public(Editor) - BY_HAND))
+def test_each_method_is_the_editors_as_a_coroutine(name: str) -> None:
+    ours, theirs = getattr(AsyncEditor, name), getattr(Editor, name)
+    assert inspect.iscoroutinefunction(ours)
+    assert inspect.signature(ours) == inspect.signature(theirs)  # names, defaults and annotations
+    assert (ours.__name__, ours.__doc__) == (theirs.__name__, theirs.__doc__)
+    assert ours.__qualname__ == f"AsyncEditor.{name}"
+
+
+@pytest.mark.parametrize("name", ["acting_as", "export_tasks"])
+def test_the_others_take_what_the_editors_take(name: str) -> None:
+    ours, theirs = getattr(AsyncEditor, name), getattr(Editor, name)
+    assert inspect.signature(ours).parameters == inspect.signature(theirs).parameters
+
+
+@running
+async def test_a_task_is_added_changed_and_found() -> None:
+    scheduler = Scheduler.start()
+    async with AsyncEditor(scheduler.editor) as editor:
+        task = await editor.add("act", due=HOUR, id="one")
+        assert_type(task, Task)
+        assert await editor.get("one") == task
+        await editor.acting_as("anna").move("one", due=2 * HOUR)
+        page = await editor.list()
+        assert_type(page, Page)
+        assert [one.changed_by for one in page.tasks] == ["anna"]
+        assert editor.changed_by is None
+
+
+@running
+async def test_the_errors_are_the_editors_own() -> None:
+    async with AsyncEditor(Scheduler.start().editor) as editor:
+        await editor.add("act", due=HOUR, id="one")
+        with pytest.raises(TaskExists, match="one"):
+            await editor.add("act", due=HOUR, id="one")
+        with pytest.raises(TypeError, match="unexpected keyword argument 'name'"):
+            await editor.get(name="one")  # type: ignore[call-arg]
+
+
+@running
+async def test_the_loop_goes_on_while_a_call_takes_its_time() -> None:
+    async with held_editor() as (held, editor):
+        await editor.add("act", due=HOUR, id="one")
+        call = asyncio.create_task(editor.cancel("one"))
+        await has_begun(held, call)
+        assert not call.done()
+        assert (await editor.get("one")).status == "scheduled"
+        held.let_go.set()
+        assert (await call).status == "cancelled"
+
+
+@running
+async def test_only_so_many_calls_are_made_at_a_time() -> None:
+    async with held_editor(threads=2) as (held, editor):
+        ids = [f"t{number}" for number in range(6)]
+        await editor.add_many({"action": "act", "due": HOUR, "id": id} for id in ids)
+        calls = [asyncio.create_task(editor.cancel(id)) for id in ids]
+        await has_begun(held, calls[0])
+        held.let_go.set()
+        await asyncio.gather(*calls)
+        assert held.most <= 2
+        assert sorted(held.made) == ids
+
+
+@running
+async def test_a_call_that_was_cancelled_after_it_had_begun_takes_effect() -> None:
+    async with held_editor(threads=1) as (held, editor):
+        for id in ("begun", "waiting"):
+            await editor.add("act", due=HOUR, id=id)
+        begun = asyncio.create_task(editor.cancel("begun"))
+        await has_begun(held, begun)
+        waiting = asyncio.create_task(editor.cancel("waiting"))
+        await asyncio.sleep(0)
+        begun.cancel()
+        waiting.cancel()
+        assert all(
+            isinstance(one, asyncio.CancelledError)
+            for one in await asyncio.gather(begun, waiting, return_exceptions=True)
+        )
+        held.let_go.set()
+    # The end of the `async with` waited for it; the one that waited for its thread was not made
+    assert held.made == ["begun"]
+    assert Editor.get(held, "begun").status == "cancelled"
+    assert Editor.get(held, "waiting").status == "scheduled"
+
+
+@running
+async def test_the_loop_goes_on_while_it_is_closed() -> None:
+    held = Held.start()
+    held.add("act", due=HOUR, id="one")
+    editor = AsyncEditor(held)
+    shutdown = editor._pool.shutdown
+
+    def wait() -> None:
+        assert current_thread() is not main_thread(), "this would block the event loop"
+        shutdown()
+
+    editor._pool.shutdown = wait  # type: ignore[assignment,method-assign]
+    call = asyncio.create_task(editor.cancel("one"))
+    await has_begun(held, call)
+    closing = asyncio.create_task(editor.aclose())
+    await asyncio.sleep(0)
+    assert not closing.done()
+    held.let_go.set()
+    await closing
+    assert (await call).status == "cancelled"
+    with pytest.raises(RuntimeError, match="shutdown"):
+        await editor.get("one")
+
+
+@running
+async def test_an_export_is_read_in_threads_and_can_be_imported() -> None:
+    threads: list[str] = []
+
+    class Noting(Editor):
+        def export_tasks(self) -> Iterator[bytes]:
+            for line in super().export_tasks():
+                threads.append(current_thread().name)
+                yield line
+
+    editor, other = AsyncEditor(Noting(backend=Scheduler.start().backend)), Scheduler.start()
+    await editor.add_many({"action": "act", "due": HOUR, "id": f"t{number:03}"} for number in range(250))
+    lines = [line async for line in editor.export_tasks()]
+    assert len(lines) == len(threads) == 250
+    assert {name.startswith("duebell-async") for name in threads} == {True}
+    assert (await AsyncEditor(other.editor).import_tasks(lines)).written == 250
+
+
+@running
+async def test_an_error_of_an_export_is_raised_where_it_is_read() -> None:
+    class Failing(Editor):
+        def export_tasks(self) -> Iterator[bytes]:
+            yield b"{}"
+            raise DuebellError("no")
+
+    with pytest.raises(DuebellError, match="no"):
+        [line async for line in AsyncEditor(Failing(backend=Scheduler.start().backend)).export_tasks()]
+
+
+REQUEST: ContextVar[str] = ContextVar("request", default="none")
+
+
+@running
+async def test_a_call_sees_the_context_variables_of_the_coroutine() -> None:
+    seen: list[str] = []
+
+    class Noting(Editor):
+        def get(self, id: str) -> Task:
+            seen.append(REQUEST.get())
+            return super().get(id)
+
+    editor = AsyncEditor(Noting(backend=Scheduler.start().backend))
+    await editor.add("act", due=HOUR, id="one")
+    REQUEST.set("r-1")
+    await editor.get("one")
+    assert seen == ["r-1"]
+
+
+@running
+async def test_a_warning_is_placed_at_the_line_that_called() -> None:
+    scheduler = Scheduler.start()
+    Worker(backend=scheduler.backend).register()
+    editor = AsyncEditor(scheduler.editor)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        await editor.add("unknown", due=HOUR)  # this line
+    [warning] = caught
+    assert warning.category is UnknownAction
+    assert warning.filename == __file__
+    assert (
+        "# this line"
+        in inspect.getsource(inspect.getmodule(public) or public).splitlines()[warning.lineno - 1]
+    )
+
+
+def test_several_event_loops_may_use_it() -> None:
+    editor = AsyncEditor(Scheduler.start().editor)
+    asyncio.run(editor.add("act", due=HOUR, id="one"))
+    assert asyncio.run(editor.get("one")).id == "one"
+    asyncio.run(editor.aclose())
+
+
+@pytest.mark.parametrize("threads", [0, -1, True, 1.5, "many", None])
+def test_a_number_of_threads_that_is_none_is_refused(threads: Any) -> None:
+    with pytest.raises(InvalidSettings, match="threads: must be a number of threads, 1 or more, not "):
+        AsyncEditor(Scheduler.start().editor, threads=threads)
+
+
+def test_it_is_set_up_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    monkeypatch.setenv("DUEBELL_CHANGED_BY", "shop")
+    assert AsyncEditor.from_env(threads=3).changed_by == "shop"

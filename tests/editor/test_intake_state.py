@@ -1,0 +1,165 @@
+"""Status and doctor look at the intake queue: what waits, the dead letters, and who takes the messages."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+
+from duebell_editor import Editor
+from duebell_editor.health import ProblemKind
+from duebell_shared.alarms import Alarms
+from duebell_shared.backend import Backend
+from duebell_shared.settings import Settings
+from tests.editor.test_delivery_targets import role
+from tests.support import REGION, Calls, Clock
+
+pytestmark = pytest.mark.moto
+
+NAME = "duebell-intake"
+HERE = f"{REGION}:123456789012"
+
+
+@pytest.fixture
+def queues(session: boto3.Session) -> Any:
+    sqs: Any = boto3.client("sqs", region_name=REGION)
+    for name in (NAME, f"{NAME}-dead-letters"):
+        sqs.create_queue(QueueName=name)
+    return sqs
+
+
+@pytest.fixture
+def mapping(session: boto3.Session, queues: Any) -> str:
+    """The mapping by which the worker takes messages; its id. With messages, moto would start Docker."""
+    functions = boto3.client("lambda", region_name=REGION)
+    functions.create_function(
+        FunctionName="duebell",
+        Runtime="python3.13",
+        Role=role(session),
+        Handler="duebell.lambda_handler.handler",
+        Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
+    )
+    made = functions.create_event_source_mapping(
+        FunctionName="duebell", EventSourceArn=f"arn:aws:sqs:{HERE}:{NAME}"
+    )
+    return made["UUID"]
+
+
+Connect = Callable[..., Editor]
+
+
+@pytest.fixture
+def connect(session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Connect:
+    monkeypatch.setattr(Alarms, "silence", lambda _: None)
+
+    def connect(**settings: Any) -> Editor:
+        given = Settings(**{"intake": NAME, "function": "duebell", **settings})
+        return Editor(backend=Backend.connect(given, session, clock=clock, sleep=clock.sleep))
+
+    return connect
+
+
+def send(queues: Any, name: str, count: int) -> None:
+    url = queues.get_queue_url(QueueName=name)["QueueUrl"]
+    for _ in range(count):
+        queues.send_message(QueueUrl=url, MessageBody="{}")
+
+
+def kinds(problems: Any) -> list[ProblemKind]:
+    return [one.kind for one in problems]
+
+
+def test_without_an_intake_nothing_is_asked(connect: Connect, calls: Calls) -> None:
+    status = connect(intake=None).doctor().status
+    assert (status.intake_waiting, status.intake_dead_letters, status.healthy) == (None, None, True)
+    assert not {"GetQueueAttributes", "ListEventSourceMappings", "GetMetricStatistics"} & set(calls)
+
+
+def test_what_waits_is_counted_and_dead_letters_are_a_problem(connect: Connect, queues: Any) -> None:
+    editor = connect()
+    assert editor.status().healthy
+    # Given messages that wait, one of which is in work
+    send(queues, NAME, 3)
+    url = queues.get_queue_url(QueueName=NAME)["QueueUrl"]
+    queues.receive_message(QueueUrl=url)
+    status = editor.status()
+    assert (status.intake_waiting, status.intake_dead_letters, status.healthy) == (3, 0, True)
+    # And dead letters
+    send(queues, f"{NAME}-dead-letters", 2)
+    status = editor.status()
+    [problem] = status.problems
+    assert (problem.kind, status.intake_dead_letters) == (ProblemKind.INTAKE_DEAD_LETTERS, 2)
+    assert str(problem).startswith("2 messages of the intake queue could not be taken: look at them")
+
+
+def test_the_doctor_says_since_when_where_it_is_measured(connect: Connect, queues: Any, clock: Clock) -> None:
+    send(queues, NAME, 1)
+    send(queues, f"{NAME}-dead-letters", 1)
+    editor = connect()
+    found = editor.doctor().status
+    assert kinds(found.problems) == [ProblemKind.INTAKE_DEAD_LETTERS, ProblemKind.INTAKE_IDLE]
+    assert (found.intake_since, found.problems[0].at) == (None, None)
+    metrics = boto3.client("cloudwatch", region_name=REGION)
+    for name, ages in ((NAME, (60, 120)), (f"{NAME}-dead-letters", (7200,))):
+        for number, age in enumerate(ages):
+            metrics.put_metric_data(
+                Namespace="AWS/SQS",
+                MetricData=[
+                    {
+                        "MetricName": "ApproximateAgeOfOldestMessage",
+                        "Dimensions": [{"Name": "QueueName", "Value": name}],
+                        "Timestamp": clock.now - timedelta(minutes=5 - number),
+                        "Value": age,
+                    }
+                ],
+            )
+    found = editor.doctor().status
+    assert found.intake_since == clock.now - timedelta(minutes=2)
+    assert found.problems[0].at == clock.now - timedelta(hours=2)
+
+
+def test_a_mapping_that_takes_nothing_is_a_problem(connect: Connect, mapping: str) -> None:
+    functions = boto3.client("lambda", region_name=REGION)
+    functions.update_event_source_mapping(UUID=mapping, Enabled=False)
+    editor = connect()
+    [problem] = editor.doctor().status.problems
+    assert problem.kind is ProblemKind.INTAKE_IDLE
+    assert "its event source mapping is Disabled: enable it" in str(problem)
+    functions.delete_event_source_mapping(UUID=mapping)
+    [problem] = connect(function=None).doctor().status.problems
+    assert "it has no event source mapping: `duebell deploy --intake`" in str(problem)
+    # The status, which is asked often, does not look
+    assert editor.status().healthy
+
+
+def test_a_queue_that_is_not_there_is_a_problem(connect: Connect) -> None:
+    assert kinds(connect().status().problems) == [ProblemKind.INTAKE]
+
+
+ERRORS = {
+    "refused": ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetQueueAttributes"),
+    "unreachable": EndpointConnectionError(endpoint_url="https://sqs"),
+}
+
+
+@pytest.mark.usefixtures("mapping")
+@pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS.keys())
+def test_what_may_not_be_looked_at_is_advice_of_the_doctor(
+    connect: Connect, session: boto3.Session, error: Exception
+) -> None:
+    def refuse(model: Any, **_: Any) -> None:
+        if model.name in {"GetQueueAttributes", "ListEventSourceMappings", "GetMetricStatistics"}:
+            raise error
+
+    session.events.register("before-call", refuse)
+    editor = connect()
+    status = editor.status()
+    assert (status.healthy, status.intake_waiting) == (True, None)
+    diagnosis = editor.doctor()
+    assert diagnosis.status.healthy
+    advice = [str(one) for one in diagnosis.advice if one.kind is ProblemKind.UNSEEN_INTAKE]
+    assert len(advice) == 2
+    assert "sqs:GetQueueAttributes" in advice[0]
+    assert "lambda:ListEventSourceMappings" in advice[1]

@@ -1,0 +1,181 @@
+"""`duebell worker`: what it refuses before it starts, its health over HTTP, its container and its role."""
+
+import json
+import re
+import shlex
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from duebell_infra.health_server import HealthServer
+from duebell_infra.testing import InlinePool
+from duebell_shared.backend import Backend
+from duebell_shared.errors import InvalidSettings
+from duebell_shared.settings import Settings
+from duebell_worker import Worker
+from duebell_worker.process import Health, Process, State
+from tests.e2e.support import duebell
+from tests.infra.policies import Guarded, statements_of
+from tests.support import REGION, Clock
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "how-to" / "containers.md"
+DOCKERFILE = ROOT / "infra" / "worker.Dockerfile"
+
+
+def blocks() -> list[Any]:
+    """The page's JSON."""
+    return [json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)]
+
+
+# The command.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--look-every", "0"), "--look-every"),
+        (("--drain-seconds", "-1"), "--drain-seconds"),
+        (("--health-port", "70000"), "--health-port"),
+        (("--deliver", "nothing"), "--deliver 'nothing' is not NAME=TARGET"),
+        (("--deliver", "mail=arn:nothing"), "--deliver"),
+        ((), "--actions no.such.module:worker cannot be imported: ModuleNotFoundError"),
+    ],
+)
+def test_what_cannot_be_right_is_told_before_anything_is_called(
+    options: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    done = duebell(
+        "worker", "--actions", "no.such.module:worker", "--region", "eu-central-1", *options, folder=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_port_that_is_taken_is_told_with_the_options_that_choose_another(tmp_path: Path) -> None:
+    (tmp_path / "jobs.py").write_text("from duebell import Worker\nworker = Worker.from_env()")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        options = ("--region", "eu-central-1", "--health-port", port)
+        done = duebell("worker", "--actions", "jobs:worker", *options, folder=tmp_path)
+    assert done.returncode == 2
+    assert f"port {port} cannot be used" in done.stderr
+    assert "--health-port" in done.stderr
+
+
+# Its health over HTTP.
+
+
+@pytest.fixture
+def health() -> dict[str, Any]:
+    return {"is_well": True, "state": State.WAITING}
+
+
+@pytest.fixture
+def url(health: dict[str, Any]) -> Iterator[str]:
+    with HealthServer("127.0.0.1", 0, lambda: Health(**health)) as server:
+        yield f"http://127.0.0.1:{server.port}"
+
+
+def answer(url: str, method: str = "GET") -> tuple[int, str]:
+    """The status and the body."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, method=method)) as found:
+            return found.status, found.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_the_status_tells_the_health(url: str, health: dict[str, Any]) -> None:
+    status, body = answer(f"{url}/health")
+    assert (status, json.loads(body)["state"]) == (200, "waiting")
+    health |= {"is_well": False, "error": "no answer"}
+    status, body = answer(url)
+    assert (status, json.loads(body)["error"]) == (503, "no answer")
+
+
+def test_it_answers_head_without_a_body_and_changes_nothing(url: str) -> None:
+    assert answer(url, "HEAD") == (200, "")
+    assert answer(url, "POST")[0] == 501
+
+
+def test_an_address_that_is_not_this_machines_is_refused() -> None:
+    with pytest.raises(InvalidSettings, match="--health-host"):
+        HealthServer("192.0.2.1", 0, lambda: Health(is_well=True, state=State.WAITING))
+
+
+# Its role, its container.
+
+
+def test_the_documented_role_can_do_all_that_a_process_does(
+    template: Any, clock: Clock, backend: Backend
+) -> None:
+    # Given the editor policy and the page's statement, for the table of this test
+    [documented] = [block for block in blocks() if "Statement" in block]
+    text = json.dumps(documented["Statement"]).replace("eu-north-1", REGION).replace("sales", "duebell")
+    editors = statements_of(template["Resources"]["EditorPolicy"]["Properties"]["PolicyDocument"])
+    session = Guarded([*editors, *json.loads(text)]).session
+    limited = Backend.connect(Settings(), session, clock=clock, sleep=clock.sleep)
+    # When a process runs a task with it, and another one is retried
+    worker = Worker(backend=limited, pool=lambda _: InlinePool())
+    ran: list[str] = []
+
+    @worker.action("act")
+    def act(_: object, task: Any) -> None:
+        ran.append(task.id)
+        if len(ran) == 1:
+            raise ValueError("not yet")
+
+    from duebell_editor import Editor  # noqa: PLC0415
+
+    Editor(backend=backend).add("act", due=timedelta(seconds=30), id="a")
+    process = Process(worker, look_every=timedelta(seconds=20))
+    sleep, until = clock.sleep, clock() + timedelta(minutes=10)
+
+    def slept(seconds: float) -> None:
+        sleep(seconds)
+        if clock() > until:
+            process.drain()
+
+    object.__setattr__(limited, "sleep", slept)
+    # Then no call of it is refused
+    assert process.run()
+    assert ran == ["a", "a"]
+    assert process.health().error is None
+
+
+def test_the_container_runs_the_command_and_asks_where_it_answers() -> None:
+    lines = DOCKERFILE.read_text().replace("\\\n", " ").splitlines()
+    [line] = [line for line in lines if line.startswith("ENTRYPOINT ")]
+    entry = json.loads(line.removeprefix("ENTRYPOINT "))
+    assert entry[:2] == ["duebell", "worker"]
+    [check] = [line for line in lines if line.startswith("HEALTHCHECK ")]
+    [task] = [block for block in blocks() if "family" in block]
+    container = task["containerDefinitions"][0]
+    # The same question in both, of the port that the command is given
+    command = json.loads(check[check.index("[") :])
+    assert ["CMD", *command] == container["healthCheck"]["command"]
+    assert f":{entry[entry.index('--health-port') + 1]}'" in command[-1]
+    compile(command[-1], "healthcheck", "exec")
+    # ECS waits longer than the process drains
+    given = container["command"]
+    assert float(given[given.index("--drain-seconds") + 1]) + 10 <= container["stopTimeout"] <= 120
+
+
+@pytest.mark.slow
+def test_the_options_of_the_page_are_those_of_the_command(tmp_path: Path) -> None:
+    shown = duebell("worker", "--help", folder=tmp_path).stdout
+    page = PAGE.read_text()
+    named = set(re.findall(r"--(?:look|drain|health|actions)[a-z-]*", page))
+    assert named <= set(shlex.split(shown.replace("'", " "))), named

@@ -1,0 +1,326 @@
+"""What a batch of messages does: tasks, dead letters, and what comes again and when."""
+
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+
+from duebell_editor import AwsUnavailable, Editor, NotArmed, QueueFull, Status, TaskNotFound
+from duebell_editor.adder import Adder
+from duebell_editor.intake import Intake
+from duebell_editor.intake.batch import pause_after
+from duebell_shared.armer import Armer
+from duebell_shared.backend import Backend
+from duebell_shared.intake_queue import DeadLetter, IntakeQueue, Returned
+from duebell_shared.store import Failed
+from duebell_worker import Worker
+from tests.intake.conftest import Queues, again, record
+from tests.support import NOON, REGION, Calls, Clock
+
+pytestmark = pytest.mark.moto
+
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+ADD = {"action": "remind", "in": 3600}
+
+
+def test_a_batch_is_added_with_one_call_and_armed_once(intake: Intake, editor: Editor, calls: Calls) -> None:
+    editor.ensure_armed()
+    calls.clear()
+    answer = intake.take([record({**ADD, "id": f"t-{n}"}, f"m-{n}") for n in range(20)])
+    assert again(answer) == []
+    assert calls["BatchExecuteStatement"] == calls["PutRule"] == 1
+    assert editor.status().next_due == NOON + HOUR
+    assert {task.changed_by for task in editor.list().tasks} == {"intake"}
+
+
+def test_what_comes_twice_is_one_task(intake: Intake, editor: Editor) -> None:
+    messages = [record(ADD, "m-1"), record([ADD, ADD], "m-2"), record({**ADD, "id": "mine"}, "m-3")]
+    event = {"detail-type": "duebell.add", "id": "e", "detail": ADD}
+    messages += [record(event, "m-4"), record(event, "m-5")]
+    for _ in range(2):
+        assert again(intake.take([*messages, messages[0]])) == []
+    assert {task.id for task in editor.list().tasks} == {"m-1", "m-2-0", "m-2-1", "mine", "e"}
+
+
+def test_of_several_adds_of_one_id_the_one_that_was_sent_first_counts(
+    intake: Intake, editor: Editor, queues: Queues
+) -> None:
+    later = record({**ADD, "id": "a", "payload": "later"}, "m-1", sent=NOON)
+    first = record({**ADD, "id": "a", "payload": "first"}, "m-2", sent=NOON - MINUTE)
+    wrong = record({**ADD, "id": "a", "payload": float("nan")}, "m-3", sent=NOON - 2 * MINUTE)
+    also_wrong = record({**ADD, "id": "a", "spread": -1}, "m-4")
+    assert again(intake.take([later, first, wrong, also_wrong])) == []
+    assert editor.get("a").payload == "first"
+    # And those that cannot be right are told, whether another is added in their place or not
+    told = {attributes["duebell-message"]: attributes["duebell-field"] for _, attributes in queues.dead()}
+    assert told == {"m-3": "payload", "m-4": "spread"}
+
+
+def test_changes_follow_the_adds_and_each_other_as_they_were_sent(intake: Intake, editor: Editor) -> None:
+    at = "2026-11-22T0{}:00:00Z"
+    batch = [
+        record({"do": "move", "id": "a", "due": at.format(7)}, "m-1", sent=NOON + 2 * MINUTE),
+        record({"do": "move", "id": "a", "due": at.format(6)}, "m-2", sent=NOON + MINUTE),
+        record([{"do": "update", "id": "b", "payload": 2}, {"do": "cancel", "id": "c"}], "m-3", sent=NOON),
+        record([{**ADD, "id": id} for id in "abc"], "m-4", sent=NOON + 9 * MINUTE),
+    ]
+    assert again(intake.take(batch)) == []
+    assert editor.get("a").due.isoformat() == "2026-11-22T07:00:00+00:00"
+    assert editor.get("b").payload == 2
+    assert editor.get("c").status is Status.CANCELLED
+    assert editor.get("a").changed_by == "intake m-1"
+    assert editor.get("b").changed_by == "intake m-3-0"
+
+
+def test_a_move_that_comes_twice_moves_one_occurrence(
+    intake: Intake, editor: Editor, backend: Backend, clock: Clock
+) -> None:
+    # Given a recurring task whose occurrence was moved by a message, and has run since
+    worker = Worker(backend=backend)
+    worker.action("report")(lambda: None)
+    editor.add("report", schedule="rate(1 day)", start=NOON + HOUR, id="daily")
+    move = record({"do": "move", "id": "daily", "in": 600}, "m-1")
+    assert again(intake.take([move])) == []
+    clock.advance(2 * HOUR)
+    assert worker.run().done == 1
+    due = editor.get("daily").due
+    assert due > clock.now
+    # When the message comes once more
+    assert again(intake.take([move])) == []
+    # Then the next occurrence is where it was
+    assert editor.get("daily").due == due
+
+
+def test_cancelling_what_is_cancelled_is_done(intake: Intake, editor: Editor, queues: Queues) -> None:
+    editor.add("remind", due=HOUR, id="a")
+    editor.cancel("a")
+    assert again(intake.take([record({"do": "cancel", "id": "a"}, received=99)])) == []
+    assert queues.dead() == []
+    assert editor.get("a").changed_by is None
+
+
+def test_a_wrong_entry_of_a_list_is_a_dead_letter_alone_with_its_reason(
+    intake: Intake, editor: Editor, queues: Queues, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "duebell.intake")
+    wrong = {
+        "action": "remind",
+        "in": 60,
+        "payload": {"secret": 1},
+        "max_runs": "ten\n",
+        "schedule": "rate(1 day)",
+    }
+    assert again(intake.take([record([{**ADD, "id": "a"}, wrong], "m-1"), record("no", "m-2")])) == []
+    assert editor.get("a").id == "a"
+    [(body, told), (other, also)] = sorted(queues.dead(), reverse=True, key=lambda one: one[0])
+    assert json.loads(body) == wrong
+    assert told["duebell-message"] == "m-1"
+    assert told["duebell-place"] == "1"
+    assert told["duebell-field"]
+    assert told["duebell-reason"].isprintable()
+    assert (other, set(also)) == ("no", {"duebell-reason", "duebell-field", "duebell-message"})
+    # And the log says that there was one, and no payload
+    assert "secret" not in caplog.text
+    events = [one.message for one in caplog.records]
+    assert events == ["intake_dead_letter", "intake_dead_letter", "intake"]
+
+
+@pytest.mark.parametrize("is_strict", [True, False])
+def test_an_action_that_the_worker_does_not_have_is_a_dead_letter_if_actions_are_strict(
+    intake: Intake, editor: Editor, backend: Backend, queues: Queues, *, is_strict: bool
+) -> None:
+    worker = Worker(backend=backend)
+    worker.action("remind")(lambda: None)
+    worker.register()
+    editor._known._is_strict = is_strict
+    if is_strict:
+        batch = [record({**ADD, "id": "a"}, "m-1"), record({**ADD, "action": "rimend"}, "m-2")]
+        assert again(intake.take(batch)) == []
+        [(_, told)] = queues.dead()
+        assert (told["duebell-field"], told["duebell-message"]) == ("action", "m-2")
+        assert editor.get("a").id == "a"
+        return
+    with pytest.warns(UserWarning, match="rimend"):
+        intake.take([record({**ADD, "action": "rimend"}, "m-2")])
+    assert editor.get("m-2").action == "rimend"
+
+
+def test_a_payload_that_does_not_fit_is_a_dead_letter_and_its_neighbours_are_added(
+    intake: Intake, editor: Editor, backend: Backend, queues: Queues
+) -> None:
+    def remind(*, user: int) -> None: ...
+
+    worker = Worker(backend=backend)
+    worker.action("remind")(remind)
+    worker.register()
+    good = [{**ADD, "payload": {"user": n}} for n in range(3)]
+    bad = [{**ADD, "payload": {"user": "anna"}}, {**ADD, "payload": [7]}]
+    assert again(intake.take([record([good[0], bad[0], good[1], bad[1], good[2]])])) == []
+    assert [told["duebell-place"] for _, told in queues.dead()] == ["1", "3"]
+    assert [task.id for task in editor.list().tasks] == ["m-1-0", "m-1-2", "m-1-4"]
+
+
+@contextmanager
+def failing(kind: type, method: str, error: Exception) -> Iterator[None]:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise error
+
+    with patch.object(kind, method, fail):
+        yield
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        (Adder, "add_many", AwsUnavailable("throttled")),
+        (Adder, "add_many", RuntimeError("a bug")),
+        (Armer, "lower", NotArmed("not confirmed")),
+    ],
+)
+def test_what_may_be_better_another_time_comes_again(
+    intake: Intake, editor: Editor, queues: Queues, failure: tuple[type, str, Exception]
+) -> None:
+    # Given a list with an entry that can never be right, too
+    queues.send([{**ADD, "id": "a"}, {"action": 7}])
+    [message] = queues.received()
+    with failing(*failure):
+        assert again(intake.take([message])) == [message["messageId"]]
+    # Then that is no dead letter yet, as it would be one more each time
+    assert queues.dead() == []
+    # And all is done when it comes again, with the rule armed
+    assert again(intake.take([message])) == []
+    assert editor.status().next_due
+    assert editor.status().healthy
+    assert len(queues.dead()) == 1
+
+
+def test_a_full_lane_keeps_its_messages_waiting(intake: Intake, queues: Queues) -> None:
+    queues.send({**ADD, "id": "a"})
+    [message] = queues.received()
+    full = Failed(QueueFull("a", 0))
+    with patch("duebell_editor.adder.insert_many", lambda _, tasks, __: [full for _ in tasks]):
+        assert again(intake.take([{**message, "attributes": {"ApproximateReceiveCount": "90"}}]))
+    assert queues.dead() == []
+
+
+def test_a_change_that_aws_did_not_answer_is_not_overtaken_by_the_next(
+    intake: Intake, editor: Editor
+) -> None:
+    editor.add("remind", due=HOUR, id="a")
+    batch = [
+        record({"do": "move", "id": "a", "in": 60}, "m-1"),
+        record({"do": "update", "id": "a", "payload": 1}, "m-2", sent=NOON + MINUTE),
+        record({"do": "cancel", "id": "b"}, "m-3"),
+    ]
+    with failing(Editor, "move", AwsUnavailable("no answer")):
+        assert again(intake.take(batch)) == ["m-1", "m-2", "m-3"]
+    assert editor.get("a").payload != 1
+    assert again(intake.take(batch)) == ["m-3"]
+    assert editor.get("a").payload == 1
+
+
+def test_a_change_without_its_task_waits_for_it_and_is_given_up_in_the_end(
+    intake: Intake, editor: Editor, queues: Queues
+) -> None:
+    cancel = {"do": "cancel", "id": "a"}
+    assert again(intake.take([record(cancel, received=1)])) == ["m-1"]
+    assert again(intake.take([record(cancel, received=9)])) == ["m-1"]
+    # It comes after its add
+    intake.take([record({**ADD, "id": "a"}, "m-2")])
+    assert again(intake.take([record(cancel, received=10)])) == []
+    assert editor.get("a").status is Status.CANCELLED
+    # Or there is none
+    assert again(intake.take([record({**cancel, "id": "b"}, received=10)])) == []
+    [(_, told)] = queues.dead()
+    assert told["duebell-reason"] == str(TaskNotFound("b"))
+    assert "duebell-field" not in told
+
+
+def test_a_change_that_the_status_forbids_waits_for_another_one(
+    intake: Intake, editor: Editor, queues: Queues
+) -> None:
+    editor.add("remind", due=HOUR, id="a")
+    editor.cancel("a")
+    update = {"do": "update", "id": "a", "payload": 1}
+    assert again(intake.take([record(update, received=2)])) == ["m-1"]
+    assert again(intake.take([record(update, received=10)])) == []
+    assert len(queues.dead()) == 1
+
+
+def test_a_bug_in_one_change_is_that_entrys_alone(
+    intake: Intake, editor: Editor, caplog: pytest.LogCaptureFixture
+) -> None:
+    editor.add("remind", due=HOUR, id="a")
+    batch = [record({"do": "move", "id": "a", "in": 60}, "m-1"), record({**ADD, "id": "b"}, "m-2")]
+    with failing(Editor, "move", RuntimeError("a bug")):
+        assert again(intake.take(batch)) == ["m-1"]
+    assert editor.get("b").id == "b"
+    assert "RuntimeError" in caplog.text
+
+
+def test_it_comes_again_soon_and_then_less_and_less_often(intake: Intake, queues: Queues) -> None:
+    assert [pause_after(n) for n in (1, 2, 3, 8, 9, 100)] == [5, 10, 20, 640, 900, 900]
+    # Given a message whose delivery took it out of sight for five minutes
+    queues.send({"do": "cancel", "id": "nowhere"})
+    [message] = queues.received()
+    put_back: list[int] = []
+
+    def note(_: object, returned: Iterable[Returned], **__: str) -> None:
+        put_back.extend(one.seconds for one in returned)
+
+    with patch.object(IntakeQueue, "put_back", note):
+        intake.take([message])
+    assert 2 <= put_back[0] <= 5
+    # And SQS does as it is told
+    queue, place = intake._queue([message])
+    queue.put_back([Returned(message["receiptHandle"], 0)], **place)
+    assert [one["messageId"] for one in queues.received()] == [message["messageId"]]
+
+
+def test_what_sqs_does_not_put_back_comes_after_the_visibility_timeout(
+    intake: Intake, queues: Queues, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone = record({"do": "cancel", "id": "nowhere"}, receipt="of long ago")
+    assert again(intake.take([gone])) == ["m-1"]
+    assert "after the" in caplog.text
+
+
+def test_a_dead_letter_that_sqs_does_not_take_keeps_its_message(
+    intake: Intake, queues: Queues, caplog: pytest.LogCaptureFixture
+) -> None:
+    error = EndpointConnectionError(endpoint_url="https://sqs")
+    queue, _ = intake._queue([record({})])
+    with failing(type(queue._client(REGION)), "send_message_batch", error):
+        assert again(intake.take([record("no")])) == ["m-1"]
+    assert "so they stay" in caplog.text
+    # Nor one that is too large with its reason, and others are taken all the same
+    large = "x" * (1024 * 1024)
+
+    def limit(params: Any, **_: Any) -> None:
+        if sum(len(one["MessageBody"]) for one in params["Entries"]) >= len(large):
+            error = {"Error": {"Code": "BatchRequestTooLong", "Message": "too long"}}
+            raise ClientError(error, "SendMessageBatch")  # type: ignore[arg-type]
+
+    queue._client(REGION).meta.events.register("before-parameter-build.sqs.SendMessageBatch", limit)
+    assert again(intake.take([record(large, "m-1"), record("no", "m-2")])) == ["m-1"]
+    assert [body for body, _ in queues.dead()] == ["no"]
+
+
+def test_many_dead_letters_go_ten_at_a_time_and_large_ones_alone(queues: Queues, intake: Intake) -> None:
+    queue, place = intake._queue([record({})])
+    sent: list[int] = []
+    client = queue._client(REGION)
+    client.meta.events.register(
+        "before-parameter-build.sqs.SendMessageBatch",
+        lambda params, **_: sent.append(len(params["Entries"])),
+    )
+    letters = [DeadLetter("x" * size, {"duebell-reason": "r"}) for size in [1] * 11 + [200_000] * 2]
+    assert queue.bury(letters, **place) == [True] * 13
+    assert sent == [10, 2, 1]
+    assert queue.counts(**place) == (0, 13)

@@ -1,0 +1,147 @@
+"""How messages are read: as the API reads its bodies, with what to do beside."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duebell_editor import InvalidTask
+from duebell_editor.intake.messages import Change, Entry, Message, entries_of
+from duebell_editor.values import NewTask
+from duebell_shared.verbs import Verb
+from tests.intake.conftest import record
+from tests.support import NOON
+
+HOUR = timedelta(hours=1)
+DUE = {"due": "2026-12-31T00:00:00Z"}
+
+
+def read(body: object, **given: Any) -> list[Entry]:
+    return entries_of(Message.of(record(body, **given), NOON))
+
+
+def wanted(body: object, **given: Any) -> Any:
+    [entry] = read(body, **given)
+    return entry.wanted
+
+
+def test_an_object_adds_a_task_by_the_messages_id() -> None:
+    task = wanted({"action": "remind", "in": 90, "payload": {"user": 7}})
+    assert task == NewTask(action="remind", due=NOON + timedelta(seconds=90), payload={"user": 7}, id="m-1")
+
+
+def test_in_counts_from_when_the_message_was_sent_however_often_it_comes() -> None:
+    entry = {"action": "remind", "in": 3600}
+    assert {wanted(entry, sent=NOON - HOUR, received=n).due for n in (1, 7)} == {NOON}
+    move = {"do": "move", "id": "a", "in": 3600}
+    assert wanted(move, sent=NOON - HOUR).fields == {"due": NOON}
+
+
+def test_a_message_that_does_not_say_when_it_was_sent_was_sent_now() -> None:
+    given = record({"action": "remind", "in": 60})
+    del given["attributes"]
+    [entry] = entries_of(Message.of(given, NOON))
+    assert isinstance(entry.wanted, NewTask)
+    assert entry.wanted.due == NOON + timedelta(minutes=1)
+
+
+def test_each_of_a_list_has_an_id_of_its_own_unless_it_brings_one() -> None:
+    one = {"action": "remind", **DUE}
+    entries = read([one, {**one, "id": "mine"}, {**one, "if_exists": "keep"}])
+    assert [entry.wanted.id for entry in entries if isinstance(entry.wanted, NewTask)] == [
+        "m-1-0",
+        "mine",
+        "m-1-2",
+    ]
+    assert read([]) == []
+
+
+@pytest.mark.parametrize("kind", ["add", "move", "update", "cancel"])
+def test_an_event_of_a_bus_says_by_its_detail_type_what_to_do(kind: str) -> None:
+    detail: dict[str, Any] = {
+        "add": {"action": "remind", **DUE},
+        "move": {"id": "a", **DUE},
+        "cancel": {"id": "a"},
+    }
+    detail["update"] = {"id": "a", "payload": 1}
+    event = {"version": "0", "id": "e-1", "detail-type": f"duebell.{kind}", "detail": detail[kind]}
+    want = wanted(event)
+    assert want == wanted({"do": kind, **detail[kind]}, id="e-1")
+    # And one that the bus sends twice, as two messages, is the same
+    assert wanted(event, id="m-2") == want
+
+
+def test_changes_have_the_fields_of_the_api() -> None:
+    assert wanted({"do": "cancel", "id": "a"}) == Change(verb=Verb.CANCEL, id="a", mark="intake m-1")
+    moved = wanted({"do": "move", "id": "a", **DUE})
+    assert (moved.verb, list(moved.fields)) == (Verb.MOVE, ["due"])
+    updated = wanted({"do": "update", "id": "a", "payload": None, "action": "ring", "end": None})
+    assert (updated.verb, updated.fields) == (Verb.UPDATE, {"payload": None, "action": "ring", "end": None})
+    # As with PATCH, a due date alone moves: a running task, too
+    assert wanted({"do": "update", "id": "a", "in": 60}).verb is Verb.MOVE
+    assert wanted({"do": "update", "id": "a", "in": 60, "payload": 1}).verb is Verb.UPDATE
+    # And each of a list has a mark of its own
+    several = [{"do": "cancel", "id": "a"}, {"do": "cancel", "id": "a"}]
+    assert {entry.wanted.mark for entry in read(several)} == {"intake m-1-0", "intake m-1-1"}  # type: ignore[union-attr]
+
+
+WRONG = {
+    "no JSON": ("{", "message", "is not JSON as it is taken here"),
+    "an empty body": ("", "message", "is not JSON"),
+    "a name twice": ('{"action": "a", "action": "b"}', "message", "twice"),
+    "too deep": ("[" * 100_000, "message", "nested too deeply"),
+    "no object": (7, "message", "must be a JSON object or a list of them, not 7"),
+    "a list in a list": ([[{}]], "message", "must be a JSON object"),
+    "another event": ({"detail-type": "order.placed", "detail": {}}, "detail-type", "duebell.add"),
+    "an event of no object": ({"detail-type": "duebell.add", "detail": 1}, "detail", "must be an object"),
+    "an event that says it twice": (
+        {"detail-type": "duebell.add", "detail": {"do": "add"}},
+        "do",
+        "leave it out",
+    ),
+    "an unknown verb": ({"do": "pause", "id": "a"}, "do", "not one of add, move, update, cancel"),
+    "a verb of another type": ({"do": ["add"]}, "do", "not one of"),
+    "an unknown field": ({"action": "a", "dueDate": "x"}, "dueDate", "the fields are action, due"),
+    "no action": (DUE, "action", "is missing"),
+    "no due date": ({"action": "a"}, "due", "by `due` or `in`, or give a `schedule`"),
+    "due and in": ({"action": "a", "in": 1, **DUE}, "in", "goes without a due date"),
+    "a due date without offset": ({"action": "a", "due": "2026-12-31T00:00:00"}, "due", "no offset"),
+    "far away": ({"action": "a", "in": 1e15}, "in", "too many"),
+    "after the end": ({"action": "a", "in": 1e10}, "due", "2199"),
+    "an id of another type": ({"action": "a", "id": 7, **DUE}, "id", "must be text"),
+    "replacing": ({"action": "a", "if_exists": "replace", **DUE}, "if_exists", "do 'update'"),
+    "failing": ({"action": "a", "if_exists": "fail", **DUE}, "if_exists", "may come twice"),
+    "a change of nothing named": ({"do": "cancel"}, "id", "name the task to cancel"),
+    "a long id": ({"do": "cancel", "id": "a" * 257}, "id", "256"),
+    "a cancel with a due date": ({"do": "cancel", "id": "a", **DUE}, "due", "which takes id"),
+    "a move of more": ({"do": "move", "id": "a", **DUE, "payload": 1}, "payload", "takes id, due and in"),
+    "a move to nowhere": ({"do": "move", "id": "a"}, "due", "by `due` or `in`"),
+    "a change of nothing": ({"do": "update", "id": "a"}, "change", "is empty"),
+    "a due date taken away": ({"do": "update", "id": "a", "due": None}, "due", "is missing"),
+    "a schedule taken away": ({"do": "update", "id": "a", "schedule": None}, "schedule", "taken away"),
+}
+
+
+@pytest.mark.parametrize(("body", "field", "says"), WRONG.values(), ids=WRONG.keys())
+def test_what_cannot_be_right_names_the_field_and_the_way_out(body: object, field: str, says: str) -> None:
+    error = wanted(body)
+    assert isinstance(error, InvalidTask), error
+    assert error.field == field
+    assert says in error.reason
+
+
+def test_a_long_list_is_refused_as_the_api_does() -> None:
+    [entry] = read([{}] * 1_001)
+    assert isinstance(entry.wanted, InvalidTask)
+    assert "1,001, and at most 1,000" in entry.wanted.reason
+    assert len(read([{}] * 1_000)) == 1_000
+
+
+def test_an_entry_of_a_list_is_a_message_of_its_own_with_every_digit() -> None:
+    body = '[{"action": "a"}, {"payload": [12345678901234567890, 1e400, "\\ud800é\\u0000"], "x": 1.10}]'
+    _, entry = read(body)
+    assert entry.body.isascii()
+    assert json.loads(entry.body) == json.loads(body)[1]
+    [whole] = read('{"action":   "a"}')
+    assert whole.body == '{"action":   "a"}'

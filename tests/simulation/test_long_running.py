@@ -1,0 +1,86 @@
+"""Histories with long-running processes beside the Lambda, which die, drain and come back."""
+
+import logging
+from random import SystemRandom
+
+import pytest
+
+from duebell_shared.settings import Precision, Settings
+from tests.simulation.faults import Faults
+from tests.simulation.history import Over
+from tests.simulation.long_running import LongRunning
+from tests.simulation.weather import CALM, ONE_LANE_OUT, ROUGH
+
+pytestmark = pytest.mark.slow
+
+FRESH = SystemRandom().randrange(2**40)
+
+#: Seconds: between two looks; until a run has claimed its lanes and set the rule, where a call takes up to
+#: twenty milliseconds; and until the last of sixteen tasks of one moment is started, on four places.
+LOOK, CLAIM, PROMPT = 1.0, 1.0, 2.5
+
+#: Seconds until an invocation runs that an editor made: it may come first.
+DELIVERED = 20.0
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, logger="duebell.worker")
+
+
+def play(seeds: range, faults: Faults, *, over: Over = Over.TWIN) -> list[LongRunning]:
+    histories = [LongRunning(seed, faults, over=over).run() for seed in seeds]
+    broken = {history.seed: problems for history in histories if (problems := history.problems())}
+    assert not broken
+    # They are about processes as well as about the Lambda
+    assert sum(history.in_processes for history in histories) > len(histories)
+    assert sum(history.invocations for history in histories) > len(histories) / 2
+    return histories
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_what_duebell_promises_holds_with_processes_that_die_and_drain(part: int) -> None:
+    histories = play(range(part * 40, part * 40 + 40), ROUGH)
+    assert sum(history.drained for history in histories) > 10
+
+
+def test_it_holds_in_histories_nobody_has_seen() -> None:
+    print(f"fresh seeds from {FRESH}")
+    play(range(FRESH, FRESH + 40), ROUGH)
+
+
+def test_it_holds_over_the_wire() -> None:
+    play(range(8), ROUGH, over=Over.WIRE)
+
+
+def test_it_holds_while_a_lane_is_out() -> None:
+    play(range(20), ONE_LANE_OUT)
+
+
+def test_a_process_starts_tasks_to_the_second_whatever_the_lambda_does() -> None:
+    for precision in Precision:
+        settings = Settings(precision=precision)
+        for seed in range(12):
+            history = LongRunning(
+                seed, CALM, actions=("quick",), settings=settings, lives=1, look_every=LOOK, start_within=0
+            ).run()
+            assert not history.problems()
+            assert not history.ran_twice()
+            assert max(history.lateness(), default=0) <= LOOK + CLAIM + PROMPT, f"seed {seed}"
+            # The rule rings for the Lambda only where it is set so near that the process is first
+            assert history.in_processes == len(history.starts)
+
+
+def test_a_lambda_that_is_called_beside_it_hinders_nobody() -> None:
+    settings = Settings(function="worker")
+    for seed in range(12):
+        history = LongRunning(seed, CALM, actions=("quick", "slow"), settings=settings, lives=1).run()
+        assert not history.problems()
+        assert not history.ran_twice()
+
+
+def test_nothing_is_started_twice_where_processes_only_drain_in_time() -> None:
+    for seed in range(12):
+        history = LongRunning(seed, CALM, actions=("quick",), processes=2).run()
+        assert not history.problems()
+        assert not history.ran_twice()

@@ -1,0 +1,108 @@
+"""A long-running process in frozen time, and what happens beside it when it looks at the arming record."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from duebell_editor import Editor, Task
+from duebell_infra.testing.bell import Bell
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.backend import Backend
+from duebell_shared.expression import minute_of
+from duebell_shared.instants import NEVER
+from duebell_shared.rule import Rule
+from duebell_shared.settings import Settings
+from duebell_worker import Worker
+from duebell_worker.process import Process
+from tests.support import Clock
+from tests.worker.called import Called
+from tests.worker.log_lines import Log
+from tests.worker.stage import Stage
+from tests.worker.two_runs.scene import Other, WatchedStore, in_lane
+
+__all__ = ["HOUR", "MINUTE", "SECOND", "Hosted"]
+
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+
+#: No test takes longer, by the clock.
+_LONGEST = timedelta(days=1)
+
+
+class Hosted:
+    """A process with two places whose actions may take time, over a queue in memory.
+
+    starts  when the action `act` was started; it takes no time
+    """
+
+    def __init__(self, clock: Clock, stage: Stage, log: Log) -> None:
+        self.clock, self.stage, self.log = clock, stage, log
+        self.bell, self.store = Bell(), WatchedStore()
+        # Of a worker that has precision "minute": a process starts tasks to the second all the same.
+        settings = Settings(lanes=4, max_runs=1, metrics=True)
+        rule = Rule("duebell", self.bell.client, clock=clock, sleep=self._sleep)
+        self.backend = Backend(settings, self.store, rule, clock=clock, sleep=self._sleep)
+        self.called = Called()
+        self.editor = Editor(backend=self.backend)
+        self.starts: list[datetime] = []
+        self.events: list[tuple[datetime, Callable[[], object]]] = []
+        self.ends_at = clock.now + _LONGEST
+        self.serve(look_every=SECOND)
+        self.store.on_read = self._look
+
+    def serve(self, *, look_every: timedelta, max_runs: int = 1, calls: bool = False) -> None:
+        """Have another process, one that looks so often."""
+        self.backend = Backend(
+            Settings(lanes=4, max_runs=max_runs, metrics=True),
+            self.store,
+            self.backend.rule,
+            clock=self.clock,
+            sleep=self._sleep,
+        )
+        self.backend = self.called.by(self.backend) if calls else self.backend
+        self.worker = Worker(backend=self.backend, pool=self.stage, concurrency=2)
+        self.worker.action("act")(lambda: self.starts.append(self.clock.now))
+        self.process = Process(self.worker, look_every=look_every, drain_for=20 * SECOND)
+
+    def takes(self, time: timedelta) -> None:
+        """Have an action `long` that takes so long."""
+        self.worker.action("long")(lambda: self.stage.sleep(time.total_seconds()))
+
+    def add(self, action: str, due: datetime, *, lane: int | None = None) -> Task:
+        """Add a task of this action, in this lane."""
+        name = f"{action}-{len(self.events)}-{due:%H%M%S}"
+        id = name if lane is None else in_lane(self.editor, lane, name=name)
+        return self.editor.add(action, due=due, id=id)
+
+    def at(self, moment: datetime, what: Callable[[], object]) -> None:
+        """Have this happen when the process looks or sleeps at that time, or later."""
+        self.events.append((moment, what))
+
+    def run_until(self, moment: datetime) -> bool:
+        """Let the process run, and tell it to drain when it is that time; returns what its `run` does."""
+        self.at(moment, self.process.drain)
+        return self.process.run()
+
+    def other(self, *lanes: int) -> Other:
+        """Another run, which holds these lanes."""
+        return Other(self.backend, *lanes)
+
+    @property
+    def record(self) -> ArmingRecord:
+        """The arming record."""
+        return self.backend.armer.read()
+
+    @property
+    def rings_at(self) -> datetime:
+        """The minute that the rule is set to."""
+        return minute_of(self.bell.expression) or NEVER
+
+    def _look(self) -> None:
+        if self.clock.now > self.ends_at:
+            raise AssertionError("the process does not end")
+        due = [event for event in self.events if event[0] <= self.clock.now]
+        self.events = [event for event in self.events if event not in due]
+        for _, what in due:
+            what()
+
+    def _sleep(self, seconds: float) -> None:
+        self.clock.sleep(seconds)
+        self._look()

@@ -1,0 +1,48 @@
+"""Fixtures for the tests of a run of one task: a queue and a rule in memory, and a worker over them."""
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_shared.backend import Backend
+from duebell_shared.rule import Rule
+from duebell_shared.settings import Settings
+from duebell_worker import Worker
+from tests.support import Clock
+from tests.worker.run_of_one.scene import Costs, CountingStore, HookedBell, rehearsed
+
+
+@pytest.fixture
+def store() -> CountingStore:
+    return CountingStore()
+
+
+@pytest.fixture
+def bell() -> HookedBell:
+    return HookedBell()
+
+
+@pytest.fixture
+def backend(clock: Clock, store: CountingStore, bell: HookedBell) -> Backend:
+    rule = Rule("duebell", bell.client, clock=clock, sleep=clock.sleep)
+    return Backend(Settings(lanes=4), store, rule, clock=clock, sleep=clock.sleep)
+
+
+@pytest.fixture
+def editor(backend: Backend) -> Editor:
+    return Editor(backend=backend)
+
+
+@pytest.fixture
+def costs(store: CountingStore, backend: Backend) -> Costs:
+    return Costs(store, backend.rule)
+
+
+@pytest.fixture
+def done() -> list[str]:
+    """The tasks whose action `act` was called, in order."""
+    return []
+
+
+@pytest.fixture
+def worker(backend: Backend, done: list[str]) -> Worker:
+    return rehearsed(backend, done)

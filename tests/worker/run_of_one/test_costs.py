@@ -1,0 +1,212 @@
+"""A run of one task: what it costs, and what it puts back is rung for without a read of heads."""
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_shared.backend import Backend
+from duebell_worker import Retry, Worker
+from tests.support import Clock
+from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, NEXT, SECOND, Costs, HookedBell, in_lane, ring
+from tests.worker.stage import Stage
+
+# What it costs.
+
+
+@pytest.mark.parametrize("after", [0, 10, 59, 119])
+@pytest.mark.parametrize("waiting", [True, False], ids=["a-task-waits", "the-queue-is-empty"])
+def test_a_run_that_comes_in_its_rings_minute_is_three_writes_and_one_put_rule(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs, *, after: int, waiting: bool
+) -> None:
+    # Given a task, and perhaps one that is due later
+    editor.add("act", due=DUE, id="a")
+    if waiting:
+        editor.add("act", due=NEXT, id="b")
+    # When the rule rings for the first
+    clock.now = DUE + after * SECOND
+    costs.clear()
+    report = worker.run()
+    # Then nothing is read again, and the rule is set once: for the later one, or to ring no more
+    assert (report.done, report.rings_at) == (1, NEXT if waiting else None)
+    assert costs.of() == {"reads": 1, "swaps": 3, "puts": 1, "queries": 4, "heads": 0}
+
+
+def test_a_run_in_the_last_minutes_of_an_hour_sets_its_watchdog(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs
+) -> None:
+    # Given a task that is due where the ring has no echo in its hour
+    editor.add("act", due=DUE + 56 * MINUTE, id="a")
+    clock.now = DUE + 56 * MINUTE
+    costs.clear()
+    # When it is run, then the rule is set for the end of the lease as well
+    assert worker.run().done == 1
+    assert costs.of() == {"reads": 1, "swaps": 4, "puts": 2, "queries": 4, "heads": 0}
+
+
+def test_a_run_that_comes_late_sets_its_watchdog(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs
+) -> None:
+    editor.add("act", due=DUE, id="a")
+    clock.now = DUE + 121 * SECOND
+    costs.clear()
+    assert worker.run().done == 1
+    assert costs.of("swaps", "puts") == {"swaps": 4, "puts": 2}
+
+
+def test_a_new_head_is_two_writes_beside_the_task_and_one_put_rule(editor: Editor, costs: Costs) -> None:
+    editor.add("act", due=NEXT, id="b")
+    costs.clear()
+    editor.add("act", due=DUE, id="a")
+    assert costs.of("reads", "swaps", "puts") == {"reads": 1, "swaps": 2, "puts": 1}
+
+
+def test_a_run_that_finds_nothing_due_is_as_cheap(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs
+) -> None:
+    editor.add("act", due=DUE, id="a")
+    editor.cancel("a")
+    clock.now = DUE
+    costs.clear()
+    report = worker.run()
+    assert (report.done, report.rings_at) == (0, None)
+    assert costs.of() == {"reads": 1, "swaps": 3, "puts": 1, "queries": 4, "heads": 0}
+
+
+# What is put back is rung for.
+
+
+def test_a_task_that_is_tried_again_is_rung_for_without_a_read_of_heads(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs
+) -> None:
+    @worker.action("fail")
+    def fail() -> None:
+        raise Retry(after=5 * MINUTE)
+
+    editor.add("fail", due=DUE, id="a")
+    clock.now = DUE
+    costs.clear()
+    report = worker.run()
+    assert (report.retried, report.rings_at) == (1, DUE + 5 * MINUTE)
+    assert costs.of("reads", "swaps", "puts", "heads") == {"reads": 1, "swaps": 3, "puts": 1, "heads": 0}
+
+
+def test_what_waits_in_the_lane_of_a_task_that_is_tried_again_is_rung_for_if_it_is_earlier(
+    editor: Editor, worker: Worker, clock: Clock
+) -> None:
+    # Given a lane in which one task is put back to after another that waits
+    @worker.action("fail")
+    def fail() -> None:
+        raise Retry(after=20 * MINUTE)
+
+    first, second = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") == 2][:2]
+    editor.add("fail", due=DUE, id=first)
+    editor.add("act", due=DUE + 5 * MINUTE, id=second)
+    clock.now = DUE
+    assert worker.run().rings_at == DUE + 5 * MINUTE
+
+
+def test_the_next_occurrence_is_rung_for_without_a_read_of_heads(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs, bell: HookedBell
+) -> None:
+    editor.add("act", schedule="rate(1 hour)", id="a")  # its first one is in an hour
+    for hour in range(3):
+        ring(clock, bell, after=5 * SECOND)
+        assert clock.now == DUE + hour * HOUR + 5 * SECOND
+        costs.clear()
+        report = worker.run()
+        assert (report.done, report.rings_at) == (1, DUE + (hour + 1) * HOUR)
+        assert costs.of("reads", "swaps", "puts", "heads") == {"reads": 1, "swaps": 3, "puts": 1, "heads": 0}
+
+
+def test_of_all_that_waits_the_earliest_is_rung_for(editor: Editor, worker: Worker, clock: Clock) -> None:
+    # Given tasks that are due, some of which are put back, and others that wait, in each lane
+    after = iter([50, 20, 40])
+
+    @worker.action("fail")
+    def fail() -> None:
+        raise Retry(after=next(after) * MINUTE)
+
+    for lane in range(3):
+        editor.add("fail", due=DUE, id=in_lane(editor, lane, name="due"))
+    editor.add("act", due=DUE + 30 * MINUTE, id=in_lane(editor, 3, name="later"))
+    # When a run has put them back, then the rule rings for the earliest of all
+    clock.now = DUE
+    assert worker.run().rings_at == DUE + 20 * MINUTE
+
+
+def test_an_occurrence_that_is_due_already_runs_in_the_same_run(
+    editor: Editor, worker: Worker, clock: Clock, done: list[str]
+) -> None:
+    # Given an action that takes until its next occurrence is due
+    @worker.action("slow")
+    def slow() -> None:
+        done.append("slow")
+        clock.advance((70 if len(done) < 3 else 1) * SECOND)
+
+    editor.add("slow", schedule="rate(1 minute)", id="a")
+    clock.advance(MINUTE)
+    report = worker.run()
+    # Then they are run as long as they are due, and the rule rings for the one that is not
+    task = editor.get("a")
+    assert task.queued is not None
+    assert report.done == len(done) == 3
+    assert report.rings_at
+    assert clock.now < task.queued <= report.rings_at <= clock.now + 2 * MINUTE
+
+
+def test_the_head_of_a_lane_with_something_due_is_rung_for_without_a_read_of_heads(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs
+) -> None:
+    # Given a lane in which one task is due and others wait, and nothing in the others
+    first, *others = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") == 2][:3]
+    editor.add("act", due=DUE, id=first)
+    for number, id in enumerate(others):
+        editor.add("act", due=NEXT + number * HOUR, id=id)
+    clock.now = DUE
+    costs.clear()
+    assert worker.run().rings_at == NEXT
+    assert costs.of("heads") == {"heads": 0}
+
+
+def test_the_last_occurrence_that_is_due_already_is_put_back_no_more(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs
+) -> None:
+    # Given an action that takes until its next occurrence is due, which is the last, in a run that comes late
+    worker.action("slow")(lambda: clock.advance(2 * SECOND))
+    editor.add("slow", schedule="rate(1 minute)", max_runs=2, id="a")
+    clock.advance(MINUTE + 58.5 * SECOND)
+    costs.clear()
+    report = worker.run()
+    assert (report.done, report.rings_at) == (2, None)
+    assert costs.of("heads") == {"heads": 0}
+
+
+def test_a_lease_that_is_renewed_is_one_write_and_the_echo_stays_its_watchdog(
+    editor: Editor, backend: Backend, stage: Stage, clock: Clock, costs: Costs
+) -> None:
+    # Given an action that takes longer than half of a lease
+    worker = Worker(backend=backend, pool=stage)
+    worker.action("long")(lambda: stage.sleep(70))
+    editor.add("long", due=DUE, id="a")
+    clock.now = DUE
+    costs.clear()
+    # When it is run, then the renewal is one write, without a read, and leaves the rule alone
+    assert worker.run().done == 1
+    assert costs.of("reads", "swaps", "puts") == {"reads": 1, "swaps": 4, "puts": 1}
+
+
+def test_with_an_echo_as_the_watchdog_all_is_well_and_nobody_sets_the_rule(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs
+) -> None:
+    # Given somebody who looks at everything while a run relies on the rule's echo
+    found: list[object] = []
+
+    @worker.action("look")
+    def look() -> None:
+        editor.ensure_armed()
+        found.append((editor.status().healthy, costs.of("puts")))
+
+    editor.add("look", due=DUE, id="a")
+    clock.now = DUE
+    costs.clear()
+    worker.run()
+    assert found == [(True, {"puts": 0})]

@@ -1,0 +1,283 @@
+"""A run of one task that dies, or loses its lease, at any step: the rule's echo brings the next run."""
+
+from collections import Counter
+from datetime import datetime
+
+import pytest
+from botocore.exceptions import ClientError
+
+from duebell_editor import Editor, NotArmed
+from duebell_infra.testing import InlinePool
+from duebell_shared.armer import HOLD
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.backend import Backend
+from duebell_shared.expression import next_ring
+from duebell_worker import Retry, Worker
+from duebell_worker.lease import Lease
+from tests.support import Clock
+from tests.worker.log_lines import Log
+from tests.worker.run_of_one.scene import DUE, MINUTE, SECOND, CountingStore, HookedBell, at_release, ring
+
+NEXT = DUE + 20 * MINUTE
+
+
+class Died(BaseException):
+    """The process ends here."""
+
+
+class Life:
+    """The starts of each task, by its id."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.starts: dict[str, list[datetime]] = {}
+        self.is_acting = False
+        self._backend = backend
+
+    def worker(self) -> Worker:
+        """A new process."""
+        worker = Worker(backend=self._backend, pool=lambda _: InlinePool())
+        worker.action("act")(lambda _, task: self._start(task.id))
+        worker.action("again")(lambda _, task: self._fail_first(task.id))
+        worker.action("add")(lambda _, task: self._add(task.id))
+        return worker
+
+    def _start(self, id: str) -> None:
+        self.starts.setdefault(id, []).append(self._backend.clock())
+
+    def _fail_first(self, id: str) -> None:
+        self._start(id)
+        if len(self.starts[id]) == 1:
+            raise Retry(after=10 * MINUTE)
+
+    def _add(self, id: str) -> None:
+        self._start(id)
+        self.is_acting = True
+        Editor(backend=self._backend).add("act", due=DUE + 7 * MINUTE, id="added", if_exists="keep")
+        self.is_acting = False
+
+
+def die_at(life: Life, hooked: CountingStore | HookedBell, nth: int, *, before: bool) -> None:
+    """Have the process end at the run's own n-th such step from now on, before it takes effect or after."""
+    left = iter(range(nth))
+
+    def hook(*_: object) -> None:
+        if not life.is_acting and next(left, None) == nth - 1:
+            raise Died
+
+    setattr(hooked, "before" if before else "after", hook)
+
+
+STEPS = [("swap", 1), ("swap", 2), ("swap", 3), ("put", 1)]
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize(("step", "nth"), STEPS, ids=[f"{step}-{nth}" for step, nth in STEPS])
+@pytest.mark.parametrize("action", ["act", "again", "add"])
+def test_what_dies_at_any_step_is_gone_on_with_by_the_run_of_an_echo(
+    editor: Editor,
+    backend: Backend,
+    store: CountingStore,
+    bell: HookedBell,
+    clock: Clock,
+    *,
+    action: str,
+    step: str,
+    nth: int,
+    before: bool,
+) -> None:
+    # Given a task that is due and one that waits, and a run that dies
+    life = Life(backend)
+    editor.add(action, due=DUE, id="due")
+    editor.add("act", due=NEXT, id="next")
+    ring(clock, bell)
+    die_at(life, store if step == "swap" else bell, nth, before=before)
+    with pytest.raises(Died):
+        life.worker().run()
+    # When the rule rings from then on
+    assert_that_all_is_done_in_time(life, editor, bell, clock)
+    # Then no task was started again: none was running when the process ended
+    assert {id: len(times) for id, times in life.starts.items() if id != "due"} == {
+        id: 1 for id in life.starts if id != "due"
+    }
+    assert len(life.starts["due"]) == (2 if action == "again" else 1)
+
+
+def assert_that_all_is_done_in_time(life: Life, editor: Editor, bell: HookedBell, clock: Clock) -> None:
+    """Let the rule ring until it is parked; nothing starts later than two minutes after its due date.
+
+    What was due when the process died starts with the echo after its lease.
+    """
+    for _ in range(9):
+        if next_ring(bell.expression, clock.now) is None:
+            break
+        ring(clock, bell)
+        life.worker().run()
+    assert next_ring(bell.expression, clock.now) is None
+    assert editor.list().tasks == ()
+    assert editor.status().healthy
+    assert life.starts["due"][0] <= DUE + 5 * MINUTE
+    for id, due in {"next": NEXT, "added": DUE + 7 * MINUTE}.items():
+        if id in life.starts:
+            assert due <= life.starts[id][0] <= due + 2 * MINUTE
+
+
+@pytest.mark.parametrize("effect", [True, False], ids=["written", "not-written"])
+def test_a_run_that_dies_at_the_outcome_has_that_task_run_again_and_no_other(
+    editor: Editor,
+    backend: Backend,
+    store: CountingStore,
+    bell: HookedBell,
+    clock: Clock,
+    *,
+    monkeypatch: pytest.MonkeyPatch,
+    effect: bool,
+) -> None:
+    # Given a run that dies while it writes an outcome
+    life = Life(backend)
+    editor.add("act", due=DUE, id="due")
+    editor.add("act", due=NEXT, id="next")
+    ring(clock, bell)
+    save = store.save
+
+    def die(*change: object) -> bool:
+        if effect:
+            save(*change)  # type: ignore[arg-type]
+        raise Died
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "save", die)
+        with pytest.raises(Died):
+            life.worker().run()
+    # When the rule rings from then on, then only what was running is started again
+    assert_that_all_is_done_in_time(life, editor, bell, clock)
+    assert {id: len(times) for id, times in life.starts.items()} == {"due": 2 - effect, "next": 1}
+
+
+STEPS_LATE = [("swap", nth) for nth in (2, 3, 4)] + [("put", 1), ("put", 2)]
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize(("step", "nth"), STEPS_LATE, ids=[f"{step}-{nth}" for step, nth in STEPS_LATE])
+def test_in_the_last_minutes_of_an_hour_the_watchdog_that_was_set_brings_it(
+    editor: Editor,
+    backend: Backend,
+    store: CountingStore,
+    bell: HookedBell,
+    clock: Clock,
+    *,
+    step: str,
+    nth: int,
+    before: bool,
+) -> None:
+    life = Life(backend)
+    editor.add("act", due=DUE + 56 * MINUTE, id="due")
+    ring(clock, bell)
+    die_at(life, store if step == "swap" else bell, nth, before=before)
+    with pytest.raises(Died):
+        life.worker().run()
+    for _ in range(9):
+        if next_ring(bell.expression, clock.now) is None:
+            break
+        ring(clock, bell)
+        life.worker().run()
+    assert Counter(len(times) for times in life.starts.values()) == {1: 1}
+    assert editor.list().tasks == ()
+    assert editor.status().healthy
+
+
+# A lease that is lost while the lanes are given back.
+
+
+@pytest.mark.parametrize("only", [None, [1]], ids=["all-lanes", "one-lane"])
+def test_a_lease_that_was_lost_is_said_and_nothing_is_written(
+    editor: Editor, backend: Backend, store: CountingStore, clock: Clock, log: Log, *, only: list[int] | None
+) -> None:
+    # Given another run, whose clock is minutes ahead, that claims lanes just before they are given back
+    editor.add("act", due=DUE, id="due")
+    editor.add("act", due=NEXT, id="next")
+    clock.now = DUE
+    theirs: list[ArmingRecord] = []
+
+    def claim() -> None:
+        until = DUE + 5 * MINUTE
+        theirs.append(
+            backend.armer.change(
+                lambda record: record.claimed("other", now=DUE + 3 * MINUTE, until=until, only=only)
+            )
+        )
+
+    at_release(store, claim)
+    # When the run ends
+    report = Life(backend).worker().run()
+    # Then it says so, has changed no lane, and has seen to the other's watchdog
+    assert report.lost_lease
+    assert len(log.lines("lease_lost")) == 1
+    record = backend.armer.read()
+    assert (record.lanes, record.last_run) == (theirs[0].lanes, theirs[0].last_run)
+    assert record.is_settled(clock.now)
+    assert clock.now < DUE + SECOND
+
+
+def test_a_lane_that_was_put_back_in_is_not_written_by_a_run_that_has_lost_it(
+    editor: Editor, backend: Backend, store: CountingStore, clock: Clock
+) -> None:
+    # Given a run that puts its task back, and another that claims that task's lane meanwhile
+    editor.add("again", due=DUE, id="due")
+    lane = editor.get("due").lane
+    clock.now = DUE
+    at_release(
+        store,
+        lambda: backend.armer.change(
+            lambda record: record.claimed("other", now=DUE + 3 * MINUTE, until=DUE + 5 * MINUTE, only=[lane])
+        ),
+    )
+    assert Life(backend).worker().run().lost_lease
+    # Then the lane is the other's, which reads it
+    assert backend.armer.read().lanes_of("other") == (lane,)
+
+
+def test_a_watchdog_that_was_refused_is_set_again_by_a_hold_of_its_own(
+    editor: Editor, backend: Backend, bell: HookedBell, clock: Clock, *, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a run whose watchdog is refused, and another process that sets the rule in the pause after that
+    editor.add("act", due=DUE + 56 * MINUTE, id="due")
+    ring(clock, bell)
+    lease = Lease.claim(backend.armer, "run", backend.clock)
+    with monkeypatch.context() as patch:
+        patch.setattr(bell, "before", refuse)
+        with pytest.raises(NotArmed):
+            lease.arm()
+    until = clock.now + HOLD
+    backend.armer.change(lambda record: record.applying("other", until=until))
+    # When the run tries again, then it sets the rule, and only after the other's hold
+    set_at: list[datetime] = []
+    bell.before = lambda: set_at.append(clock.now)
+    lease.arm()
+    assert [at >= until for at in set_at] == [True]
+    assert backend.armer.read().is_settled(clock.now)
+
+
+def refuse() -> None:
+    raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "PutRule")
+
+
+def test_a_run_whose_lease_ran_out_sees_to_the_watchdog_of_the_one_that_has_its_lanes(
+    editor: Editor, backend: Backend, clock: Clock
+) -> None:
+    # Given an action that takes longer than the lease, and a run that dies before it sets its watchdog
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+
+    @worker.action("long")
+    def long() -> None:
+        clock.advance(3 * MINUTE)
+        Lease.claim(backend.armer, "other", backend.clock)
+
+    editor.add("long", due=DUE, id="due")
+    clock.now = DUE
+    # When the first one ends
+    report = worker.run()
+    # Then the rule rings for the other's lease
+    assert report.lost_lease
+    record = backend.armer.read()
+    assert record.lanes_of("other") == (0, 1, 2, 3)
+    assert record.is_settled(clock.now)

@@ -1,0 +1,166 @@
+"""Where the last look of a run does not tell the heads of its lanes, they are read."""
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_shared.armer import HOLD
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsUnavailable, UnreadableTask
+from duebell_worker import Retry, Status, Worker
+from tests.support import Clock
+from tests.worker.run_of_one.scene import DUE, HOUR, MINUTE, NEXT, SECOND, Costs, CountingStore, in_lane
+
+
+def test_a_run_with_trouble_in_one_lane_reads_the_heads(
+    editor: Editor, worker: Worker, store: CountingStore, clock: Clock, costs: Costs
+) -> None:
+    # Given a lane that is not read at first, in which a task waits
+    editor.add("act", due=DUE, id=in_lane(editor, 0))
+    editor.add("act", due=DUE + HOUR, id=in_lane(editor, 1))
+    editor.add("act", due=NEXT, id=in_lane(editor, 2))
+    clock.now = DUE
+    costs.clear()
+    refused = iter([True])
+    store.refuses = lambda verb, lane: (verb, lane) == ("queued", 1) and next(refused, False)
+    report = worker.run()
+    assert (report.done, report.rings_at) == (1, DUE + HOUR)
+    assert costs.of("heads")["heads"] >= 1
+
+
+@pytest.mark.parametrize("verb", ["claim", "save"])
+def test_a_run_with_a_write_that_failed_reads_the_heads(
+    editor: Editor,
+    worker: Worker,
+    store: CountingStore,
+    clock: Clock,
+    costs: Costs,
+    *,
+    done: list[str],
+    verb: str,
+) -> None:
+    editor.add("act", due=DUE, id=in_lane(editor, 0))
+    editor.add("act", due=DUE + HOUR, id=in_lane(editor, 1))
+    clock.now = DUE
+    costs.clear()
+    store.error = AwsUnavailable
+    refused = iter([True])
+    store.refuses = lambda called, _: called == verb and next(refused, False)
+    report = worker.run()
+    assert (report.done, len(done), report.rings_at) == (1, 1, DUE + HOUR)
+    assert costs.of("reads")["reads"] >= 2
+
+
+def test_a_run_that_leaves_at_the_end_of_its_time_rings_for_what_is_left(
+    editor: Editor, worker: Worker, clock: Clock, costs: Costs, done: list[str]
+) -> None:
+    # Given more that is due than there is time for
+    @worker.action("long")
+    def long() -> None:
+        done.append("long")
+        clock.advance(40 * SECOND)
+
+    for number in range(4):
+        editor.add("long", due=DUE, id=f"long-{number}")
+    editor.add("act", due=NEXT, id="b")
+    clock.now = DUE
+    costs.clear()
+    worker._concurrency = 1
+    report = worker.run(time_left=MINUTE)
+    # Then what is left is rung for at once, and the heads were read
+    assert report.stopped_early
+    assert 1 <= len(done) < 4
+    assert report.rings_at
+    assert clock.now < report.rings_at <= clock.now + 2 * MINUTE
+    assert costs.of("heads")["heads"] >= 1
+
+
+def test_a_task_that_was_put_back_and_has_run_since_is_rung_for_no_more(
+    editor: Editor, worker: Worker, clock: Clock, done: list[str]
+) -> None:
+    # Given a task that is put back and due again while others run, which takes the run so long
+    @worker.action("twice")
+    def twice() -> None:
+        done.append("twice")
+        if done.count("twice") == 1:
+            raise Retry(after=1 * SECOND)
+
+    @worker.action("slow")
+    def slow() -> None:
+        clock.advance(5 * SECOND)
+
+    editor.add("twice", due=DUE, id="a")
+    for number in range(3):
+        editor.add("slow", due=DUE + number * SECOND, id=f"slow-{number}")
+    editor.add("act", due=NEXT, id="b")
+    clock.now = DUE
+    report = worker.run()
+    # Then only what waits is rung for
+    assert done == ["twice", "twice"]
+    assert report.rings_at == NEXT
+    assert editor.get("a").status is Status.DONE
+
+
+def test_a_stale_record_is_tried_again_at_once(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, costs: Costs
+) -> None:
+    # Given another process that changes the record while the action runs, but adds nothing
+    def touch() -> None:
+        backend.armer.change(lambda record: record.ringing_ahead(SECOND))
+
+    worker.action("touch")(touch)
+    editor.add("touch", due=DUE, id="a")
+    clock.now = DUE
+    costs.clear()
+    # When the run gives its lanes back, then it is one write and one read more, without a wait
+    assert worker.run().rings_at is None
+    assert costs.of("reads", "swaps", "heads") == {"reads": 3, "swaps": 5, "heads": 0}
+    assert clock.now == DUE
+
+
+def test_a_write_that_gives_the_lanes_back_and_has_no_answer_is_known_again(
+    editor: Editor, worker: Worker, store: CountingStore, clock: Clock
+) -> None:
+    # Given the write that gives the lanes back, which takes effect and is refused when it is tried again
+    editor.add("act", due=DUE, id="a")
+    editor.add("act", due=NEXT, id="b")
+    clock.now = DUE
+    store.loses_answer = store.is_release
+    # When the run ends, then it has lost no lease, and the rule is set at once
+    report = worker.run()
+    assert (report.lost_lease, report.rings_at) == (False, NEXT)
+    assert clock.now < DUE + HOLD / 2
+
+
+def test_a_task_that_was_put_back_and_cancelled_before_the_last_look_is_rung_for_no_more(
+    editor: Editor, worker: Worker, clock: Clock
+) -> None:
+    # Given a task that is put back, another that cancels it, and one for which the run looks once more
+    @worker.action("fail")
+    def fail() -> None:
+        raise Retry(after=20 * MINUTE)
+
+    worker.action("cancel")(lambda: editor.cancel("a"))
+    editor.add("fail", due=DUE, id="a")
+    editor.add("cancel", due=DUE + SECOND, id="b")
+    editor.add("act", due=DUE + 2 * SECOND, id="c")
+    editor.add("act", due=NEXT, id="d")
+    clock.now = DUE
+    # When the run ends, then it rings for what is there
+    report = worker.run()
+    assert (report.retried, report.done, report.rings_at) == (1, 2, NEXT)
+
+
+def test_a_task_that_cannot_be_read_is_looked_at_again(
+    editor: Editor, worker: Worker, store: CountingStore, clock: Clock, *, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a task that this version cannot read
+    editor.add("act", due=DUE, id="a")
+    editor.add("act", due=NEXT, id="b")
+    clock.now = DUE
+
+    def claim(*_: object, **__: object) -> None:
+        raise UnreadableTask("a", "of a later version")
+
+    monkeypatch.setattr(store, "claim", claim)
+    # When a run comes, then the rule rings for the next look at it, and not only for what waits
+    assert worker.run().rings_at == DUE + 5 * MINUTE

@@ -1,0 +1,130 @@
+"""The handler that the packaged Lambda has: a run, or a batch of messages of the intake queue."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from duebell import lambda_handler
+from duebell_editor import Editor
+from duebell_shared.backend import Backend
+from duebell_worker import entry
+from tests.intake.conftest import Queues, queues, record
+from tests.support import REGION
+from tests.worker.starting import CONTEXT, WORKING, deploy
+
+__all__ = ["deploy", "queues"]
+
+ADD = {"action": "put_on_sale", "in": 3600, "payload": {"item": 42}, "id": "sale-42"}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_kept() -> Iterator[None]:
+    for cached in (entry._worker, lambda_handler._intake):
+        cached.cache_clear()
+    yield
+    for cached in (entry._worker, lambda_handler._intake):
+        cached.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "event",
+    [None, {}, {"source": "aws.events"}, {"duebell": {"lanes": []}}, {"Records": []}, {"Records": 7}],
+)
+def test_all_else_is_a_run(event: object, deploy: Callable[[str], None]) -> None:
+    deploy(WORKING)
+    assert lambda_handler.handler(event, CONTEXT)["done"] == 0
+
+
+def test_records_of_another_service_are_no_messages(deploy: Callable[[str], None]) -> None:
+    deploy(WORKING)
+    event = {"Records": [{"eventSource": "aws:s3"}, {"eventSource": "aws:kinesis"}, 7]}
+    assert "done" in lambda_handler.handler(event, CONTEXT)
+
+
+def test_a_message_is_taken_though_the_actions_cannot_be_imported(
+    deploy: Callable[[str], None], editor: Editor
+) -> None:
+    # Given a module that cannot be imported
+    deploy("raise RuntimeError('broken')")
+    # When a message adds a task
+    assert lambda_handler.handler({"Records": [record(ADD)]}, CONTEXT) == {"batchItemFailures": []}
+    # Then it is there, and only a run fails
+    task = editor.get("sale-42")
+    assert (task.payload, task.changed_by) == ({"item": 42}, "intake")
+    with pytest.raises(RuntimeError, match="broken"):
+        lambda_handler.handler({}, CONTEXT)
+
+
+def test_strict_actions_of_the_environment_hold_for_messages(
+    deploy: Callable[[str], None], queues: Queues, monkeypatch: pytest.MonkeyPatch, backend: Backend
+) -> None:
+    seen: list[bool] = []
+
+    def connect(settings: Any) -> Backend:
+        seen.append(settings.strict_actions)
+        return backend
+
+    deploy(WORKING)
+    monkeypatch.setattr(Backend, "connect", connect)
+    monkeypatch.setenv("DUEBELL_ENVIRONMENT", json.dumps({"DUEBELL_STRICT_ACTIONS": "on"}))
+    monkeypatch.setenv("DUEBELL_STRICT_ACTIONS", "off")  # so that it is taken out again
+    lambda_handler.handler({"Records": [record("no")]}, CONTEXT)
+    assert seen == [True]
+    assert len(queues.dead()) == 1
+
+
+def test_the_intake_needs_no_more_than_a_run_to_start(deploy: Callable[[str], None]) -> None:
+    # Given the environment of Lambda, the handler loads no editor before the first message comes
+    code = (
+        "import sys, duebell.lambda_handler;"
+        "assert not [one for one in sys.modules if one.startswith('duebell_editor')];"
+        "import duebell_worker.entry; before = set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+def test_its_log_says_what_came_of_a_batch(
+    deploy: Callable[[str], None], queues: Queues, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = (
+        "import sys, unittest.mock as mock\n"
+        "from tests.quick_aws import quick_aws\n"
+        "from tests.support import create_rule, create_table\n"
+        "import boto3\n"
+        "from duebell.lambda_handler import handler\n"
+        "from types import SimpleNamespace\n"
+        "from tests.intake.conftest import Queues, queues, record\n"
+        "with quick_aws():\n"
+        "    session = boto3.Session()\n"
+        "    create_table(session), create_rule(session), Queues()\n"
+        "    context = SimpleNamespace(aws_request_id='r-1', get_remaining_time_in_millis=lambda: 9e5)\n"
+        "    add = {'action': 'a', 'in': 60, 'payload': 'secret'}\n"
+        "    handler({'Records': [record([add, add]), record('no', 'm-2')]}, context)\n"
+    )
+    environment = {
+        "PYTHONPATH": ":".join(sys.path),
+        "AWS_LAMBDA_FUNCTION_NAME": "duebell",
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    dead, batch = (one for one in lines if str(one.get("event", "")).startswith("intake"))
+    assert (dead["event"], dead["message_id"], dead["field"]) == ("intake_dead_letter", "m-2", "message")
+    assert {name: batch[name] for name in ("messages", "entries", "dead_letters", "again")} == {
+        "messages": 2,
+        "entries": 3,
+        "dead_letters": 1,
+        "again": 0,
+    }
+    assert batch["requestId"] == "r-1"
+    assert "secret" not in done.stdout

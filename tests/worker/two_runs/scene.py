@@ -1,0 +1,92 @@
+"""Two runs that wait to the second, and a store in which something happens between their steps."""
+
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from duebell_editor import Editor
+from duebell_infra.testing import MemoryStore
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.backend import Backend
+from duebell_shared.task import QueueKey
+from duebell_worker.lease import Lease
+from tests.support import Clock
+
+__all__ = [
+    "LOOK",
+    "MINUTE",
+    "SECOND",
+    "Other",
+    "WatchedStore",
+    "in_lane",
+    "once",
+]
+
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+
+#: How long a run that waits may take to see what is in the arming record.
+LOOK = timedelta(seconds=0.25)
+
+
+class WatchedStore(MemoryStore):
+    """A queue in memory; something can happen when the record or a head is read, or the record written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.on_read: Callable[[], object] = lambda: None
+        self.on_head: Callable[[], object] = lambda: None
+        self.on_write: Callable[[ArmingRecord], object] = lambda _: None
+
+    def read_record(self) -> ArmingRecord | None:
+        self.on_read()
+        return super().read_record()
+
+    def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
+        head = super().head(lane, skipping=skipping)
+        self.on_head()
+        return head
+
+    def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
+        self.on_write(new)
+        return super().swap_record(old, new)
+
+
+class Other:
+    """Another run, which holds these lanes and waits."""
+
+    def __init__(self, backend: Backend, *lanes: int) -> None:
+        self._backend = backend
+        self.lease = Lease.claim(backend.armer, "other", backend.clock, only=lanes)
+        self.lease.arm()
+
+    def takes_over(self) -> None:
+        """Say so, and not the run under test, which was the first to see that there are two."""
+        self._backend.armer.change(lambda record: replace(record, taker="other"))
+
+    def gives(self) -> None:
+        """Give its lanes to the run that takes them over."""
+        self.lease.clear()
+        heads = {lane: MemoryStore.head(self._store, lane) for lane in self.lease.lanes}
+        assert self.lease.release(heads, unless_due_within=MINUTE, to_taker=True) is None
+
+    @property
+    def _store(self) -> WatchedStore:
+        assert isinstance(self._backend.store, WatchedStore)
+        return self._backend.store
+
+
+def once(clock: Clock, moment: datetime, what: Callable[[], object]) -> Callable[[], None]:
+    """Do this once, when it is that time or later."""
+    done: list[bool] = []
+
+    def act() -> None:
+        if clock.now >= moment and not done:
+            done.append(True)
+            what()
+
+    return act
+
+
+def in_lane(editor: Editor, lane: int, *, name: str = "task") -> str:
+    return next(id for n in range(99) if editor.queue.lane_of(id := f"{name}-{n}") == lane)

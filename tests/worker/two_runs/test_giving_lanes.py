@@ -1,0 +1,168 @@
+"""Several runs wait to the second: all but one give their lanes to it, and nothing is lost or late."""
+
+from datetime import datetime, timedelta
+
+from duebell_editor import Editor
+from duebell_infra.testing.bell import Bell
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.backend import Backend
+from duebell_shared.rule import Rule
+from duebell_shared.settings import Settings
+from duebell_worker import Worker
+from duebell_worker.lease import LEASE
+from tests.support import NOON, Clock
+from tests.worker.called import Called
+from tests.worker.stage import Stage
+from tests.worker.two_runs.scene import LOOK, MINUTE, SECOND, Other, WatchedStore, in_lane, once
+
+
+def test_a_run_that_only_waits_gives_its_lanes_to_one_that_takes_them_over(
+    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, called: Called
+) -> None:
+    # Given a run that waits for a task, beside another that does
+    due = NOON + 100 * SECOND
+    other = Other(backend, 0, 1)
+    editor.add("act", due=due, id=in_lane(editor, 2))
+    called.events.clear()
+    # When the other one says that it takes lanes over
+    store.on_read = once(clock, NOON + 10 * SECOND, other.takes_over)
+    report = worker.run(time_left=5 * MINUTE)
+    # Then it holds all of them, and the run ends at once and calls nobody
+    assert clock.now <= NOON + 10 * SECOND + 2 * LOOK
+    record = backend.armer.read()
+    assert record.lanes_of("other") == (0, 1, 2, 3)
+    assert record.lanes[2].due == due
+    assert record.is_settled(clock.now)
+    assert report.rings_at == NOON + LEASE
+    assert called.events == []
+
+
+def test_lanes_are_never_free_while_they_are_given(
+    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, clock: Clock
+) -> None:
+    other = Other(backend, 0, 1)
+    editor.add("act", due=NOON + 100 * SECOND, id=in_lane(editor, 2))
+    store.on_read = once(clock, NOON + 10 * SECOND, other.takes_over)
+    freed: list[ArmingRecord] = []
+
+    def note(new: ArmingRecord) -> None:
+        if clock.now > NOON and any(lane.is_free(clock.now) for lane in new.lanes):
+            freed.append(new)
+
+    store.on_write = note
+    worker.run(time_left=5 * MINUTE)
+    assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
+    assert freed == []
+
+
+def test_a_run_gives_its_lanes_only_when_nothing_is_under_way_in_them(
+    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, stage: Stage
+) -> None:
+    other = Other(backend, 0, 1)
+    worker.action("long")(lambda: stage.sleep(30))
+    editor.add("long", due=NOON, id=in_lane(editor, 2))
+    editor.add("act", due=NOON + 100 * SECOND, id=in_lane(editor, 3))
+    given: list[datetime] = []
+
+    def note(new: ArmingRecord) -> None:
+        if len(new.lanes_of("other")) == 4:
+            given.append(clock.now)
+
+    store.on_read = once(clock, NOON + 10 * SECOND, other.takes_over)
+    store.on_write = note
+    report = worker.run(time_left=5 * MINUTE)
+    assert report.done == 1
+    assert given[0] == NOON + 30 * SECOND
+
+
+def test_what_is_due_is_started_before_lanes_are_given(
+    editor: Editor,
+    worker: Worker,
+    backend: Backend,
+    store: WatchedStore,
+    *,
+    clock: Clock,
+    starts: list[datetime],
+) -> None:
+    # Given a run that is about to give its lanes to another one
+    other = Other(backend, 0, 1)
+    editor.add("act", due=NOON + 100 * SECOND, id=in_lane(editor, 2))
+    store.on_read = once(clock, NOON + 10 * SECOND, other.takes_over)
+    # When a task is added that is due at once, after its lane's head was read
+    added: list[datetime] = []
+
+    def add() -> None:
+        added.append(clock.now)
+        editor.add("act", due=timedelta(0), id=in_lane(editor, 2, name="late"))
+
+    store.on_head = once(clock, NOON + 10 * SECOND, add)
+    worker.run(time_left=5 * MINUTE)
+    # Then it starts that first
+    assert starts == added
+    assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
+
+
+def test_a_run_that_had_more_to_do_than_it_has_places_gives_its_lanes_once_that_is_done(
+    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, stage: Stage
+) -> None:
+    # Given a run that has done more than it had places for, and waits
+    other = Other(backend, 0, 1)
+    worker.action("act")(lambda: stage.sleep(1))
+    ids = [id for n in range(99) if editor.queue.lane_of(id := f"task-{n}") == 2][:6]
+    editor.add_many({"action": "act", "due": NOON, "id": id} for id in ids)
+    editor.add("act", due=NOON + 100 * SECOND, id=in_lane(editor, 3))
+    # When another run takes over, then it gives its lanes
+    store.on_read = once(clock, NOON + 20 * SECOND, other.takes_over)
+    report = worker.run(time_left=5 * MINUTE)
+    assert report.done == 6
+    assert clock.now <= NOON + 20 * SECOND + 2 * LOOK
+    assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
+
+
+def test_when_its_time_is_over_a_run_gives_its_lanes_to_one_that_waits(
+    editor: Editor, worker: Worker, backend: Backend, store: WatchedStore, *, clock: Clock, called: Called
+) -> None:
+    # Given a run whose time ends before a task is due, or while it is
+    other = Other(backend, 0, 1)
+    editor.add("act", due=NOON + 40 * SECOND, id=in_lane(editor, 2))
+    called.events.clear()
+    # When another one takes over at that moment
+    store.on_head = once(clock, NOON + 40 * SECOND, other.takes_over)
+    worker.run(time_left=50 * SECOND)
+    # Then no successor is called
+    assert clock.now == NOON + 40 * SECOND
+    assert backend.armer.read().lanes_of("other") == (0, 1, 2, 3)
+    assert called.events == []
+
+
+def test_when_its_time_is_over_a_run_with_too_much_to_do_calls_a_successor(
+    editor: Editor, worker: Worker, backend: Backend, clock: Clock, *, stage: Stage, called: Called
+) -> None:
+    # Given a run with more to do than it has places for, and another one that takes over
+    other = Other(backend, 0, 1)
+    worker.action("act")(lambda: stage.sleep(1))
+    ids = [id for n in range(999) if editor.queue.lane_of(id := f"task-{n}") == 2]
+    editor.add_many({"action": "act", "due": NOON, "id": id} for id in ids)
+    called.events.clear()
+    worker.action("says")(other.takes_over)
+    editor.add("says", due=NOON - SECOND, id=in_lane(editor, 3))
+    # When its time is over
+    report = worker.run(time_left=50 * SECOND)
+    # Then what is left is for a successor, which is called, and not for the one that waits
+    assert report.stopped_early
+    record = backend.armer.read()
+    assert (record.taker, record.lanes_of("other")) == ("other", (0, 1))
+    assert called.events == [{"duebell": {}}]
+
+
+def test_to_the_minute_nothing_is_given(
+    clock: Clock, store: WatchedStore, called: Called, stage: Stage
+) -> None:
+    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
+    backend = called.by(Backend(Settings(), store, rule, clock=clock, sleep=clock.sleep))
+    editor, worker = Editor(backend=backend), Worker(backend=backend, pool=stage)
+    other = Other(backend, 0, 1)
+    editor.add("act", due=NOON + MINUTE, id=in_lane(editor, 2))
+    store.on_head = once(clock, NOON, other.takes_over)
+    worker.run(time_left=5 * MINUTE)
+    assert backend.armer.read().lanes_of("other") == (0, 1)

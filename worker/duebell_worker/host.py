@@ -1,0 +1,73 @@
+"""The long-running process that runs belong to, as they see it: how often it looks, and when it is to end."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.instants import NEVER
+
+__all__ = ["Host"]
+
+#: A process claims lanes this long before something is due in them: time enough to set the rule, and to try
+#: that again.
+_AHEAD = timedelta(seconds=10)
+
+#: A run that has nothing under way ends after this time, even if the next one begins at once: only the end of
+#: a run measures the queue, and says in the arming record and the log what came of it.
+_LONGEST_STAY = timedelta(minutes=5)
+
+#: However seldom it looks, a process notices within this time that it is to end.
+_NOTICE = timedelta(seconds=1)
+
+
+@dataclass(eq=False)
+class Host:
+    """The state of a process that its runs share. Another thread may call `drain`.
+
+    clock       the process's clock
+    look_every  the time between two reads of the arming record
+    looked_at   when the arming record was read or written last
+    stop_at     from then on no task is started; None until the process is told to end
+    leave_at    attempts that still run then are ended as failed, and retried later
+    unfinished  how many attempts were ended so
+    """
+
+    clock: Callable[[], datetime]
+    look_every: timedelta
+    looked_at: datetime | None = None
+    stop_at: datetime | None = None
+    leave_at: datetime | None = None
+    unfinished: int = 0
+
+    def looked(self) -> None:
+        """Note that the arming record was read or written now."""
+        self.looked_at = self.clock()
+
+    def drain(self, patience: timedelta) -> None:
+        """Start no task from now on, and leave what still runs after this time."""
+        # In this order: a run that sees the first looks at the second.
+        self.leave_at = self.clock() + patience
+        self.stop_at = self.leave_at - patience
+
+    def wake_at(self, now: datetime) -> datetime:
+        """When whoever waits must look up, to notice that the process is to end."""
+        return now + _NOTICE
+
+    def claim_at(self, record: ArmingRecord, now: datetime) -> datetime:
+        """When the process must claim the lanes that are free: before something is due in them.
+
+        With precision "second", the rule rings ahead of due dates: the process comes before that, or else the
+        Lambda would hold the lanes.
+        """
+        due = NEVER if record.is_relaned(now) else record.free_due(now)
+        ahead = self.ahead(record)
+        return max(due - ahead, now)
+
+    def ahead(self, record: ArmingRecord) -> timedelta:
+        """How long before something is due in a lane it is claimed."""
+        return record.head_start + _AHEAD
+
+    def is_long(self, began: datetime) -> bool:
+        """Tell whether a run that began then is to end once nothing is under way."""
+        return self.clock() >= began + _LONGEST_STAY

@@ -53,7 +53,8 @@ def _with_less_indent(lines: Iterable[str]) -> Iterator[str]:
         while levels[-1][0] > column:
             levels.pop()
         if levels[-1][0] < column:
-            levels.append((column, column if column <= _FIXED else levels[-1][1] + 1))
+            deeper = 0 if line.lstrip().startswith("- ") else 1  # a list may be as far in as its name
+            levels.append((column, column if column <= _FIXED else levels[-1][1] + deeper))
         narrowed = levels[-1][1]
         yield " " * narrowed + line.lstrip()
         if line.lstrip().startswith("- "):

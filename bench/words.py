@@ -110,6 +110,8 @@ of all; and to the second, unless many are due together. EventBridge Scheduler g
 besides. Tasks of one moment are run together: that is what makes them cheap here. There are 43,200
 minutes to ring in a month at most. A recurring task keeps its last twenty occurrences in 600 bytes at most, so that its item
 stays below 1 KB. To the second, a run waits for its task, 70 s on average when it is alone; for a task a minute one run waits on.
+Ringing the rule costs nothing. Where [a schedule](operations.md#a-schedule-instead-of-the-rule) is the bell, since AWS calls scheduled
+rules legacy, each ring is an invocation of EventBridge Scheduler: $1 a million, after 14 million a month.
 
 ![Dollars for a million](performance/costs.svg)
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from duebell_editor.async_editor import AsyncEditor as AsyncEditor
     from duebell_shared.add_report import AddFailure as AddFailure
     from duebell_shared.add_report import AddReport as AddReport
+    from duebell_shared.bell import BellKind as BellKind
     from duebell_shared.errors import AwsError as AwsError
     from duebell_shared.errors import AwsRefused as AwsRefused
     from duebell_shared.errors import AwsUnavailable as AwsUnavailable
@@ -110,6 +111,7 @@ __all__ = [
     "AwsRefused",
     "AwsUnavailable",
     "Backoff",
+    "BellKind",
     "Bucket",
     "ChangeFailure",
     "ChangeReport",
@@ -190,6 +192,7 @@ _NAMES = {
         "Step SyncReport SyncStep SyncVerb TaskChange TaskHistory Transaction TransactionItem UnknownAction"
     ),
     "duebell_editor.async_editor": "AsyncEditor",
+    "duebell_shared.bell": "BellKind",
     "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (
         "AwsError AwsRefused AwsUnavailable DuebellError InvalidInput InvalidQuery InvalidSchedule "

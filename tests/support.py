@@ -10,9 +10,18 @@ from typing import Any
 
 import boto3
 
-from duebell_shared.expression import SENTINEL
+from duebell_shared.expression import FAR_SENTINEL, SENTINEL
 
 REGION = "eu-central-1"
+
+#: What the schedule that is the bell calls, and in which role.
+SCHEDULED: Any = {
+    "Arn": f"arn:aws:lambda:{REGION}:123456789012:function:duebell",
+    "RoleArn": "arn:aws:iam::123456789012:role/duebell-bell",
+    "RetryPolicy": {"MaximumEventAgeInSeconds": 86400, "MaximumRetryAttempts": 185},
+    "DeadLetterConfig": {"Arn": f"arn:aws:sqs:{REGION}:123456789012:duebell-lost-rings"},
+}
+
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
@@ -100,6 +109,17 @@ def create_rule(session: boto3.Session, name: str = "duebell") -> None:
     events.put_rule(Name=name, ScheduleExpression=SENTINEL, Description="the one rule")
     target = f"arn:aws:lambda:{REGION}:123456789012:function:{name}"
     events.put_targets(Rule=name, Targets=[{"Id": "worker", "Arn": target}])
+
+
+def create_schedule(session: boto3.Session, name: str = "duebell") -> None:
+    """The schedule as the stack creates it in the rule's place: parked, with its target."""
+    session.client("scheduler").create_schedule(
+        Name=name,
+        ScheduleExpression=FAR_SENTINEL,
+        FlexibleTimeWindow={"Mode": "OFF"},
+        Description="the one schedule",
+        Target=SCHEDULED,
+    )
 
 
 def put_false_zones(folder: Path) -> None:

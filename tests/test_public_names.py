@@ -42,6 +42,7 @@ def test_the_names_of_duebell() -> None:
         "AwsRefused",
         "AwsUnavailable",
         "Backoff",
+        "BellKind",
         "Bucket",
         "ChangeFailure",
         "ChangeReport",

@@ -6,6 +6,7 @@ editor.add("remind", due=timedelta(days=2), payload={"user": 7})
 """
 
 from duebell_shared.add_report import AddFailure, AddReport
+from duebell_shared.bell import BellKind
 from duebell_shared.errors import (
     AwsError,
     AwsRefused,
@@ -64,6 +65,7 @@ __all__ = [
     "AwsError",
     "AwsRefused",
     "AwsUnavailable",
+    "BellKind",
     "Bucket",
     "ChangeFailure",
     "ChangeReport",

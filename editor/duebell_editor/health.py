@@ -9,12 +9,12 @@ import msgspec
 
 from duebell_shared.alarms import Silence
 from duebell_shared.arming import GRACE, ArmingRecord
-from duebell_shared.expression import SENTINEL, next_ring
+from duebell_shared.bell import Bell, BellKind, BellState
+from duebell_shared.expression import next_ring
 from duebell_shared.failure import Failure
 from duebell_shared.instants import NEVER, Instant, render
 from duebell_shared.lane_sizes import GIGABYTE, LANE_LIMIT
 from duebell_shared.quoting import quoted
-from duebell_shared.rule import RuleState
 
 __all__ = [
     "OVERDUE",
@@ -44,6 +44,12 @@ FILLED = LANE_LIMIT * 4 // 5
 _FRAME = re.compile(
     r'^  File "(?!.*/duebell_(?:shared|worker|editor)/)(?:.*/)?([^"]+)", line (\d+)', re.MULTILINE
 )
+
+#: A schedule has no call that only enables it.
+_ENABLE = {
+    BellKind.RULE: "enable it in EventBridge, or with `aws events enable-rule --name {name}`",
+    BellKind.SCHEDULE: "enable it in EventBridge Scheduler's console (Schedules, Enable)",
+}
 
 _DOCTOR = "`duebell doctor --fix` sets it right"
 
@@ -99,26 +105,26 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rule_problems(
-    name: str, rule: RuleState, targets: int, record: ArmingRecord, now: datetime
+    bell: Bell, rule: BellState, targets: int, record: ArmingRecord, now: datetime
 ) -> Iterator[Problem]:
-    """Problems of the rule in EventBridge, compared with the arming record."""
+    """Problems of the bell in AWS, compared with the arming record."""
     if not rule.is_enabled:
         yield Problem(
             kind=ProblemKind.DISABLED,
-            what=f"rule {quoted(name)} is disabled, so nothing runs",
-            way_out=f"enable it in EventBridge, or with `aws events enable-rule --name {name}`",
+            what=f"{bell.kind} {quoted(bell.name)} is disabled, so nothing runs",
+            way_out=_ENABLE[bell.kind].format(name=bell.name),
         )
     if not targets:
         yield Problem(
             kind=ProblemKind.NO_TARGET,
-            what=f"rule {quoted(name)} has no target, so it wakes nobody",
+            what=f"{bell.kind} {quoted(bell.name)} has no target, so it wakes nobody",
             way_out="`duebell deploy` gives it one",
         )
     if record.is_settled(now):
         if not rule.is_at(record.set_to):
             yield Problem(
                 kind=ProblemKind.RULE_ELSEWHERE,
-                what=f"the rule is at {rule.expression} and should {_ring_at(record.set_to)}; "
+                what=f"the {bell.kind} is at {rule.expression} and should {_ring_at(record.set_to, bell)}; "
                 f"something other than duebell changed it",
                 way_out=_DOCTOR,
                 mendable=True,
@@ -127,22 +133,22 @@ def rule_problems(
         is_armed = record.armed == record.target
         yield Problem(
             kind=ProblemKind.NOT_ARMED,
-            what=f"the rule should have rung at {render(record.rings_at)}, and no run came of it"
+            what=f"the {bell.kind} should have rung at {render(record.rings_at)}, and no run came of it"
             if is_armed and record.rings_at
-            else "the rule is not confirmed to be where the queue needs it",
-            way_out=_DOCTOR + _echo(rule, now),
+            else f"the {bell.kind} is not confirmed to be where the queue needs it",
+            way_out=_DOCTOR + _echo(bell, rule, now),
             at=record.rings_at if is_armed else None,
             mendable=True,
         )
 
 
-def _echo(rule: RuleState, now: datetime) -> str:
+def _echo(bell: Bell, rule: BellState, now: datetime) -> str:
     echo = next_ring(rule.expression, now) if rule.minute else None
-    return f"; or wait for the rule's echo at {render(echo)}" if echo else ""
+    return f"; or wait for the {bell.kind}'s echo at {render(echo)}" if echo else ""
 
 
-def _ring_at(minute: datetime | None) -> str:
-    return f"ring at {render(minute)}" if minute else f"be parked at {SENTINEL}"
+def _ring_at(minute: datetime | None, bell: Bell) -> str:
+    return f"ring at {render(minute)}" if minute else f"be parked at {bell.sentinel}"
 
 
 def overdue_before(record: ArmingRecord, now: datetime) -> datetime:
@@ -208,15 +214,14 @@ def lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
         )
 
 
-def left_by_repair(problem: Problem, rings_at: datetime | None) -> Problem:
+def left_by_repair(problem: Problem, rings_at: datetime | None, *, bell: BellKind) -> Problem:
     """Return the problem as it is told after a repair: one that is left needs something else."""
     if not problem.mendable:
         return problem
     way_out = "it was set right, and is wrong again: find out who else changes it"
     if rings_at and problem.kind in {ProblemKind.OVERDUE, ProblemKind.LEASE_EXPIRED}:
-        way_out = (
-            f"the rule is set to ring at {render(rings_at)}; if no run comes then, look into the worker's log"
-        )
+        at = render(rings_at)
+        way_out = f"the {bell} is set to ring at {at}; if no run comes then, look into the worker's log"
     return msgspec.structs.replace(problem, way_out=way_out, mendable=False)
 
 
@@ -271,7 +276,7 @@ def tzdata_problem(here: str, there: str) -> Problem:
     )
 
 
-def with_worker(error: Failure, problems: Sequence[Problem]) -> tuple[Problem, ...]:
+def with_worker(error: Failure, problems: Sequence[Problem], *, bell: BellKind) -> tuple[Problem, ...]:
     """Put the problem of a worker that cannot start first. Problems that it causes say so."""
     frames = _FRAME.findall(error.traceback)
     place = f" ({frames[-1][0]}, line {frames[-1][1]})" if frames else ""
@@ -279,7 +284,7 @@ def with_worker(error: Failure, problems: Sequence[Problem]) -> tuple[Problem, .
         kind=ProblemKind.WORKER,
         what=f"the worker cannot start, so nothing runs: {error}{place}",
         way_out="correct it and deploy again; `duebell actions` shows the traceback. Tasks wait meanwhile, "
-        "and the rule goes on ringing",
+        f"and the {bell} goes on ringing",
     )
     follows = {ProblemKind.OVERDUE, ProblemKind.NOT_ARMED, ProblemKind.LEASE_EXPIRED}
     return (

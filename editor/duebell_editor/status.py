@@ -9,12 +9,12 @@ import msgspec
 
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
+from duebell_shared.bell import BellKind, BellState
 from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.expression import next_ring
 from duebell_shared.failure import Failure
 from duebell_shared.instants import NEVER, Instant
 from duebell_shared.past_index import Past
-from duebell_shared.rule import RuleState
 from duebell_shared.run_notes import LastRun, LateRing
 from duebell_shared.settings import MAX_LANES, Color, Precision
 from duebell_shared.zones import TZDATA_VERSION
@@ -49,9 +49,10 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     region       the region and the account that the rule is in; empty if it could not be read
     account      see region
     label, color what the environment is called, such as production, and its colour
-    table, rule  the names of the table and the rule
-    expression   the rule's cron expression, as EventBridge has it; empty if it could not be read
-    enabled      whether the rule rings at all
+    table, rule  the names of the table and of the bell
+    bell         what the bell is: a rule of EventBridge, or a schedule of EventBridge Scheduler
+    expression   the bell's cron expression, as AWS has it; empty if it could not be read
+    enabled      whether the bell rings at all
     rings_at     the minute it rings at, or at the latest if it may ring before; None when it is parked
     next_due     when the earliest task in the queue is to run; None when none waits
     armed        whether the rule is confirmed to be where the queue needs it
@@ -80,6 +81,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     table: str
     rule: str
+    bell: BellKind = BellKind.RULE
     name: str = ""
     region: str = ""
     account: str = ""
@@ -145,7 +147,7 @@ def read_status(backend: Backend, *, thorough: bool, zone: ZoneInfo) -> Schedule
 
 def after_repair(status: SchedulerStatus) -> SchedulerStatus:
     """Return the status as it is told after a repair: each problem that is left says what to do now."""
-    left = (left_by_repair(problem, status.rings_at) for problem in status.problems)
+    left = (left_by_repair(problem, status.rings_at, bell=status.bell) for problem in status.problems)
     return msgspec.structs.replace(status, problems=tuple(left))
 
 
@@ -157,6 +159,7 @@ def _read_once(
     status = SchedulerStatus(
         table=settings.table,
         rule=backend.rule.name,
+        bell=backend.rule.kind,
         name=settings.name or settings.table,
         label=settings.label,
         color=settings.color,
@@ -192,7 +195,9 @@ def _with_worker(status: SchedulerStatus, backend: Backend, *, thorough: bool) -
     if worker is None or worker.error is None:
         return status
     return msgspec.structs.replace(
-        status, worker_error=worker.error, problems=with_worker(worker.error, status.problems)
+        status,
+        worker_error=worker.error,
+        problems=with_worker(worker.error, status.problems, bell=status.bell),
     )
 
 
@@ -254,10 +259,10 @@ def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) 
         enabled=rule.is_enabled,
         rings_at=_next_ring(rule, backend.clock()),
     )
-    return _with_problems(status, *rule_problems(backend.rule.name, rule, targets, record, backend.clock()))
+    return _with_problems(status, *rule_problems(backend.rule, rule, targets, record, backend.clock()))
 
 
-def _next_ring(rule: RuleState, now: datetime) -> datetime | None:
+def _next_ring(rule: BellState, now: datetime) -> datetime | None:
     """The minute of the next ring: the one that the rule is set to, or the next echo after it."""
     if rule.minute is None or rule.minute > now - _MINUTE:
         return rule.minute

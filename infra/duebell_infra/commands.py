@@ -12,6 +12,7 @@ from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.places import forget_place
 from duebell_editor.cli.program import everywhere, with_json
+from duebell_shared.bell import BellKind
 from duebell_shared.keeping import History
 from duebell_shared.settings import Color, Precision
 from duebell_worker.log import LogFormat
@@ -171,6 +172,10 @@ def deploy(
         str | None, typer.Option(metavar="TEXT", help="What status and page call it, such as production.")
     ] = None,
     color: Annotated[Color | None, typer.Option(help="The colour of the label.")] = None,
+    bell: Annotated[
+        BellKind | None,
+        typer.Option(help="What wakes the worker: a rule, or a schedule of EventBridge Scheduler. [rule]"),
+    ] = None,
     precision: Annotated[
         Precision | None, typer.Option(help="How near to their due date tasks start. [minute, or as before]")
     ] = None,
@@ -213,6 +218,7 @@ def deploy(
         "WarmThroughput": warm_throughput,
         "LogRetentionDays": log_retention_days,
         "LogFormat": log_format,
+        "Bell": bell,
         "Precision": precision,
         "SnapStart": None if snap_start is None else "yes" if snap_start else "no",
         "AlarmMail": alarm_mail,

@@ -17,6 +17,7 @@ from duebell_shared.settings import Settings
 from .alarms import check_alarms, whom_they_tell
 from .artifacts import Artifacts
 from .aws import aws_calls
+from .bells import arm_by, before_it_is_removed, keep_other_bell, next_step
 from .bundle import Bundle, build
 from .declared import sync_declared
 from .deliveries import DELIVERIES, LISTS, Given, check_size, merged, permitted
@@ -54,6 +55,7 @@ _VARIABLES = {
     "History": "DUEBELL_HISTORY",
     "KeptPayload": "DUEBELL_KEPT_PAYLOAD",
     "Precision": "DUEBELL_PRECISION",
+    "Bell": "DUEBELL_BELL",
     "Label": "DUEBELL_LABEL",
     "Color": "DUEBELL_COLOR",
 }
@@ -63,7 +65,7 @@ _VARIABLES = {
 class Deployment:
     """The stack to deploy. A field that is None stays as it was deployed last, or is the template's default.
 
-    name          names the stack, the table, the rule and the worker; 3 to 30 letters, digits and hyphens
+    name          names the stack, the table, the bell and the worker; 3 to 30 letters, digits and hyphens
     actions       `module:attribute` of the Worker to bundle; "": no code of yours, deliveries only
     deliver       deliveries to add or replace, by name, with the fields of `worker.deliver`; None takes one
                   away
@@ -116,6 +118,7 @@ def deploy(
     before = {key: value for key, value in stack.parameters().items() if key in known}
 
     given = _given(deployment, before, known)
+    given |= keep_other_bell(before, given, deployment.parameters)
     if deployment.actions is None:
         deployment = replace(deployment, actions=_actions_of(before, given))
     target = _target(deployment, before)
@@ -133,6 +136,7 @@ def deploy(
     settings = settings_of(name, parameters)
     backend = Backend.connect(settings, session)
     editor = Editor(backend=backend)
+    before_it_is_removed(backend, before, parameters)
     if parameters["ExistingTable"] == "yes":
         # Before the stack, which scales the table's capacity and brings the worker that uses its index.
         changed = table.settle(TableSettings.of(parameters))
@@ -142,12 +146,11 @@ def deploy(
         # The tags are always the same: if they changed, CloudFormation would write the rule anew.
         outcome = _apply(stack, template, parameters, progress)
     except DeployFailed:
-        if before:  # the old stack is still there, and its rule must ring
+        if before:  # the old stack is still there, and its bell must ring
             with suppress(DuebellError):
-                editor.ensure_armed()
+                Backend.connect(settings_of(name, before), session).armer.verify()
         raise
-    backend.armer.change(lambda record: record.ringing_ahead(settings.head_start))
-    editor.ensure_armed()
+    _arm(backend, parameters, say=say)
     if _code_of(before) != _code_of(parameters):
         artifacts.retire(before)
     if float(parameters.get("MonthlyBudget", "0")):
@@ -160,6 +163,16 @@ def deploy(
         say(_NO_ACTIONS)
     sync_declared(editor, say=synced or say)  # what the worker that was just called declares
     return settings
+
+
+def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str], None]) -> None:
+    """Arm the queue by the bell of the stack. `say` is told what is left to do if there are two."""
+    head_start = backend.settings.head_start
+    backend.armer.change(lambda record: record.ringing_ahead(head_start))
+    backend.armer.verify()
+    if step := next_step(parameters):
+        arm_by(backend)
+        say(step)
 
 
 def _has_no_actions(editor: Editor) -> bool:

@@ -8,8 +8,8 @@ __all__ = ["environment_of"]
 def environment_of(settings: Settings) -> dict[str, str]:
     """The variables of this scheduler for its editors.
 
-    Settings of the history, the label and the intake are in it only if they are not the defaults. An editor
-    needs the history's as well as the worker: it ends the tasks that it cancels.
+    Settings of the history, the label, the bell and the intake are in it only if they are not the defaults.
+    An editor needs the history's as well as the worker: it ends the tasks that it cancels.
     """
     default = Settings()
     kept = {
@@ -18,6 +18,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
         "DUEBELL_KEPT_PAYLOAD": (settings.kept_payload, default.kept_payload),
         "DUEBELL_LABEL": (settings.label, default.label),
         "DUEBELL_COLOR": (settings.color, default.color),
+        "DUEBELL_BELL": (settings.bell, default.bell),
         "DUEBELL_INTAKE": (settings.intake, default.intake),
     }
     return {

@@ -5,7 +5,7 @@ output "table_name" {
 
 output "rule_name" {
   description = "DUEBELL_RULE for the editors"
-  value       = aws_cloudwatch_event_rule.bell.name
+  value       = var.name
 }
 
 output "function_name" {

@@ -11,6 +11,8 @@ locals {
   worker = "arn:${data.aws_partition.here.partition}:lambda:${local.place}:function:${var.name}"
   rule   = "arn:${data.aws_partition.here.partition}:events:${local.place}:rule/${var.name}"
 
+  schedule = "arn:${data.aws_partition.here.partition}:scheduler:${local.place}:schedule/default/${var.name}"
+
   lost_rings = "${var.name}-lost-rings"
   intake     = "${var.name}-intake"
 }
@@ -40,10 +42,35 @@ data "aws_iam_policy_document" "editor" {
     actions   = ["dynamodb:Query"]
     resources = ["${local.table}/index/past-index"]
   }
-  statement {
-    sid       = "Arm"
-    actions   = ["events:DescribeRule", "events:ListTargetsByRule", "events:PutRule"]
-    resources = [local.rule]
+  dynamic "statement" {
+    for_each = local.has_rule ? [local.rule] : []
+    content {
+      sid       = "Arm"
+      actions   = ["events:DescribeRule", "events:ListTargetsByRule", "events:PutRule"]
+      resources = [statement.value]
+    }
+  }
+  dynamic "statement" {
+    for_each = local.has_schedule ? [local.schedule] : []
+    content {
+      sid       = "ArmSchedule"
+      actions   = ["scheduler:GetSchedule", "scheduler:UpdateSchedule"]
+      resources = [statement.value]
+    }
+  }
+  # UpdateSchedule names the role, and only who may pass it may do so.
+  dynamic "statement" {
+    for_each = aws_iam_role.bell[*].arn
+    content {
+      sid       = "PassBellRole"
+      actions   = ["iam:PassRole"]
+      resources = [statement.value]
+      condition {
+        test     = "StringEquals"
+        variable = "iam:PassedToService"
+        values   = ["scheduler.amazonaws.com"]
+      }
+    }
   }
   statement {
     sid       = "Call"

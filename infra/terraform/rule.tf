@@ -1,8 +1,14 @@
+locals {
+  has_rule     = var.bell == "rule" || var.other_bell
+  has_schedule = var.bell == "schedule" || var.other_bell
+}
+
 # The editors and the worker set the schedule, and an operator may disable the rule; here it is only what it is
 # created with. Terraform leaves both alone from then on. (Tags it writes without the rest.) Should a later version
 # of this module have to change something else of the rule, Terraform writes the schedule with it, as it was when the
 # plan was made. So the worker is invoked after that and sets it right: see worker.tf.
 resource "aws_cloudwatch_event_rule" "bell" {
+  count               = local.has_rule ? 1 : 0
   name                = var.name
   description         = "Rings when the earliest task of the duebell queue is due. Set by duebell; do not edit."
   schedule_expression = "cron(0 0 1 1 ? 1970)"
@@ -15,7 +21,8 @@ resource "aws_cloudwatch_event_rule" "bell" {
 }
 
 resource "aws_cloudwatch_event_target" "worker" {
-  rule      = aws_cloudwatch_event_rule.bell.name
+  count     = local.has_rule ? 1 : 0
+  rule      = aws_cloudwatch_event_rule.bell[0].name
   target_id = "worker"
   arn       = var.snap_start ? aws_lambda_alias.live[0].arn : aws_lambda_function.worker.arn
 
@@ -29,11 +36,12 @@ resource "aws_cloudwatch_event_target" "worker" {
 }
 
 resource "aws_lambda_permission" "bell" {
+  count         = local.has_rule ? 1 : 0
   function_name = aws_lambda_function.worker.function_name
   qualifier     = local.qualifier
   action        = "lambda:InvokeFunction"
   principal     = "events.amazonaws.com"
-  source_arn    = aws_cloudwatch_event_rule.bell.arn
+  source_arn    = aws_cloudwatch_event_rule.bell[0].arn
 }
 
 # Rings that never reached the worker: EventBridge gave up on them, or was not allowed to invoke it.

@@ -39,6 +39,22 @@ variable "worker" {
   default     = ""
 }
 
+variable "bell" {
+  description = "What wakes the worker, a rule of EventBridge or a schedule of EventBridge Scheduler. To change it: docs/operations.md."
+  type        = string
+  default     = "rule"
+  validation {
+    condition     = contains(["rule", "schedule"], var.bell)
+    error_message = "rule or schedule."
+  }
+}
+
+variable "other_bell" {
+  description = "Whether the other bell stays beside it, for editors that still set it."
+  type        = bool
+  default     = false
+}
+
 variable "lanes" {
   description = "Partitions of the queue. Read once, when the queue is first used; duebell relane gives it more later."
   type        = number

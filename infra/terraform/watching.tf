@@ -130,7 +130,7 @@ resource "aws_cloudwatch_dashboard" "watched" {
         "metrics": [["duebell", "Lateness", "Scheduler", "${var.name}", {"stat": "p50"}],
                     ["...", {"stat": "p99"}], ["...", {"stat": "Maximum"}]]}},
       {"type": "metric", "x": 12, "y": 1, "width": 12, "height": 6, "properties": {
-        "title": "Overdue, and how often the rule was set", "region": "${data.aws_region.here.name}",
+        "title": "Overdue, and how often the bell was set", "region": "${data.aws_region.here.name}",
         "view": "timeSeries", "period": 300,
         "metrics": [["duebell", "Overdue", "Scheduler", "${var.name}", {"stat": "Maximum"}],
                     [".", "PutRuleCalls", ".", ".", {"stat": "Sum", "yAxis": "right"}]]}},

@@ -45,6 +45,7 @@ resource "aws_lambda_function" "worker" {
     variables = {
       DUEBELL_TABLE          = var.name
       DUEBELL_RULE           = var.name
+      DUEBELL_BELL           = var.bell
       DUEBELL_WORKER         = var.worker
       DUEBELL_DELIVERIES     = local.deliveries
       DUEBELL_LANES          = tostring(var.lanes)
@@ -79,8 +80,9 @@ resource "aws_lambda_function" "worker" {
     }
   }
   depends_on = [
-    aws_iam_role_policy.worker, # by which Lambda puts it into its subnets
-    aws_sqs_queue.intake,       # Lambda refuses a timeout that is longer than the queue's visibility timeout
+    aws_scheduler_schedule.bell, # which is there before the worker sets it
+    aws_iam_role_policy.worker,  # by which Lambda puts it into its subnets
+    aws_sqs_queue.intake,        # Lambda refuses a timeout that is longer than the queue's visibility timeout
   ]
 }
 
@@ -109,6 +111,7 @@ resource "aws_lambda_function_recursion_config" "worker" {
 # or what it wakes, for no lane of the queue, and puts the rule where the queue needs it. For tasks that are due by
 # then it starts a run.
 resource "aws_lambda_invocation" "arm" {
+  count         = local.has_rule ? 1 : 0
   function_name = aws_lambda_function.worker.function_name
   qualifier     = coalesce(local.qualifier, "$LATEST")
   input         = jsonencode({ duebell = { lanes = [] } })
@@ -128,6 +131,27 @@ resource "aws_lambda_invocation" "arm" {
     aws_iam_role_policy.worker,
     aws_iam_role_policy_attachment.worker,
     aws_lambda_permission.bell,
+  ]
+}
+
+# The same for the schedule: what is not there cannot trigger anything.
+resource "aws_lambda_invocation" "arm_schedule" {
+  count         = local.has_schedule ? 1 : 0
+  function_name = aws_lambda_function.worker.function_name
+  qualifier     = local.qualifier
+  input         = jsonencode({ duebell = { lanes = [] } })
+
+  lifecycle {
+    replace_triggered_by = [
+      aws_iam_role_policy.worker,
+      aws_lambda_function.worker,
+      aws_scheduler_schedule.bell,
+    ]
+  }
+  depends_on = [
+    aws_dynamodb_table.queue,
+    aws_iam_role_policy.worker,
+    aws_iam_role_policy_attachment.worker,
   ]
 }
 

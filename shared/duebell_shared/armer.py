@@ -12,12 +12,12 @@ from datetime import datetime, timedelta
 from itertools import chain
 
 from .arming import ArmingRecord
+from .bell import CALL_LIMIT, Bell
 from .errors import AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
 from .instants import MOST_SKEW, NEVER, utc_now
 from .lane import Lane
 from .parallel import Parallel
 from .ring_times import early_minute, ring_minute
-from .rule import CALL_LIMIT, Rule
 from .settings import MAX_LANES
 from .store import Store
 
@@ -48,7 +48,7 @@ class Armer:
     def __init__(
         self,
         store: Store,
-        rule: Rule,
+        rule: Bell,
         *,
         lanes: int,
         head_start: timedelta = timedelta(0),
@@ -147,14 +147,14 @@ class Armer:
                 except AwsUnavailable as error:
                     failure = error
                 except (AwsRefused, NotDeployed) as error:  # waiting does not help
-                    raise NotArmed(f"the rule could not be set: {error}") from error
+                    raise NotArmed(f"the {self._rule.kind} could not be set: {error}") from error
                 else:
                     continue
             if self._clock() > give_up:
                 break
             self._sleep(pause)
             record = None
-        what = f"the rule could not be confirmed{f' ({failure})' if failure else ''}"
+        what = f"the {self._rule.kind} could not be confirmed{f' ({failure})' if failure else ''}"
         raise NotArmed(what, way_out=_TRY_AGAIN) from failure
 
     def call(self) -> bool:
@@ -198,7 +198,7 @@ class Armer:
             try:
                 found = self._rule.read()
             except DuebellError as error:
-                raise NotArmed(f"the rule could not be read: {error}") from error
+                raise NotArmed(f"the {self._rule.kind} could not be read: {error}") from error
             if not found.is_at(record.set_to):
                 record = self._store.swap_record(record, record.disputed()) or self.read()
         return self.ensure(record)

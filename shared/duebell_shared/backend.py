@@ -16,12 +16,14 @@ from .alarms import Alarms
 from .armer import Armer
 from .arming import ArmingRecord
 from .aws_session import client_maker
+from .bell import CALL_LIMIT, Bell, BellKind
 from .errors import AwsError, InvalidSettings, NotArmed, NotDeployed
 from .function import Function
 from .instants import utc_now
 from .intake_queue import IntakeQueue
 from .parallel import Parallel
-from .rule import CALL_LIMIT, Rule
+from .ring_schedule import RingSchedule
+from .rule import Rule
 from .settings import Settings
 from .store import Store
 from .table import DynamoTable
@@ -46,8 +48,8 @@ _DYNAMODB = Config(
     retries={"mode": "standard", "total_max_attempts": 4},
 )
 
-#: No retries of the SDK's own: how long a call to the rule may take is part of the arming protocol.
-_EVENTS = Config(
+#: No retries of the SDK's own: how long a call to the bell may take is part of the arming protocol.
+_BELL = Config(
     connect_timeout=2,
     read_timeout=CALL_LIMIT.total_seconds() - 2,
     retries={"mode": "standard", "total_max_attempts": 1},
@@ -55,6 +57,8 @@ _EVENTS = Config(
 
 #: An add waits for this call, and the rule rings even if it fails: so it is short.
 _LAMBDA = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 1})
+
+_BELLS: dict[BellKind, type[Bell]] = {BellKind.RULE: Rule, BellKind.SCHEDULE: RingSchedule}
 
 #: Only a person who asks the doctor waits for this.
 _WATCHING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
@@ -72,6 +76,7 @@ _HERE = {"127.0.0.1", "localhost"}
 class Backend:
     """The store, the rule and its armer, the clock they go by, and the worker's Lambda if it may be called.
 
+    rule      the bell: the rule, or the schedule in its place
     parallel  makes many calls of the store side by side
     armer     changes the arming record and sets the rule
     alarms    the alarms in CloudWatch; None where there is none of it
@@ -81,7 +86,7 @@ class Backend:
 
     settings: Settings
     store: Store
-    rule: Rule
+    rule: Bell
     _: KW_ONLY
     clock: Callable[[], datetime] = utc_now
     sleep: Callable[[float], None] = time.sleep
@@ -133,14 +138,15 @@ class Backend:
         sleep: Callable[[float], None] = time.sleep,
         parallel: Parallel | None = None,
     ) -> Self:
-        """A backend over DynamoDB and EventBridge, reached by the AWS SDK's own settings. Makes no call yet.
+        """A backend over DynamoDB and the bell, reached by the AWS SDK's own settings. Makes no call yet.
 
         Raises InvalidSettings when these are incomplete.
         """
         client = client_maker(session)
         try:
             dynamodb = client("dynamodb", config=_DYNAMODB)
-            events = client("events", config=_EVENTS)
+            bell = _BELLS[settings.bell]
+            ringing = client(bell.service, config=_BELL)
         except NoRegionError:
             raise InvalidSettings("AWS_REGION", _NO_REGION) from None
         except (BotoCoreError, ValueError) as error:
@@ -152,7 +158,7 @@ class Backend:
         return cls(
             settings,
             DynamoTable(settings.table, dynamodb, sleep=sleep),
-            Rule(settings.rule, events, clock=clock, sleep=sleep),
+            bell(settings.rule, ringing, clock=clock, sleep=sleep),
             clock=clock,
             sleep=sleep,
             parallel=parallel or Parallel(),

@@ -1,4 +1,4 @@
-"""The cron expression that the rule rings by: a minute, and its echoes. Pure.
+"""The cron expression that the bell rings by: a minute, and its echoes. Pure.
 
 EventBridge rings once for each minute that an expression matches. A ring can be lost: the change of the rule
 took too long to take effect, or nothing could run at that time. So the expression goes on after its minute,
@@ -30,10 +30,14 @@ from .ring_times import echoes_of
 from .wall_clock import next_match
 from .zones import zone_of
 
-__all__ = ["SENTINEL", "expression_at", "is_set_for", "minute_of", "next_ring"]
+__all__ = ["FAR_SENTINEL", "SENTINEL", "expression_at", "is_set_for", "minute_of", "next_ring"]
 
 #: A past year is valid in a cron expression and never comes: the rule is parked.
 SENTINEL = "cron(0 0 1 1 ? 1970)"
+
+#: The sentinel of a schedule of EventBridge Scheduler. That a past year is valid there is documented nowhere;
+#: this one is, and rings for nothing in the last year there is.
+FAR_SENTINEL = "cron(0 0 1 1 ? 2199)"
 
 _LAST_HOUR = 23
 
@@ -86,7 +90,7 @@ def next_ring(expression: str, now: datetime) -> datetime | None:
 def is_set_for(expression: str, minute: datetime | None) -> bool:
     """Tell whether this is an expression for this minute, with or without an early one, set at any time."""
     if minute is None:
-        return expression == SENTINEL
+        return expression in {SENTINEL, FAR_SENTINEL}
     return expression in _forms(minute)
 
 

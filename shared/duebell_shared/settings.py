@@ -9,6 +9,7 @@ from typing import Self, TypeVar
 import msgspec
 
 from .arming import HEAD_START
+from .bell import BellKind
 from .errors import InvalidSettings, InvalidTask
 from .given import check_changed_by
 from .keeping import KEPT_PAYLOAD, RETENTION, History, Keeping
@@ -59,7 +60,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of one scheduler. Raises InvalidSettings for values that cannot be right.
 
     table      name of the DynamoDB table, the queue (`DUEBELL_TABLE`)
-    rule       name of the EventBridge rule, on the default bus (`DUEBELL_RULE`)
+    rule       name of the bell: the EventBridge rule on the default bus, or the schedule (`DUEBELL_RULE`)
+    bell       what wakes the worker: rule, or schedule, one of EventBridge Scheduler in its default group
+               (`DUEBELL_BELL`)
     lanes      partitions of the queue, 1 to 64; read only when the queue is first used (`DUEBELL_LANES`)
     retention  how long ended tasks are kept as history (`DUEBELL_RETENTION_DAYS`)
     history    which of them are: all, failed or none, see History (`DUEBELL_HISTORY`)
@@ -83,6 +86,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     table: str = "duebell"
     rule: str = "duebell"
+    bell: BellKind = BellKind.RULE
     lanes: int = 4
     retention: timedelta = RETENTION
     history: History = History.ALL
@@ -102,7 +106,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         if not self.table:
             raise InvalidSettings("DUEBELL_TABLE", "is empty: give the name of the DynamoDB table")
         if not self.rule:
-            raise InvalidSettings("DUEBELL_RULE", "is empty: give the name of the EventBridge rule")
+            raise InvalidSettings("DUEBELL_RULE", "is empty: give the name of the rule or schedule")
         if not 1 <= self.lanes <= MAX_LANES:
             raise InvalidSettings("DUEBELL_LANES", f"must be 1 to {MAX_LANES}, not {self.lanes}")
         if not timedelta(0) < self.retention <= MAX_RETENTION:
@@ -146,6 +150,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             table=environ.get("DUEBELL_TABLE", name or "duebell"),
             rule=environ.get("DUEBELL_RULE", name or "duebell"),
+            bell=_one_of(BellKind, environ, "DUEBELL_BELL", BellKind.RULE),
             lanes=_whole_number(environ, "DUEBELL_LANES", 4),
             retention=_days(environ, "DUEBELL_RETENTION_DAYS", RETENTION.days),
             history=_one_of(History, environ, "DUEBELL_HISTORY", History.ALL),

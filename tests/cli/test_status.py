@@ -3,13 +3,18 @@
 from datetime import timedelta
 from typing import Any
 
+import boto3
 import pytest
 from rich.console import Console
 
-from duebell_editor import LateRing, SchedulerStatus
+from duebell_editor import Editor, LateRing, SchedulerStatus
+from duebell_editor.cli.context import Context
 from duebell_editor.cli.show import status_facts
+from duebell_shared.backend import Backend
+from duebell_shared.bell import BellKind
+from duebell_shared.settings import Settings
 from tests.cli.program import Duebell, lines
-from tests.support import NOON
+from tests.support import NOON, SCHEDULED, Clock, create_schedule
 
 
 def test_status_exits_with_0_when_all_is_well(duebell: Duebell) -> None:
@@ -52,6 +57,36 @@ def test_status_tells_of_a_ring_that_was_lost_for_a_week(days: int, is_told: boo
         console.print(status_facts(SchedulerStatus(table="t", rule="r", late_ring=ring), NOON))
     assert ("late ring" in said.get()) is is_told
     assert ("a run came at" in said.get()) is is_told
+
+
+@pytest.mark.parametrize("kind", list(BellKind))
+def test_status_names_the_bell(kind: BellKind) -> None:
+    console = Console(width=200)
+    with console.capture() as said:
+        console.print(status_facts(SchedulerStatus(table="t", rule="r", bell=kind), NOON))
+    assert [line.split() for line in said.get().splitlines()][2] == [kind.value, "r", "(disabled)"]
+
+
+def test_with_a_schedule_status_and_doctor_speak_of_that(
+    duebell: Duebell, session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_schedule(session)
+    settings = Settings(bell=BellKind.SCHEDULE)
+    backend = Backend.connect(settings, session, clock=clock, sleep=clock.sleep)
+    monkeypatch.setattr(Context, "editor", lambda _, **__: Editor(backend=backend))
+    assert duebell("add", "x", "--in", "1h").status == 0
+    [told] = lines(duebell("status", "--json").out)
+    assert (told["bell"], told["healthy"]) == ("schedule", True)
+    scheduler = session.client("scheduler")
+    scheduler.update_schedule(
+        Name="duebell",
+        ScheduleExpression="rate(1 day)",
+        FlexibleTimeWindow={"Mode": "OFF"},
+        Target=SCHEDULED,
+    )
+    assert "the schedule is at rate(1 day)" in duebell("doctor").out
+    assert duebell("doctor", "--fix").status == 0
+    assert duebell("status").status == 0
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from duebell_editor import (
     Settings,
 )
 from duebell_shared.backend import Backend
+from duebell_shared.bell import CALL_LIMIT
 from duebell_shared.endpoint import way_out
-from duebell_shared.rule import CALL_LIMIT
 from tests.support import REGION, Calls, Clock
 from tests.worker.hooks import Hooks
 
@@ -89,7 +89,7 @@ def test_a_rule_that_is_not_there_is_said_when_the_task_is_stored(session: boto3
         editor.add("act", due=HOUR, id="one")
     assert str(raised.value) == (
         f"task 'one' is stored, but the rule could not be set: there is no EventBridge rule 'elsewhere' in "
-        f"{REGION}: run `duebell deploy`, or set DUEBELL_RULE and AWS_REGION to where it is"
+        f"{REGION}: run `duebell deploy`, or set DUEBELL_RULE, DUEBELL_BELL and AWS_REGION to where it is"
     )
     assert isinstance(raised.value.__cause__, NotArmed)
     assert editor.get("one").queued

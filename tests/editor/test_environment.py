@@ -7,8 +7,8 @@ from rich.console import Console
 
 from duebell_editor import Editor, Settings
 from duebell_editor.cli.show import environment_text
+from duebell_shared.bell import BellState
 from duebell_shared.errors import InvalidSettings
-from duebell_shared.rule import RuleState
 from duebell_shared.settings import Color
 from tests.support import REGION
 
@@ -28,7 +28,7 @@ def test_the_region_and_the_account_are_those_of_the_rule(session: boto3.Session
 
 @pytest.mark.parametrize("arn", ["", "arn", "a:b:c"])
 def test_an_arn_that_tells_nothing_is_nowhere(arn: str) -> None:
-    assert RuleState(expression="", state="ENABLED", arn=arn).place == ("", "")
+    assert BellState(expression="", state="ENABLED", arn=arn).place == ("", "")
 
 
 def test_one_name_names_table_rule_and_function() -> None:

@@ -9,7 +9,7 @@ import pytest
 from duebell_editor import Editor, NotArmed, ProblemKind, Settings
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.rule import RuleState
+from duebell_shared.bell import BellState
 from tests.editor.health import DUE, problem
 from tests.support import Clock
 
@@ -40,7 +40,7 @@ def test_a_rule_that_is_set_while_it_is_looked_at_is_not_held_against_anybody(
     editor.add("act", due=DUE)
     read = backend.rule.read
 
-    def read_late() -> RuleState:
+    def read_late() -> BellState:
         monkeypatch.setattr(backend.rule, "read", read)
         editor.add("act", due=DUE - timedelta(days=1))
         return read()

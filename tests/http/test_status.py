@@ -19,6 +19,7 @@ def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
         "healthy": True,
         "problems": [],
         "rule": "duebell",
+        "bell": "rule",
         "table": "duebell",
         "expression": "cron(0,4,12,27 0-23 30,31 12 ? 2026)",
         "enabled": True,

@@ -33,6 +33,9 @@ ALLOWED_BY = {
     "DELETE FROM": "dynamodb:PartiQLDelete",
 }
 
+#: Conditions that hold unless the other one is asked for.
+BY_DEFAULT = {"HasRule"}
+
 Statements = list[dict[str, Any]]
 
 
@@ -94,6 +97,8 @@ def _wanted(service: str, operation: str, params: dict[str, Any]) -> Iterator[tu
     else:
         for resource in _named(service, params):
             yield action, resource
+    if role := params.get("Target", {}).get("RoleArn"):
+        yield "iam:PassRole", f"to pass {role}"
 
 
 def _named(service: str, params: dict[str, Any]) -> list[str]:
@@ -104,6 +109,8 @@ def _named(service: str, params: dict[str, Any]) -> list[str]:
             return [f"{here}:function:{str(params['FunctionName']).removeprefix(f'{here}:function:')}"]
         case "sqs":
             return [f"{here}:{params.get('QueueName') or params['QueueUrl'].rpartition('/')[2]}"]
+        case "scheduler":
+            return [f"{here}:schedule/{params.get('GroupName', 'default')}/{params['Name']}"]
         case "events":
             rule = f"{here}:rule/{params.get('Rule') or params.get('Name')}"
             return [one["EventBusName"] for one in params.get("Entries", ())] or [rule]
@@ -119,7 +126,7 @@ def _resolved(value: Any, given: Mapping[str, Mapping[str, Sequence[str]]]) -> A
     if isinstance(value, dict):
         if "Fn::If" in value:  # all of these are off unless asked for
             condition, then, _ = value["Fn::If"]
-            return _resolved(then, given) if condition in given else None
+            return _resolved(then, given) if condition in given or condition in BY_DEFAULT else None
         if set(value) == {"Ref"} and value["Ref"] not in VALUES:
             [several] = [lists[value["Ref"]] for lists in given.values() if value["Ref"] in lists]
             return list(several)

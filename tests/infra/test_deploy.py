@@ -18,6 +18,7 @@ from duebell_infra.deploy import Deployment, deploy
 from duebell_infra.errors import DeployFailed, InvalidDeployment, WorkerFailed
 from duebell_infra.stack import Outcome
 from duebell_infra.target import Target
+from duebell_shared.armer import Armer
 from duebell_shared.backend import Backend
 from duebell_shared.delivery import Delivery
 from duebell_shared.errors import AwsUnavailable
@@ -147,10 +148,10 @@ def test_a_failed_update_arms_the_rule_and_is_raised(deployed: Any, parked: Call
 def test_a_failed_update_is_raised_even_if_the_rule_cannot_be_armed(
     deployed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unavailable(_: Editor) -> None:
+    def unavailable(_: Armer) -> None:
         raise AwsUnavailable("no answer")
 
-    monkeypatch.setattr(Editor, "ensure_armed", unavailable)
+    monkeypatch.setattr(Armer, "verify", unavailable)
     with pytest.raises(DeployFailed, match="UPDATE_ROLLBACK_COMPLETE"):
         deployed(failing, before=UPDATE)
 

@@ -10,18 +10,20 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
+from msgspec.structs import replace
 
 from duebell_editor import Editor, WorkerNotStarted
 from duebell_editor.intake import Intake
 from duebell_infra.template import template_file
 from duebell_shared.backend import Backend
+from duebell_shared.bell import BellKind
 from duebell_shared.keeping import History
 from duebell_shared.settings import Settings
 from duebell_shared.store import Saved
 from duebell_worker import Worker
 from tests.infra.policies import ACCOUNT, Guarded, Statements, granted, statements_of
 from tests.intake.conftest import ARN, Queues
-from tests.support import NOON, REGION, Clock
+from tests.support import NOON, REGION, SCHEDULED, Clock, create_schedule
 
 HOUR = timedelta(hours=1)
 
@@ -146,6 +148,70 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
 
     assert guarded.made == {one for one in granted(allowed) if one[0] not in BY_LAMBDA}
     assert {action for action, _ in granted(allowed) - guarded.made} == BY_LAMBDA
+
+
+@pytest.fixture
+def by_schedule(session: boto3.Session, resources: Any) -> tuple[Statements, Statements]:
+    """What an editor and a worker may do where a schedule is the bell; the schedule is there, and no rule."""
+    create_schedule(session)
+    given: dict[str, dict[str, list[str]]] = {"HasSchedule": {}}
+    documents = (
+        resources["EditorPolicy"]["Properties"]["PolicyDocument"],
+        resources["Role"]["Properties"]["Policies"][0]["PolicyDocument"],
+    )
+    editor, worker = (
+        [one for one in statements_of(document, given) if one["Sid"] != "Arm"] for document in documents
+    )
+    for statement in (*editor, *worker):
+        if statement["Sid"] == "PassBellRole":
+            statement["Resource"] = f"to pass {SCHEDULED['RoleArn']}"
+    return editor, worker
+
+
+@pytest.mark.parametrize("who", ["editor", "worker"])
+def test_with_a_schedule_they_may_set_it_pass_its_role_and_no_more(
+    by_schedule: tuple[Statements, Statements], who: str, clock: Clock
+) -> None:
+    allowed = by_schedule[who == "worker"]
+    guarded = Guarded(allowed)
+    settings = replace(SETTINGS, bell=BellKind.SCHEDULE)
+    backend = Backend.connect(settings, guarded.session, clock=clock, sleep=clock.sleep)
+    editor = Editor(backend=backend)
+    editor.add("act", due=HOUR)
+    assert editor.status().healthy
+    editor.doctor(fix=True)
+    if who == "worker":
+        worker = Worker(backend=backend)
+        worker.action("act")(lambda: None)
+        clock.advance(2 * HOUR)
+        assert worker.run().done
+    here = f"arn:aws:scheduler:{REGION}:{ACCOUNT}:schedule/default/duebell"
+    of_the_bell = {
+        (action, resource) for action, resource in guarded.made if action.split(":")[0] != "dynamodb"
+    }
+    assert of_the_bell == {
+        ("scheduler:GetSchedule", here),
+        ("scheduler:UpdateSchedule", here),
+        ("iam:PassRole", f"to pass {SCHEDULED['RoleArn']}"),
+    }
+    assert of_the_bell == {
+        (action, resource)
+        for action, resource in granted(allowed)
+        if action.startswith("scheduler:") or action == "iam:PassRole"
+    }
+    # And not another schedule, its deletion, or another role
+    scheduler = guarded.session.client("scheduler")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        scheduler.get_schedule(Name="other")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        scheduler.delete_schedule(Name="duebell")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        scheduler.update_schedule(
+            Name="duebell",
+            ScheduleExpression="rate(1 day)",
+            FlexibleTimeWindow={"Mode": "OFF"},
+            Target={**SCHEDULED, "RoleArn": "arn:aws:iam::123456789012:role/admin"},
+        )
 
 
 def test_the_intake_may_be_taken_and_looked_at_and_no_more(

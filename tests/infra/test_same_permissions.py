@@ -19,6 +19,7 @@ def test_the_permissions_are_for_the_same(template: Any, module: Any) -> None:
     partition, place = "${data.aws_partition.here.partition}", "${local.place}"
     assert module["locals"]["table"] == f"arn:{partition}:dynamodb:{place}:table/${{var.name}}"
     assert module["locals"]["rule"] == f"arn:{partition}:events:{place}:rule/${{var.name}}"
+    assert module["locals"]["schedule"] == f"arn:{partition}:scheduler:{place}:schedule/default/${{var.name}}"
     assert module["locals"]["worker"] == f"arn:{partition}:lambda:{place}:function:${{var.name}}"
     here = f"{REGION}:{ACCOUNT}"
     means = {
@@ -35,8 +36,63 @@ def test_the_permissions_are_for_the_same(template: Any, module: Any) -> None:
         statement["sid"]: [means[resource] for resource in statement["resources"]]
         for statement in [*documents["editor"]["statement"], *documents["worker"]["statement"]]
     }
+    of_bells = {
+        one["for_each"]: one["content"][0]
+        for one in (dynamic["statement"] for dynamic in documents["editor"]["dynamic"])
+        if any(word in one["for_each"] for word in ("has_rule", "has_schedule", "aws_iam_role.bell"))
+    }
+    assert {given: one["sid"] for given, one in of_bells.items()} == {
+        "${local.has_rule ? [local.rule] : []}": "Arm",
+        "${local.has_schedule ? [local.schedule] : []}": "ArmSchedule",
+        "${aws_iam_role.bell[*].arn}": "PassBellRole",
+    }
+    assert all(one["resources"] == ["${statement.value}"] for one in of_bells.values())
+    theirs |= {
+        "Arm": [means["${local.rule}"]],
+        "ArmSchedule": [f"arn:aws:scheduler:{here}:schedule/default/duebell"],
+        "PassBellRole": ["the ARN of BellRole"],
+    }
     role = properties(template, "Role")["Policies"][0]["PolicyDocument"]
-    assert theirs == {statement["Sid"]: [statement["Resource"]] for statement in statements_of(role)}
+    both = statements_of(role, {"HasSchedule": {}})
+    assert theirs == {statement["Sid"]: [statement["Resource"]] for statement in both}
+
+
+def test_the_schedules_role_may_be_passed_to_its_service_only(template: Any, module: Any) -> None:
+    role = properties(template, "Role")["Policies"][0]["PolicyDocument"]
+    for document in (role, properties(template, "EditorPolicy")["PolicyDocument"]):
+        [ours] = [one for one in statements_of(document, {"HasSchedule": {}}) if one["Sid"] == "PassBellRole"]
+        assert ours["Condition"] == {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
+    documents = module["data"]["aws_iam_policy_document"]
+    contents = [one["statement"]["content"][0] for one in documents["editor"]["dynamic"]]
+    [theirs] = [one for one in contents if one["sid"] == "PassBellRole"]
+    assert theirs["condition"] == [
+        {
+            "test": "StringEquals",
+            "variable": "iam:PassedToService",
+            "values": ["scheduler.amazonaws.com"],
+        }
+    ]
+
+
+def test_the_schedule_may_wake_the_worker_and_nothing_else(template: Any, module: Any) -> None:
+    ours = properties(template, "BellRole")
+    assert _ours(ours["Policies"][0]["PolicyDocument"]) == _allowed(
+        module["data"]["aws_iam_policy_document"]["bell"]
+    )
+    worker = properties(template, "Schedule")["Target"]["Arn"]
+    wake, lost, _ = ours["Policies"][0]["PolicyDocument"]["Statement"]
+    assert (wake["Action"], wake["Resource"]) == ("lambda:InvokeFunction", worker)
+    assert (lost["Action"], lost["Resource"]) == ("sqs:SendMessage", {"Fn::GetAtt": ["LostRings", "Arn"]})
+    # Only EventBridge Scheduler, for a schedule of this account's default group
+    [trust] = ours["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Principal"] == {"Service": "scheduler.amazonaws.com"}
+    group = "arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule-group/default"
+    assert trust["Condition"]["StringEquals"] == {
+        "aws:SourceAccount": {"Ref": "AWS::AccountId"},
+        "aws:SourceArn": {"Fn::Sub": group},
+    }
+    assumed = module["data"]["aws_iam_policy_document"]["assumed_by_scheduler"]["statement"][0]
+    assert {one["variable"] for one in assumed["condition"]} == set(trust["Condition"]["StringEquals"])
 
 
 def test_a_key_is_for_what_asks_for_it_on_their_behalf_only(template: Any, module: Any) -> None:

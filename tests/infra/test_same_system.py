@@ -3,6 +3,7 @@
 from typing import Any
 
 from duebell_infra.deliveries import LISTS
+from duebell_shared.expression import FAR_SENTINEL
 from tests.infra.both import properties, snake
 
 #: Parameters and variables with another name, or of one of the two only, and why.
@@ -23,11 +24,11 @@ SEVERAL = {"deliveries", "environment", "layers", "security_group_ids", "subnet_
 #: What follows the use where capacity is provisioned.
 SCALED = (("Table", "Read"), ("Table", "Write"), ("Past", "Read"), ("Past", "Write"))
 
-#: Without tags of their own in the template: rules and dashboard get the stack's, the budget's are named
+#: Without tags of their own in the template: bells and dashboard get the stack's, the budget's are named
 #: otherwise, and the rest can have none.
 UNTAGGED = {
     *("Version", "Alias"),
-    *("Rule", "Dashboard", "Budget", "EditorPolicy"),
+    *("Rule", "Schedule", "Dashboard", "Budget", "EditorPolicy"),
     *("Permission", "Retries", "LostRingsPolicy", "AlarmSubscription"),
     *("FailuresQuery", "LatestQuery", "TaskQuery"),
     *(f"{of}{what}{kind}" for of, what in SCALED for kind in ("s", "Scaling")),
@@ -50,6 +51,7 @@ UNTAGGABLE = {
     "aws_s3_bucket_policy",
     "aws_s3_bucket_public_access_block",
     "aws_s3_bucket_server_side_encryption_configuration",
+    "aws_scheduler_schedule",
     "aws_sns_topic_subscription",
 }
 
@@ -161,6 +163,52 @@ def test_the_rule_and_its_retries(template: Any, module: Any) -> None:
     assert "lost_rings" in target["dead_letter_config"][0]["arn"]
 
 
+def test_the_schedule_is_as_the_rule_and_keeps_its_retries(template: Any, module: Any) -> None:
+    ours, rule = properties(template, "Schedule"), properties(template, "Rule")
+    theirs = module["resource"]["aws_scheduler_schedule"]["bell"]
+    assert ours["ScheduleExpression"] == theirs["schedule_expression"] == FAR_SENTINEL
+    assert ours["ScheduleExpressionTimezone"] == theirs["schedule_expression_timezone"] == "UTC"
+    assert (
+        ours["FlexibleTimeWindow"] == {"Mode": theirs["flexible_time_window"][0]["mode"]} == {"Mode": "OFF"}
+    )
+    assert ours["Description"] == theirs["description"] == rule["Description"]
+    assert ours["State"] == theirs["state"] == rule["State"]
+    assert {"schedule_expression", "state"} <= set(theirs["lifecycle"][0]["ignore_changes"])
+    [rules_target], [their_target] = rule["Targets"], theirs["target"]
+    for same in ("Arn", "RetryPolicy", "DeadLetterConfig"):
+        assert ours["Target"][same] == rules_target[same]
+    assert ours["Target"]["RetryPolicy"] == {
+        "MaximumEventAgeInSeconds": their_target["retry_policy"][0]["maximum_event_age_in_seconds"],
+        "MaximumRetryAttempts": their_target["retry_policy"][0]["maximum_retry_attempts"],
+    }
+    assert "lost_rings" in their_target["dead_letter_config"][0]["arn"]
+    assert ours["Target"]["RoleArn"] == {"Fn::GetAtt": ["BellRole", "Arn"]}
+    assert their_target["role_arn"] == "${aws_iam_role.bell[0].arn}"
+
+
+def test_each_bell_is_there_if_it_is_the_one_or_the_other_is_kept(template: Any, module: Any) -> None:
+    conditions = template["Conditions"]
+    assert conditions["IsBySchedule"] == {"Fn::Equals": [{"Ref": "Bell"}, "schedule"]}
+    for name, kind, is_it in (
+        ("HasRule", "rule", {"Fn::Equals": [{"Ref": "Bell"}, "rule"]}),
+        ("HasSchedule", "schedule", {"Condition": "IsBySchedule"}),
+    ):
+        assert conditions[name] == {"Fn::Or": [is_it, {"Condition": "KeepsOtherBell"}]}
+        assert module["locals"][snake(name)] == f'${{var.bell == "{kind}" || var.other_bell}}'
+    ours = {name: one.get("Condition") for name, one in template["Resources"].items()}
+    assert {name for name in ours if ours[name] == "HasRule"} == {"Rule", "Permission"}
+    assert {name for name in ours if ours[name] == "HasSchedule"} == {"Schedule", "BellRole"}
+    for kind, name, needs in (
+        ("aws_cloudwatch_event_rule", "bell", "rule"),
+        ("aws_cloudwatch_event_target", "worker", "rule"),
+        ("aws_lambda_permission", "bell", "rule"),
+        ("aws_scheduler_schedule", "bell", "schedule"),
+        ("aws_iam_role", "bell", "schedule"),
+        ("aws_iam_role_policy", "bell", "schedule"),
+    ):
+        assert module["resource"][kind][name]["count"] == f"${{local.has_{needs} ? 1 : 0}}"
+
+
 def test_the_worker_and_its_retries(template: Any, module: Any) -> None:
     ours, theirs = properties(template, "Function"), module["resource"]["aws_lambda_function"]["worker"]
     assert ours["Handler"] == theirs["handler"]
@@ -188,7 +236,11 @@ def test_the_worker_is_where_it_is_wanted(template: Any, module: Any) -> None:
     ]
     assert ours["Layers"] == {"Fn::If": ["HasLayers", {"Ref": "Layers"}, none]}
     assert theirs["layers"] == "${var.layers}"
-    assert theirs["depends_on"] == ["${aws_iam_role_policy.worker}", "${aws_sqs_queue.intake}"]
+    assert theirs["depends_on"] == [
+        "${aws_scheduler_schedule.bell}",
+        "${aws_iam_role_policy.worker}",
+        "${aws_sqs_queue.intake}",
+    ]
     assert template["Resources"]["Function"]["DependsOn"] == "IntakeQueue"
     boundary = properties(template, "Role")["PermissionsBoundary"]
     assert boundary == {"Fn::If": ["HasBoundary", {"Ref": "PermissionsBoundaryArn"}, none]}
@@ -207,7 +259,7 @@ def test_all_that_can_be_is_tagged(template: Any, module: Any) -> None:
     tagged = {name for name, one in template["Resources"].items() if "Tags" in one["Properties"]}
     alarms = {name for name in template["Resources"] if name.endswith("Alarm")}
     queues = {"LostRings", "FailedRuns", "IntakeQueue", "IntakeDeadLetters", "IntakeMapping"}
-    assert tagged == {"Table", "Function", "Log", "Role", "AlarmTopic"} | queues | alarms
+    assert tagged == {"Table", "Function", "Log", "Role", "BellRole", "AlarmTopic"} | queues | alarms
     assert set(template["Resources"]) - tagged == UNTAGGED
     for kind, resources in module["resource"].items():
         for name, resource in resources.items():

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -61,6 +62,16 @@ def test_nothing_but_the_name_and_snap_start_can_ever_change_the_rule(template: 
     rule = template["Resources"]["Rule"]["Properties"]
     assert referred(rule) == {"Name"}
     assert conditions_in(rule) == {"StartsFromSnapshot"}
+    # Nor the schedule, whose role stays the same whatever else becomes of it
+    schedule = template["Resources"]["Schedule"]["Properties"]
+    assert referred(schedule) == {"Name", "BellRole"}
+    assert conditions_in(schedule) == {"StartsFromSnapshot"}
+    assert "RoleName" not in template["Resources"]["BellRole"]["Properties"]
+
+
+def test_the_worker_learns_of_the_schedule_after_it_is_made(template: Any) -> None:
+    environment = template["Resources"]["Function"]["Properties"]["Environment"]["Variables"]
+    assert environment["DUEBELL_RULE"] == {"Fn::If": ["IsBySchedule", {"Ref": "Schedule"}, {"Ref": "Name"}]}
 
 
 def test_the_rule_is_created_parked(template: Any) -> None:
@@ -124,3 +135,11 @@ def test_only_comments_are_left_out_of_the_file(template: Any) -> None:
     assert "#" in template_file().read_text()
     assert not re.search(r"(?m)^ *#", template_text())
     assert decode(str(template_file()))[0] == template
+
+
+def test_what_is_applied_says_the_same_as_the_file(tmp_path: Path) -> None:
+    # Comments aside, and indented by less
+    applied = tmp_path / "applied.yaml"
+    applied.write_text(template_text())
+    assert decode(str(applied))[0] == decode(str(template_file()))[0]
+    assert len(template_text()) < len(re.sub(r"(?m)^ *#.*\n", "", template_file().read_text()))

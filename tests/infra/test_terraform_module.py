@@ -301,6 +301,61 @@ def test_the_example_is_valid_and_formatted(example: Terraform) -> None:
     assert example.run("fmt", "-check", "-recursive", str(MODULE)) == ""
 
 
+BELLS = """
+run "rule" {
+  command = plan
+  assert {
+    condition     = length(aws_cloudwatch_event_rule.bell) == 1 && length(aws_scheduler_schedule.bell) == 0
+    error_message = "the rule alone"
+  }
+  assert {
+    condition     = aws_lambda_function.worker.environment[0].variables.DUEBELL_BELL == "rule"
+    error_message = "the worker's bell"
+  }
+}
+run "both" {
+  command = plan
+  variables {
+    bell       = "schedule"
+    other_bell = true
+  }
+  assert {
+    condition     = length(aws_cloudwatch_event_rule.bell) == 1 && length(aws_scheduler_schedule.bell) == 1
+    error_message = "both"
+  }
+  assert {
+    condition     = length(aws_lambda_permission.bell) == 1 && length(aws_iam_role.bell) == 1
+    error_message = "both may wake the worker"
+  }
+}
+run "schedule" {
+  command = plan
+  variables {
+    bell = "schedule"
+  }
+  assert {
+    condition     = length(aws_cloudwatch_event_rule.bell) == 0 && length(aws_scheduler_schedule.bell) == 1
+    error_message = "the schedule alone"
+  }
+  assert {
+    condition     = length(aws_lambda_permission.bell) == 0 && length(aws_lambda_invocation.arm_schedule) == 1
+    error_message = "only the schedule wakes the worker, which arms it"
+  }
+  assert {
+    condition     = aws_lambda_function.worker.environment[0].variables.DUEBELL_BELL == "schedule"
+    error_message = "the worker's bell"
+  }
+}
+run "bogus" {
+  command = plan
+  variables {
+    bell = "gong"
+  }
+  expect_failures = [var.bell]
+}
+"""
+
+
 SNAPSHOT = """
 run "by_default" {
   command = plan
@@ -336,7 +391,7 @@ run "from_a_snapshot" {
     error_message = "its snapshot"
   }
   assert {
-    condition     = aws_cloudwatch_event_target.worker.arn == aws_lambda_alias.live[0].arn
+    condition     = aws_cloudwatch_event_target.worker[0].arn == aws_lambda_alias.live[0].arn
     error_message = "what the rule wakes"
   }
   assert {
@@ -345,9 +400,9 @@ run "from_a_snapshot" {
   }
   assert {
     condition = (
-      aws_lambda_permission.bell.qualifier == "live"
+      aws_lambda_permission.bell[0].qualifier == "live"
       && aws_lambda_function_event_invoke_config.worker.qualifier == "live"
-      && aws_lambda_invocation.arm.qualifier == "live"
+      && aws_lambda_invocation.arm[0].qualifier == "live"
     )
     error_message = "all that is about the worker"
   }
@@ -365,6 +420,10 @@ run "too_old" {
   expect_failures = [aws_lambda_function.worker]
 }
 """
+
+
+def test_the_bell_is_the_rule_or_the_schedule_or_both_are_there(tmp_path: Path) -> None:
+    assert "4 passed, 0 failed" in output_of(BELLS, tmp_path)
 
 
 def test_the_worker_starts_from_a_snapshot_if_asked_for(tmp_path: Path) -> None:

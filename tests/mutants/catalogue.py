@@ -15,6 +15,7 @@ from .of_precision import OF_PRECISION
 from .of_reservations import OF_RESERVATIONS
 from .of_sharing import OF_SHARING
 from .of_taking_over import OF_TAKING_OVER
+from .of_the_bell import OF_THE_BELL
 from .of_the_guard import OF_THE_GUARD
 from .of_the_http_editor import OF_THE_HTTP_EDITOR
 from .of_the_intake import OF_THE_INTAKE
@@ -32,6 +33,7 @@ __all__ = ["MUTANTS"]
 MUTANTS: tuple[Mutant, ...] = (
     *OF_THE_RECORD,
     *OF_ARMING,
+    *OF_THE_BELL,
     *OF_A_RUN,
     *OF_ECHOES_AND_HOLDS,
     *OF_A_RUN_OF_ONE,

@@ -7,6 +7,7 @@ __all__ = ["OF_ARMING"]
 _RING_TIMES = "shared/duebell_shared/ring_times.py"
 _ARMER = "shared/duebell_shared/armer.py"
 _RULE = "shared/duebell_shared/rule.py"
+_BELL = "shared/duebell_shared/bell.py"
 _RECORD = "shared/duebell_shared/arming.py"
 _EXPRESSION = "shared/duebell_shared/expression.py"
 _EDITOR = "editor/duebell_editor/editor.py"
@@ -138,16 +139,16 @@ OF_ARMING = (
     Mutant(
         name="what the rule was is not given back",
         file=_RULE,
-        line="**{name: value for name, value in kept.items() if value},",
-        broken="",
+        line='"ScheduleExpression": expression, **kept}',
+        broken='"ScheduleExpression": expression}',
         why="PutRule enables a rule that an operator disabled, and empties its description",
         killers=(Killer.RULE,),
     ),
     Mutant(
         name="ConcurrentModificationException is not tried again",
         file=_RULE,
-        line='    "ConcurrentModificationException",\n',
-        broken="",
+        line='    _passing = "ConcurrentModificationException"\n',
+        broken='    _passing = ""\n',
         why="PutRule answers so in practice, and the SDK does not try again",
         killers=(Killer.RULE, Killer.HISTORIES),
     ),
@@ -207,7 +208,7 @@ OF_ARMING = (
     ),
     Mutant(
         name="a server's failure counts as a refusal",
-        file=_RULE,
+        file=_BELL,
         line="return status >= _SERVER_FAILED",
         broken="return False",
         why="the call that failed may take effect when another one has set the rule",

@@ -7,10 +7,12 @@ import msgspec
 
 from duebell_editor import Editor, LastRun
 from duebell_shared.backend import Backend
+from duebell_shared.bell import BellKind
 from duebell_shared.instants import utc_now
 from duebell_shared.keeping import Keeping
 from duebell_shared.new_task import new_task
 from duebell_shared.recurrence import Recurrence
+from duebell_shared.ring_schedule import RingSchedule
 from duebell_shared.rule import Rule
 from duebell_shared.schedule import make_schedule
 from duebell_shared.settings import Settings
@@ -39,7 +41,8 @@ class Scene:
     events: FakeEvents = field(default_factory=lambda: FakeEvents(Clock()))
 
     def __post_init__(self) -> None:
-        rule = Rule("duebell", self.events.client)
+        kind = RingSchedule if self.events.kind is BellKind.SCHEDULE else Rule
+        rule = kind("duebell", self.events.client)
         self.editor = Editor(backend=Backend(Settings(), self.store, rule))
 
     def fill(self, count: int, *, within: timedelta = timedelta(days=10)) -> None:

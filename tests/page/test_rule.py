@@ -12,6 +12,8 @@ from tests.page.conftest import Open
 from tests.page.scene import Scene
 from tests.page.seen import Held, asked
 from tests.serving import serving
+from tests.shared.fake_events import FakeScheduler
+from tests.support import Clock
 
 
 def test_the_panel_says_when_the_rule_rings_and_counts_down(open_page: Open, url: str, scene: Scene) -> None:
@@ -141,3 +143,23 @@ def test_a_rule_that_is_not_heard_of_says_since_when(open_page: Open, scene: Sce
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     expect(page.get_by_role("alert")).to_contain_text("is tried again")
     expect(page.get_by_role("alert")).to_be_in_viewport()
+
+
+def test_a_schedule_is_named_where_the_rule_would_be(open_page: Open) -> None:
+    # Given a scheduler whose bell is a schedule
+    scene = Scene(events=FakeScheduler(Clock()))
+    with serving(scene.editor) as url:
+        page = open_page(url)
+        rule = page.locator("#rule")
+        expect(rule).to_contain_text("the schedule is parked")
+        expect(rule.locator(".name")).to_contain_text("schedule duebell cron(0 0 1 1 ? 2199) UTC")
+        # When somebody else changes it, then that is said of the schedule, and it is set right by that name
+        scene.editor.add("act", due=timedelta(hours=1), id="a")
+        scene.events.rule["ScheduleExpression"] = "rate(1 day)"
+        page.reload()
+        expect(page.locator("#problems")).to_contain_text("has changed the schedule.")
+        page.get_by_role("button", name="Set the schedule").click()
+        expect(page.locator("#problems")).to_be_hidden()
+        scene.events.rule["State"] = "DISABLED"
+        page.reload()
+        expect(rule).to_contain_text("The schedule is disabled")

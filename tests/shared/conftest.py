@@ -1,10 +1,12 @@
-"""Fixtures for the tests of arming: a queue and a rule in memory."""
+"""Fixtures for the tests of arming: a queue and a bell in memory, once a rule and once a schedule."""
 
 import pytest
 
 from duebell_shared.armer import Armer
+from duebell_shared.bell import Bell
+from duebell_shared.ring_schedule import RingSchedule
 from duebell_shared.rule import Rule
-from tests.shared.fake_events import FakeEvents
+from tests.shared.fake_events import FakeEvents, FakeScheduler
 from tests.shared.shared_store import SharedStore
 from tests.support import Clock
 
@@ -16,16 +18,18 @@ def store() -> SharedStore:
     return SharedStore()
 
 
-@pytest.fixture
-def eventbridge(clock: Clock) -> FakeEvents:
-    return FakeEvents(clock)
+@pytest.fixture(params=[FakeEvents, FakeScheduler], ids=["rule", "schedule"])
+def eventbridge(request: pytest.FixtureRequest, clock: Clock) -> FakeEvents:
+    kind: type[FakeEvents] = request.param
+    return kind(clock)
 
 
 @pytest.fixture
-def rule(eventbridge: FakeEvents, clock: Clock) -> Rule:
-    return Rule("duebell", eventbridge.client, clock=clock, sleep=clock.sleep)
+def rule(eventbridge: FakeEvents, clock: Clock) -> Bell:
+    kind = RingSchedule if isinstance(eventbridge, FakeScheduler) else Rule
+    return kind("duebell", eventbridge.client, clock=clock, sleep=clock.sleep)
 
 
 @pytest.fixture
-def armer(store: SharedStore, rule: Rule, clock: Clock) -> Armer:
+def armer(store: SharedStore, rule: Bell, clock: Clock) -> Armer:
     return Armer(store, rule, lanes=LANES, clock=clock, sleep=clock.sleep)

@@ -1,4 +1,4 @@
-"""EventBridge in memory, with one rule: slow, refusing or silent when a test says so."""
+"""EventBridge in memory, with one rule or one schedule: slow, refusing or silent when a test says so."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from duebell_shared.expression import SENTINEL
-from tests.support import Clock
+from duebell_shared.bell import BellKind
+from duebell_shared.expression import FAR_SENTINEL, SENTINEL
+from tests.support import SCHEDULED, Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
-__all__ = ["FakeEvents", "refusal", "silence"]
+__all__ = ["FakeEvents", "FakeScheduler", "refusal", "silence"]
 
 Trouble = Callable[[], None]
 
@@ -44,9 +45,13 @@ def silence(clock: Clock, seconds: float = 6) -> Trouble:
 class FakeEvents:
     """The one rule and what became of it; `troubles` come at the next calls of that name, in turn."""
 
+    kind = BellKind.RULE
+    sentinel = SENTINEL
+    busy = "ConcurrentModificationException"
+
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
-        self.rule: dict[str, Any] = {"ScheduleExpression": SENTINEL, "State": "ENABLED"}
+        self.rule: dict[str, Any] = {"ScheduleExpression": self.sentinel, "State": "ENABLED"}
         self.put: list[dict[str, Any]] = []
         self.described = 0
         self.targets = 1
@@ -82,3 +87,24 @@ class FakeEvents:
     def _be_troubled(self, call: str) -> None:
         if self.troubles[call]:
             self.troubles[call].pop(0)()
+
+
+class FakeScheduler(FakeEvents):
+    """The same of EventBridge Scheduler: `troubles` of a rule's calls come at those of its one schedule."""
+
+    kind = BellKind.SCHEDULE
+    sentinel = FAR_SENTINEL
+    busy = "ConflictException"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.rule["Target"] = SCHEDULED
+
+    @property
+    def client(self) -> Any:
+        """What a RingSchedule calls."""
+        return SimpleNamespace(
+            get_schedule=self._describe_rule,
+            update_schedule=self._put_rule,
+            meta=SimpleNamespace(region_name="eu-central-1"),
+        )

@@ -8,7 +8,7 @@ from botocore.exceptions import ReadTimeoutError
 
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
-from duebell_shared.rule import CALL_LIMIT
+from duebell_shared.bell import CALL_LIMIT
 from tests.support import Clock
 
 __all__ = ["at_put_rule", "rings_at", "swap", "unanswered"]

@@ -99,7 +99,7 @@ def test_one_after_the_other_dies_at_it_and_that_is_said(
 
     monkeypatch.setattr(armer, "_sleep", sleep)
     with pytest.raises(
-        NotArmed, match=r"the rule could not be confirmed: call ensure_armed\(\) to try again"
+        NotArmed, match=r"the (rule|schedule) could not be confirmed: call ensure_armed\(\) to try again"
     ):
         armer.ensure()
     assert clock.now - NOON <= PATIENCE + timedelta(seconds=1)

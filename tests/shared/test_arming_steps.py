@@ -7,12 +7,12 @@ import pytest
 
 from duebell_shared.armer import HOLD, PATIENCE, Armer
 from duebell_shared.arming import GRACE, ArmingRecord
+from duebell_shared.bell import CALL_LIMIT
 from duebell_shared.errors import NotArmed
-from duebell_shared.expression import SENTINEL, expression_at, minute_of
+from duebell_shared.expression import expression_at, minute_of
 from duebell_shared.instants import NEVER
 from duebell_shared.lane import Lane
 from duebell_shared.ring_times import LEAD
-from duebell_shared.rule import CALL_LIMIT
 from tests.shared.conftest import LANES
 from tests.shared.fake_events import FakeEvents, refusal, silence
 from tests.shared.shared_store import SharedStore
@@ -100,7 +100,7 @@ def test_with_nothing_waiting_it_is_parked(armer: Armer, eventbridge: FakeEvents
     eventbridge.rule["ScheduleExpression"] = "rate(1 minute)"
     record = armer.ensure()
     assert (record.armed, record.rings_at) == (NEVER, None)
-    assert eventbridge.expression == SENTINEL
+    assert eventbridge.expression == eventbridge.sentinel
 
 
 def test_a_target_that_is_lowered_while_the_rule_is_set_has_it_set_again(
@@ -169,7 +169,7 @@ def test_waiting_does_not_mend_what_is_refused(  # noqa: PLR0917
     armer: Armer, store: SharedStore, eventbridge: FakeEvents, clock: Clock, call: str, code: str, reason: str
 ) -> None:
     eventbridge.troubles[call].append(refusal(code))
-    with pytest.raises(NotArmed, match=f"the rule could not be set: .*{reason}"):
+    with pytest.raises(NotArmed, match=f"the {eventbridge.kind} could not be set: .*{reason}"):
         armer.ensure(armer.lower({0: DUE}))
     # It is said at once, and the next one may try at once.
     assert clock.now == NOON

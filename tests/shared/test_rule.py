@@ -1,4 +1,7 @@
-"""The rule: set to a minute, nothing else changed, tried again while that may help, and never too late."""
+"""The bell: set to a minute, nothing else changed, tried again while that may help, and never too late.
+
+`rule` is once a rule and once a schedule.
+"""
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -6,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from duebell_shared.backend import Backend
+from duebell_shared.bell import CALL_LIMIT, Bell, BellKind, BellState
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.expression import SENTINEL, expression_at
-from duebell_shared.rule import CALL_LIMIT, Rule, RuleState
 from tests.shared.fake_events import FakeEvents, refusal, silence
 from tests.support import NOON, Calls, Clock
 
@@ -45,7 +48,7 @@ def test_setting_the_rule_changes_its_expression_and_nothing_else(
     assert events.list_targets_by_rule(Rule="duebell")["Targets"] == targets
     assert calls == {"DescribeRule": 1, "PutRule": 1}
     # And it reads so
-    assert backend.rule.read() == RuleState(
+    assert backend.rule.read() == BellState(
         expression=expression_at(MINUTE),
         state="DISABLED",
         description="mine",
@@ -56,9 +59,13 @@ def test_setting_the_rule_changes_its_expression_and_nothing_else(
     assert backend.rule.count_targets() == 1
 
 
-def test_a_rule_without_description_gets_none(rule: Rule, eventbridge: FakeEvents) -> None:
+def test_a_rule_without_description_gets_none(rule: Bell, eventbridge: FakeEvents) -> None:
     rule.ring_at(None, within=LONG)
-    assert eventbridge.put == [{"Name": "duebell", "ScheduleExpression": SENTINEL, "State": "ENABLED"}]
+    [put] = eventbridge.put
+    assert "Description" not in put
+    assert (put["ScheduleExpression"], put["State"]) == (eventbridge.sentinel, "ENABLED")
+    if eventbridge.kind is BellKind.RULE:
+        assert put.keys() == {"Name", "ScheduleExpression", "State"}
 
 
 def test_a_rule_that_is_not_there_is_said_to_be_so_with_the_way_out(
@@ -71,7 +78,7 @@ def test_a_rule_that_is_not_there_is_said_to_be_so_with_the_way_out(
             call()
         assert str(raised.value) == (
             "there is no EventBridge rule 'duebell' in eu-central-1: run `duebell deploy`, "
-            "or set DUEBELL_RULE and AWS_REGION to where it is"
+            "or set DUEBELL_RULE, DUEBELL_BELL and AWS_REGION to where it is"
         )
 
 
@@ -81,16 +88,16 @@ def test_a_rule_that_is_not_there_is_said_to_be_so_with_the_way_out(
 @pytest.mark.parametrize(
     "code",
     [
-        "ConcurrentModificationException",
+        "busy",
         "Throttling",
         "ThrottlingException",
         "TooManyRequestsException",
     ],
 )
 def test_what_passes_is_tried_again_after_pauses(
-    rule: Rule, eventbridge: FakeEvents, clock: Clock, code: str
+    rule: Bell, eventbridge: FakeEvents, clock: Clock, code: str
 ) -> None:
-    eventbridge.troubles["PutRule"] = [refusal(code)] * 4
+    eventbridge.troubles["PutRule"] = [refusal(eventbridge.busy if code == "busy" else code)] * 4
     assert rule.ring_at(MINUTE, within=LONG)
     assert eventbridge.expression == expression_at(MINUTE)
     assert len(eventbridge.put) == 5
@@ -104,7 +111,7 @@ SERVER_FAILED = [("InternalException", 500), ("500", 500), ("503", 503), ("Servi
 
 @pytest.mark.parametrize(("code", "status"), SERVER_FAILED)
 def test_a_call_that_failed_in_the_server_is_made_again_and_may_take_effect_yet(
-    rule: Rule, eventbridge: FakeEvents, code: str, status: int
+    rule: Bell, eventbridge: FakeEvents, code: str, status: int
 ) -> None:
     eventbridge.troubles["PutRule"] = [refusal(code, status)]
     is_all_answered = rule.ring_at(MINUTE, within=LONG)
@@ -114,7 +121,7 @@ def test_a_call_that_failed_in_the_server_is_made_again_and_may_take_effect_yet(
 
 @pytest.mark.parametrize(("code", "status"), SERVER_FAILED)
 def test_a_server_that_goes_on_failing_refuses_nothing(
-    rule: Rule, eventbridge: FakeEvents, code: str, status: int
+    rule: Bell, eventbridge: FakeEvents, code: str, status: int
 ) -> None:
     eventbridge.troubles["PutRule"] = [refusal(code, status)] * 100
     with pytest.raises(AwsUnavailable, match=code):
@@ -123,7 +130,7 @@ def test_a_server_that_goes_on_failing_refuses_nothing(
 
 @pytest.mark.parametrize("code", ["AccessDeniedException", "ResourceNotFoundException"])
 def test_a_refusal_after_the_server_failed_does_not_mean_that_nothing_was_done(
-    rule: Rule, eventbridge: FakeEvents, code: str
+    rule: Bell, eventbridge: FakeEvents, code: str
 ) -> None:
     eventbridge.troubles["PutRule"] = [refusal("503", 503), *[refusal(code)] * 20]
     with pytest.raises(AwsUnavailable):
@@ -133,24 +140,24 @@ def test_a_refusal_after_the_server_failed_does_not_mean_that_nothing_was_done(
 @pytest.mark.parametrize("call", ["DescribeRule", "PutRule"])
 @pytest.mark.parametrize("code", ["AccessDeniedException", "ValidationException", "ManagedRuleException"])
 def test_what_is_refused_is_not_tried_again(
-    rule: Rule, eventbridge: FakeEvents, clock: Clock, call: str, code: str
+    rule: Bell, eventbridge: FakeEvents, clock: Clock, call: str, code: str
 ) -> None:
     eventbridge.troubles[call] = [refusal(code)]
-    with pytest.raises(AwsRefused, match=f"EventBridge, rule 'duebell': .*{code}.*as the test wants it"):
+    with pytest.raises(AwsRefused, match=f", {eventbridge.kind} 'duebell': .*{code}.*as the test wants it"):
         rule.ring_at(MINUTE, within=LONG)
     assert clock.now == NOON
-    assert eventbridge.expression == SENTINEL
+    assert eventbridge.expression == eventbridge.sentinel
 
 
-def test_a_rule_that_stays_busy_is_given_up_on(rule: Rule, eventbridge: FakeEvents) -> None:
-    eventbridge.troubles["PutRule"] = [refusal("ConcurrentModificationException")] * 100
-    with pytest.raises(AwsUnavailable, match=r"rule 'duebell': .*ConcurrentModificationException"):
+def test_a_rule_that_stays_busy_is_given_up_on(rule: Bell, eventbridge: FakeEvents) -> None:
+    eventbridge.troubles["PutRule"] = [refusal(eventbridge.busy)] * 100
+    with pytest.raises(AwsUnavailable, match=rf"{eventbridge.kind} 'duebell': .*{eventbridge.busy}"):
         rule.ring_at(MINUTE, within=LONG)
     assert len(eventbridge.put) == 8
 
 
 def test_a_call_that_nobody_answers_is_made_again_and_told_of(
-    rule: Rule, eventbridge: FakeEvents, clock: Clock
+    rule: Bell, eventbridge: FakeEvents, clock: Clock
 ) -> None:
     eventbridge.troubles["PutRule"] = [silence(clock)]
     is_all_answered = rule.ring_at(MINUTE, within=LONG)
@@ -159,7 +166,7 @@ def test_a_call_that_nobody_answers_is_made_again_and_told_of(
 
 
 def test_a_refusal_after_silence_does_not_mean_that_nothing_was_done(
-    rule: Rule, eventbridge: FakeEvents, clock: Clock
+    rule: Bell, eventbridge: FakeEvents, clock: Clock
 ) -> None:
     # Given a call that may have taken effect, and a refusal of the next try
     eventbridge.troubles["PutRule"] = [silence(clock), *[refusal("AccessDeniedException")] * 20]
@@ -169,7 +176,7 @@ def test_a_refusal_after_silence_does_not_mean_that_nothing_was_done(
 
 
 def test_a_read_that_nobody_answers_leaves_nothing_that_may_land(
-    rule: Rule, eventbridge: FakeEvents, clock: Clock
+    rule: Bell, eventbridge: FakeEvents, clock: Clock
 ) -> None:
     eventbridge.troubles["DescribeRule"] = [silence(clock)]
     assert rule.ring_at(MINUTE, within=LONG)
@@ -177,7 +184,7 @@ def test_a_read_that_nobody_answers_leaves_nothing_that_may_land(
 
 @pytest.mark.parametrize("within", [timedelta(seconds=seconds) for seconds in (0, 5, 6, 12, 13, 20, 60)])
 def test_no_call_is_begun_that_could_end_too_late(
-    rule: Rule, eventbridge: FakeEvents, clock: Clock, within: timedelta
+    rule: Bell, eventbridge: FakeEvents, clock: Clock, within: timedelta
 ) -> None:
     # Given an EventBridge that never answers, each call taking the longest that it may
     begun: list[timedelta] = []
@@ -196,7 +203,7 @@ def test_no_call_is_begun_that_could_end_too_late(
 
 
 def test_the_time_that_reading_took_is_not_there_for_setting(
-    rule: Rule, eventbridge: FakeEvents, clock: Clock
+    rule: Bell, eventbridge: FakeEvents, clock: Clock
 ) -> None:
     eventbridge.troubles["DescribeRule"] = [lambda: clock.sleep(5)]
     with pytest.raises(AwsUnavailable, match="out of time"):

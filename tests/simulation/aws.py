@@ -6,8 +6,9 @@ from functools import partial
 from typing import TypeVar
 
 from duebell_infra.testing import MemoryStore
+from duebell_shared.bell import BellKind
 from duebell_shared.cron import parse_aws
-from duebell_shared.expression import SENTINEL
+from duebell_shared.expression import FAR_SENTINEL, SENTINEL
 
 from .faults import SERVICES, Faults, LaneOutage, Outage
 from .world import Process, World
@@ -21,7 +22,11 @@ _LATER = 5.0
 
 
 class Aws:
-    """The table, the rule, and what rings; one for all processes of a world."""
+    """The table, the bells, and what rings; one for all processes of a world.
+
+    bell     the bell that is to be armed in the end; the other rings only if a process sets it
+    removed  bells that are gone: they ring no more, and cannot be set
+    """
 
     def __init__(
         self,
@@ -34,7 +39,9 @@ class Aws:
         self.world = world
         self.faults = faults
         self.store = MemoryStore()
-        self.expression = SENTINEL
+        self.bell = BellKind.RULE
+        self.expressions = {BellKind.RULE: SENTINEL, BellKind.SCHEDULE: FAR_SENTINEL}
+        self.removed: set[BellKind] = set()
         self.put_rules: list[tuple[datetime, str]] = []
         self.rings = self.lost_rings = 0
         self.crashes = 0
@@ -43,9 +50,15 @@ class Aws:
         self.quiet_from = world.now + timedelta(seconds=faults.seconds)
         self.outage = outage or self._draw_outage()
         self.lane_outage = LaneOutage()
-        self._settings: list[datetime] = []  # when each setting of the rule takes effect
+        # When each setting of a bell takes effect
+        self._settings: dict[BellKind, list[datetime]] = {kind: [] for kind in BellKind}
         self._invoke = invoke
         self._requests = 0
+
+    @property
+    def expression(self) -> str:
+        """The expression of the bell that is to be armed in the end."""
+        return self.expressions[self.bell]
 
     def _draw_outage(self) -> Outage:
         random = self.world.random
@@ -127,28 +140,30 @@ class Aws:
             return True
         return self.world.now < self.quiet_from and self.world.random.random() < self.faults.refuse
 
-    def put_rule(self, expression: str) -> None:
-        """The rule set anew; it takes effect some time later, and a minute over by then never rings."""
-        self.expression = expression
+    def put_rule(self, expression: str, kind: BellKind = BellKind.RULE) -> None:
+        """The bell set anew; it takes effect some time later, and a minute over by then never rings."""
+        self.expressions[kind] = expression
         self.put_rules.append((self.world.now, expression))
         lag = self.world.random.uniform(0, 30)
         if self._happens(self.faults.lose):
             lag += self.world.random.uniform(0, 150)
-        self._settings.append(self.world.now + timedelta(seconds=lag))
-        if expression != SENTINEL:
-            self._ring_next(len(self._settings) - 1, minutes_of(expression, self.world.now))
+        settings = self._settings[kind]
+        settings.append(self.world.now + timedelta(seconds=lag))
+        if expression not in {SENTINEL, FAR_SENTINEL}:
+            self._ring_next(kind, len(settings) - 1, minutes_of(expression, self.world.now))
 
-    def _ring_next(self, setting: int, minutes: Iterator[datetime]) -> None:
-        """Have the rule ring in the next of these minutes that is not over when the setting takes effect."""
+    def _ring_next(self, kind: BellKind, setting: int, minutes: Iterator[datetime]) -> None:
+        """Have the bell ring in the next of these minutes that is not over when the setting takes effect."""
         for minute in minutes:
             rings_at = minute + timedelta(seconds=self.world.random.uniform(0, 59))
-            if rings_at >= max(self._settings[setting], self.world.now):
-                self.world.at(rings_at, partial(self._ring, setting, minutes))
+            if rings_at >= max(self._settings[kind][setting], self.world.now):
+                self.world.at(rings_at, partial(self._ring, kind, setting, minutes))
                 return
 
-    def _ring(self, setting: int, minutes: Iterator[datetime]) -> None:
-        """Ring, unless a later setting has taken effect."""
-        if any(in_effect <= self.world.now for in_effect in self._settings[setting + 1 :]):
+    def _ring(self, kind: BellKind, setting: int, minutes: Iterator[datetime]) -> None:
+        """Ring, unless a later setting has taken effect, or the bell is gone."""
+        later = self._settings[kind][setting + 1 :]
+        if kind in self.removed or any(in_effect <= self.world.now for in_effect in later):
             return
         self.rings += 1
         if self._happens(self.faults.lose) or self.outage.hits("events", self.world.now):
@@ -156,7 +171,7 @@ class Aws:
             self.trace.append(f"{self.world.now:%H:%M:%S.%f} the ring is lost")
         else:
             self._deliver(None)
-        self._ring_next(setting, minutes)
+        self._ring_next(kind, setting, minutes)
 
     def _happens(self, likelihood: float) -> bool:
         return self.world.now < self.quiet_from and self.world.random.random() < likelihood

@@ -7,14 +7,20 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from duebell_shared.bell import BellKind
+from tests.support import SCHEDULED
+
 from .aws import Aws
 from .world import Process
 
-__all__ = ["EventsClient", "LambdaClient"]
+__all__ = ["EventsClient", "LambdaClient", "SchedulerClient"]
 
 
 class EventsClient:
     """What `Rule` uses of boto3's EventBridge client, as one process has it."""
+
+    kind = BellKind.RULE
+    busy = "ConcurrentModificationException"
 
     def __init__(self, aws: Aws, process: Process) -> None:
         self._aws = aws
@@ -23,12 +29,13 @@ class EventsClient:
 
     def describe_rule(self, **_: Any) -> dict[str, Any]:
         return self._call(
-            "DescribeRule", lambda: {"ScheduleExpression": self._aws.expression, "State": "ENABLED"}
+            "DescribeRule",
+            lambda: {"ScheduleExpression": self._aws.expressions[self.kind], "State": "ENABLED"},
         )
 
     def put_rule(self, **arguments: Any) -> dict[str, Any]:
         def put() -> dict[str, Any]:
-            self._aws.put_rule(arguments["ScheduleExpression"])
+            self._aws.put_rule(arguments["ScheduleExpression"], self.kind)
             return {}
 
         return self._call(f"PutRule {arguments['ScheduleExpression']}", put)
@@ -37,13 +44,19 @@ class EventsClient:
         return self._call("ListTargetsByRule", lambda: {"Targets": [{}]})
 
     def _call(self, what: str, effect: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        busy = ClientError({"Error": {"Code": "ConcurrentModificationException"}}, "PutRule")
+        busy = ClientError({"Error": {"Code": self.busy}}, "PutRule")
+
+        def there() -> dict[str, Any]:
+            if self.kind in self._aws.removed:
+                raise ClientError({"Error": {"Code": "ResourceNotFoundException"}}, what)
+            return effect()
+
         failed: Any = {"Error": {"Code": "503"}, "ResponseMetadata": {"HTTPStatusCode": 503}}
         try:
             return self._aws.call(
                 self._process,
                 what,
-                effect,
+                there,
                 time_out=4,
                 refusal=busy,
                 service="events",
@@ -51,6 +64,19 @@ class EventsClient:
             )
         except TimeoutError:
             raise ReadTimeoutError(endpoint_url="simulated") from None
+
+
+class SchedulerClient(EventsClient):
+    """What `RingSchedule` uses of boto3's client of EventBridge Scheduler, as one process has it."""
+
+    kind = BellKind.SCHEDULE
+    busy = "ConflictException"
+
+    def get_schedule(self, **arguments: Any) -> dict[str, Any]:
+        return {**self.describe_rule(**arguments), "Target": SCHEDULED}
+
+    def update_schedule(self, **arguments: Any) -> dict[str, Any]:
+        return self.put_rule(**arguments)
 
 
 class LambdaClient:

@@ -5,13 +5,15 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from duebell_shared.backend import Backend
+from duebell_shared.bell import Bell, BellKind
 from duebell_shared.function import Function
 from duebell_shared.parallel import Parallel
+from duebell_shared.ring_schedule import RingSchedule
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 
 from .aws import Aws
-from .clients import EventsClient, LambdaClient
+from .clients import EventsClient, LambdaClient, SchedulerClient
 from .store import StoreOverNetwork
 from .world import Process
 
@@ -24,12 +26,19 @@ def backend_of(process: Process, aws: Aws, settings: Settings) -> Backend:
     return Backend(
         settings,
         StoreOverNetwork(aws, process),
-        Rule("duebell", cast("Any", EventsClient(aws, process)), clock=process.clock, sleep=process.sleep),
+        _bell_of(process, aws, settings),
         clock=process.clock,
         sleep=process.sleep,
         parallel=Parallel(1),
         function=Function(name, lambda: cast("Any", LambdaClient(aws, process))) if name else None,
     )
+
+
+def _bell_of(process: Process, aws: Aws, settings: Settings) -> Bell:
+    is_rule = settings.bell is BellKind.RULE
+    kind = Rule if is_rule else RingSchedule
+    client: Any = EventsClient(aws, process) if is_rule else SchedulerClient(aws, process)
+    return kind("duebell", client, clock=process.clock, sleep=process.sleep)
 
 
 def context_of(process: Process, request: str, *, limit: float) -> Any:

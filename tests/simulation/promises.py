@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from duebell_editor import Status, Task
-from duebell_shared.expression import SENTINEL, minute_of
+from duebell_shared.expression import FAR_SENTINEL, SENTINEL, minute_of
 from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
 
@@ -116,7 +116,7 @@ class Promises:
         # What a process stored that died then, and no call or run came after, waits for the next of these.
         skew = timedelta(seconds=self._played.faults.skew)
         is_healed = not any(task.created_at + skew < self._played.last_healed for task in queued)
-        if is_healed and (queued or self._aws.expression == SENTINEL):
+        if is_healed and (queued or self._aws.expression in {SENTINEL, FAR_SENTINEL}):
             return []
         minute = minute_of(self._aws.expression)
         if (

@@ -1,7 +1,9 @@
 """A verify of a scheduler that is as it should be."""
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
+import boto3
 import msgspec
 import pytest
 
@@ -10,9 +12,14 @@ from duebell_infra.testing import InlinePool
 from duebell_infra.verify import Result, When
 from duebell_infra.verify.checks import CHECKS
 from duebell_shared.backend import Backend
+from duebell_shared.bell import BellKind
 from duebell_shared.keeping import History
 from duebell_shared.settings import Precision
+from tests.support import Clock, create_schedule
 from tests.verify.account import ALL, Account, all_ok
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
 
 pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
@@ -30,6 +37,25 @@ def test_every_check_is_ok_and_nothing_is_left(account: Account) -> None:
     )
     assert account.items() == []
     assert Editor(backend=account.backend).status().healthy
+
+
+def test_with_a_schedule_every_check_is_ok_too(
+    account: Account, session: boto3.Session, events: "EventBridgeClient", clock: Clock
+) -> None:
+    # Given a scheduler with a schedule, and no rule
+    events.remove_targets(Rule="duebell", Ids=["worker"])
+    events.delete_rule(Name="duebell")
+    create_schedule(session)
+    by_schedule = Account(clock, msgspec.structs.replace(account.settings, bell=BellKind.SCHEDULE))
+
+    found = by_schedule.verify()
+
+    assert all_ok(found, "dead-letter"), found
+    assert found["status"].found.startswith("the schedule is parked")
+    assert "the schedule rang, and the task started 4.0 s after it was due" in found["probe"].found
+    assert "UpdateSchedule" in [answer.operation for answer in found["rule"].answers]
+    assert found["lost-rings"].found == "duebell-lost-rings: no message"
+    assert by_schedule.items() == []
 
 
 def test_the_rule_rings_for_the_probe_and_it_is_said_how_late(account: Account) -> None:

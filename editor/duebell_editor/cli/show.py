@@ -199,7 +199,7 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
     facts: dict[str, str | Text] = {
         "environment": environment_text(status),
         "status": health,
-        "rule": f"{status.rule}{'' if status.enabled else ' (disabled)'}",
+        status.bell.value: f"{status.rule}{'' if status.enabled else ' (disabled)'}",
         "rings": when(status.rings_at, now) if status.rings_at else "parked",
         "expression": status.expression or "-",
         "armed": "yes" if status.armed else "no",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from duebell_shared.bell import BellKind
 from duebell_shared.function import failing_event, qualifier_of
 
 from ..aws import answer_unless, code_of
@@ -34,12 +35,17 @@ _LOOK = "look into the messages, purge the queue when the cause is gone: docs/op
 
 @check(_DEPLOY)
 def lost_rings(scene: Scene) -> Found:
-    """The queue for rings that did not reach the worker: there, and open to EventBridge."""
-    target = scene.target()
+    """The queue for rings that did not reach the worker: there, and open to EventBridge.
+
+    A schedule sends to it by the permissions of its own role, which may not be read here.
+    """
+    target, kind = scene.target(), scene.backend.rule.kind
     if target is None:
-        raise Wrong("the rule has no Lambda as its target: it wakes nobody")
+        raise Wrong(f"the {kind} has no Lambda as its target: it wakes nobody")
     arn = target.get("DeadLetterConfig", {}).get("Arn")
-    expect(arn, "the rule's target has no dead-letter queue: a ring that is lost leaves no trace")
+    expect(arn, f"the {kind}'s target has no dead-letter queue: a ring that is lost leaves no trace")
+    if kind is BellKind.SCHEDULE:
+        return _depth(arn, _attributes(scene.client("sqs"), arn))
     attributes = _attributes(scene.client("sqs"), arn, "Policy")
     statements = json.loads(attributes.get("Policy") or "{}").get("Statement", [])
     listed = [statements] if isinstance(statements, dict) else statements
@@ -88,7 +94,7 @@ def dead_letter(scene: Scene) -> Found:
 
 def _destination(scene: Scene) -> str:
     if scene.function is None:
-        raise NotMade("which function the worker is, is not known: the rule has no Lambda as its target")
+        raise NotMade("which function the worker is, is not known: the bell has no Lambda as its target")
     client: LambdaClient = scene.client("lambda")
     config: Any = answer_unless(
         {"ResourceNotFoundException"},

@@ -1,10 +1,10 @@
-"""Checks of the arming record and of the rule, by the ordinary protocol and by swaps that must lose."""
+"""Checks of the arming record and of the bell, by the ordinary protocol and by swaps that must lose."""
 
 from msgspec.structs import replace
 
 from duebell_shared.arming import ArmingRecord
+from duebell_shared.bell import BellState
 from duebell_shared.ring_times import LEAD
-from duebell_shared.rule import RuleState
 
 from .check import Found, NotMade, Wrong, check, expect
 from .scene import Scene
@@ -30,7 +30,7 @@ def status(scene: Scene) -> Found:
     if found.problems:
         raise Wrong("; ".join(one.what for one in found.problems), found.problems[0].way_out)
     where = f"rings at {found.rings_at:%Y-%m-%d %H:%M} UTC" if found.rings_at else "is parked"
-    return Found(f"the rule {where}; {found.lanes} lanes; to the {found.precision}")
+    return Found(f"the {found.bell} {where}; {found.lanes} lanes; to the {found.precision}")
 
 
 @check()
@@ -49,7 +49,7 @@ def swaps_lost(scene: Scene) -> None:
 
 @check()
 def rule(scene: Scene) -> Found:
-    """The rule set anew to where it is, by the ordinary protocol: a swap that wins, PutRule, its echo."""
+    """The bell set anew to where it is, by the ordinary protocol: a swap that wins, its setting, its echo."""
     _conditions_must_hold(scene)
     before, targets = scene.backend.rule.read(), scene.backend.rule.count_targets()
     disputed = _disputed(scene)
@@ -58,24 +58,28 @@ def rule(scene: Scene) -> Found:
     after = echo(scene, record)
     kept = (after.state, after.description, after.role)
     is_kept = kept == (before.state, before.description, before.role)
-    expect(is_kept, f"PutRule has changed the rule's state or description: {before}, then {after}")
+    bell = scene.backend.rule
+    expect(
+        is_kept, f"{bell.setting} has changed the {bell.kind}'s state or description: {before}, then {after}"
+    )
     if scene.backend.rule.count_targets() != targets:
-        raise Wrong("PutRule has changed the rule's targets", "`duebell deploy` gives it one")
+        raise Wrong(f"{bell.setting} has changed the {bell.kind}'s targets", "`duebell deploy` gives it one")
     return Found(f"set to {after.expression}, and read so")
 
 
-def echo(scene: Scene, record: ArmingRecord) -> RuleState:
-    """The rule as it is read after this set it.
+def echo(scene: Scene, record: ArmingRecord) -> BellState:
+    """The bell as it is read after this set it.
 
     Raises NotMade if somebody else set it too, Wrong if it is not as it was given.
     """
-    puts = [call for call in scene.answers.of("PutRule") if not call.answer.code]
+    bell = scene.backend.rule
+    puts = [call for call in scene.answers.of(bell.setting) if not call.answer.code]
     after = scene.backend.rule.read()
     if not puts or scene.backend.armer.read().rev != record.rev:
-        raise NotMade("somebody else set the rule at the same time", "verify again")
+        raise NotMade(f"somebody else set the {bell.kind} at the same time", "verify again")
     given = puts[-1].params["ScheduleExpression"]
     if after.expression != given or not after.is_at(record.set_to):
-        raise Wrong(f"the rule was set to {given}, and is read as {after.expression}")
+        raise Wrong(f"the {bell.kind} was set to {given}, and is read as {after.expression}")
     return after
 
 
@@ -86,12 +90,12 @@ def _conditions_must_hold(scene: Scene) -> None:
 
 
 def _disputed(scene: Scene) -> ArmingRecord:
-    """The record, made to say that the rule's state is unknown, as if somebody else had changed the rule."""
+    """The record, made to say that the bell's state is unknown, as if somebody else had changed it."""
     for _ in range(_TRIES):
         record = scene.backend.armer.read()
         if scene.rings_within(SOON) or record.is_being_applied(scene.now()):
             raise NotMade(
-                "the rule is to ring within minutes, and is not set meanwhile",
+                f"the {scene.backend.rule.kind} is to ring within minutes, and is not set meanwhile",
                 "verify again when less is due",
             )
         if swapped := scene.store.swap_record(record, record.disputed()):

@@ -10,6 +10,7 @@ from botocore.config import Config
 
 from duebell_editor import Editor
 from duebell_shared.backend import Backend
+from duebell_shared.bell import BellKind
 from duebell_shared.instants import NEVER
 from duebell_shared.store import Store
 
@@ -25,7 +26,7 @@ _CLIENT = Config(connect_timeout=3, read_timeout=10, retries={"mode": "standard"
 class Scene:
     """One verify.
 
-    function           the worker's name: as set, or else that of the rule's target
+    function           the worker's name: as set, or else that of the bell's target
     is_set             whether it is set, so that editors call it
     conditions_hold    whether a write under a condition that did not hold was seen to change nothing
     progress           is told what the verify waits for
@@ -63,24 +64,32 @@ class Scene:
         return True
 
     def rings_within(self, moment: timedelta) -> bool:
-        """Return True if the rule rings so soon that it is left alone."""
+        """Return True if the bell rings so soon that it is left alone."""
         record = self.backend.armer.read()
         rings = [record.target] + ([record.rings_at] if record.rings_at else [])
         return min(rings) != NEVER and min(rings) < self.now() + moment
 
     def target(self) -> dict[str, Any] | None:
-        """The rule's target that is the worker: the Lambda of the name that is set, else the first Lambda.
+        """The bell's target that is the worker: the Lambda of the name that is set, else the first Lambda.
 
         Raises NotDeployed, AwsError.
         """
-        self.backend.rule.count_targets()
-        targets: list[dict[str, Any]] = self.answers.of("ListTargetsByRule")[-1].parsed["Targets"]
+        targets = self._targets()
         functions = [one for one in targets if ":lambda:" in one.get("Arn", "")]
         named = [one for one in functions if _name_in(one["Arn"]) == self.function]
         return next(iter(named or functions), None)
 
+    def _targets(self) -> list[dict[str, Any]]:
+        """All that the bell wakes."""
+        if self.backend.rule.kind is BellKind.SCHEDULE:
+            self.backend.rule.read()
+            return [self.answers.of("GetSchedule")[-1].parsed["Target"]]
+        self.backend.rule.count_targets()
+        listed: list[dict[str, Any]] = self.answers.of("ListTargetsByRule")[-1].parsed["Targets"]
+        return listed
+
     def target_function(self) -> str | None:
-        """The name of the Lambda that the rule wakes."""
+        """The name of the Lambda that the bell wakes."""
         target = self.target()
         return _name_in(target["Arn"]) if target else None
 

@@ -43,11 +43,11 @@ _RANG_LATER = "the ring of its minute did not come, and a later one did: verify 
 def call(scene: Scene) -> Found:
     """A direct call of the worker for no lanes: it arms the rule, and does no more."""
     if scene.function is None:
-        raise NotMade("which function the worker is, is not known: the rule has no Lambda as its target")
+        raise NotMade("which function the worker is, is not known: the bell has no Lambda as its target")
     function = scene.backend.function or Function(scene.function, lambda: scene.client("lambda"))
     if not function.start(()):
         if scene.answers.lacks():
-            raise NotMade("what is due at once waits for the rule")
+            raise NotMade(f"what is due at once waits for the {scene.backend.rule.kind}")
         raise Wrong(f"the function {quoted(scene.function)} cannot be called: {scene.answers}", _NOT_SET)
     if not scene.is_set:
         return Found(f"{scene.answers}; but DUEBELL_FUNCTION is not set here", Result.SLOWER, _NOT_SET)
@@ -80,27 +80,30 @@ def probe(scene: Scene) -> Found:
     record = scene.backend.armer.read()
     id = scene.own.enter("probe", lanes=len(record.lanes))
     # Too far away to be called for directly, and on a minute, so that the rule is to ring in it.
+    bell = scene.backend.rule.kind
     due = ceil_to_minute(scene.now() + record.head_start + LEAD + (LEAD if record.head_start else _MARGIN))
     scene.answers.clear()
     added = scene.editor.add(VERIFY, due=due, id=id)
     after = scene.backend.armer.read()
     set_at, note = _set_by_this(scene, after)
     ring = after.rings_at
-    scene.progress(f"waiting for the rule to ring at {ring or due:%H:%M} UTC, for a task due at {due:%H:%M}")
+    scene.progress(
+        f"waiting for the {bell} to ring at {ring or due:%H:%M} UTC, for a task due at {due:%H:%M}"
+    )
     scene.backend.sleep(max((due - scene.now()).total_seconds(), 0.0))  # nothing starts early
     task = _ended(scene, added, until=due + _LATEST)
     figures = _figures(task)
     if task.run and task.run in {lane.owner for lane in (*record.lanes, *after.lanes)}:
         raise NotMade(
-            "a run that was at work already started it, so the rule did not have to ring",
+            f"a run that was at work already started it, so the {bell} did not have to ring",
             "verify again when less is due",
         )
-    said = f"the rule rang, and the task started {figures['lateness_seconds']:.1f} s after it was due"
+    said = f"the {bell} rang, and the task started {figures['lateness_seconds']:.1f} s after it was due"
     if set_at and ring:
         figures["set_before_its_minute_seconds"] = (ring - set_at).total_seconds()
         figures["started_after_the_change_seconds"] = _since(set_at, task)
         note = (
-            f"; the rule was changed {figures['set_before_its_minute_seconds']:.1f} s before its minute, "
+            f"; the {bell} was changed {figures['set_before_its_minute_seconds']:.1f} s before its minute, "
             f"and the run came {figures['started_after_the_change_seconds']:.1f} s after the change"
         )
     if figures["lateness_seconds"] > GRACE.total_seconds():
@@ -113,8 +116,8 @@ def _set_by_this(scene: Scene, record: ArmingRecord) -> tuple[datetime | None, s
     try:
         echo(scene, record)
     except NotMade:
-        is_earlier = not scene.answers.of("PutRule")
-        return None, "; the rule was to ring by then anyway" if is_earlier else ""
+        is_earlier = not scene.answers.of(scene.backend.rule.setting)
+        return None, f"; the {scene.backend.rule.kind} was to ring by then anyway" if is_earlier else ""
     return scene.now(), ""
 
 
@@ -153,8 +156,11 @@ def _let_the_run_end(scene: Scene) -> None:
 
 
 def _must_be_enabled(scene: Scene) -> None:
-    if not scene.backend.rule.read().is_enabled:
-        raise NotMade("the rule is disabled, so nothing runs", "enable the rule, then verify again")
+    bell = scene.backend.rule
+    if not bell.read().is_enabled:
+        raise NotMade(
+            f"the {bell.kind} is disabled, so nothing runs", f"enable the {bell.kind}, then verify again"
+        )
 
 
 def _figures(task: Task) -> dict[str, float]:

@@ -9,8 +9,8 @@ from duebell_infra.testing import InlinePool
 from duebell_infra.testing.bell import Bell
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
+from duebell_shared.bell import Bell as AnyBell
 from duebell_shared.expression import next_ring
-from duebell_shared.rule import Rule
 from duebell_worker import Worker
 from tests.support import NOON, Clock
 from tests.worker.refusing_store import RefusingStore
@@ -93,7 +93,7 @@ class HookedBell(Bell):
 class Costs:
     """The calls since the last `clear`, as `reads`, `swaps`, `puts`, `queries` and `heads`."""
 
-    def __init__(self, store: CountingStore, rule: Rule) -> None:
+    def __init__(self, store: CountingStore, rule: AnyBell) -> None:
         self._store = store
         self._rule = rule
         self._puts = 0

@@ -5,7 +5,7 @@ import { several } from "./counts.js";
 import { byId, h, reword } from "./dom.js";
 import { isReadOnly } from "./read_only.js";
 import { on, tell } from "./state.js";
-import { current, refreshStatus } from "./status.js";
+import { bell, current, refreshStatus } from "./status.js";
 import { clock, nearby } from "./time.js";
 import { complain, toast } from "./toast.js";
 
@@ -20,6 +20,7 @@ const problems = () => [...(current()?.problems ?? []).filter(isShown), ...(foun
 
 export const hasProblems = () => problems().length > 0;
 
+const setIt = () => `Set the ${bell()}`;
 const when = (problem) => (problem.at ? nearby(new Date(problem.at)) : "a while ago");
 const deployOrAllow =
   "Whoever operates it has to deploy the scheduler, or to give this server the permissions of an editor.";
@@ -34,32 +35,32 @@ const isFollowing = ({ kind, mendable }) =>
 const WORDS = {
   table: (problem) => [inLocalTime(problem.what), deployOrAllow],
   rule: (problem) => [inLocalTime(problem.what), deployOrAllow],
-  disabled: () => ["The rule is disabled, so nothing runs.", "Someone has to enable it in EventBridge."],
+  disabled: () => [`The ${bell()} is disabled, so nothing runs.`, "Someone has to enable it in EventBridge."],
   no_target: () => [
-    "The rule has no target, so it wakes nobody.",
+    `The ${bell()} has no target, so it wakes nobody.`,
     "Deploying the scheduler once more gives it its worker.",
   ],
   rule_elsewhere: () => [
-    "Something or someone else has changed the rule.",
-    "Press “Set the rule” to point it at the next task.",
+    `Something or someone else has changed the ${bell()}.`,
+    `Press “${setIt()}” to point it at the next task.`,
   ],
   not_armed: (problem) => [
     problem.at
-      ? `The rule should have rung ${when(problem)}, and no run came of it.`
-      : "The rule may not ring for the next task.",
-    "Press “Set the rule” to point it at the next task.",
+      ? `The ${bell()} should have rung ${when(problem)}, and no run came of it.`
+      : `The ${bell()} may not ring for the next task.`,
+    `Press “${setIt()}” to point it at the next task.`,
   ],
   overdue: (problem) => [
     `Tasks are overdue, the first since ${when(problem)}, and no run is at work on them.`,
-    `Press “Set the rule” to wake the worker in the next minute or two. ${lookAgain}`,
+    `Press “${setIt()}” to wake the worker in the next minute or two. ${lookAgain}`,
   ],
   lease_expired: (problem) => [
     `A run died, and no other has taken over since ${when(problem)}.`,
-    `Press “Set the rule” to wake the worker in the next minute or two. ${lookAgain}`,
+    `Press “${setIt()}” to wake the worker in the next minute or two. ${lookAgain}`,
   ],
   held_too_long: () => [
-    "A process with a wrong clock holds the rule for hours to come.",
-    "Press “Set the rule” to take it back.",
+    `A process with a wrong clock holds the ${bell()} for hours to come.`,
+    `Press “${setIt()}” to take it back.`,
   ],
   lane_fills: (problem) => [
     inLocalTime(problem.what),
@@ -161,7 +162,7 @@ function draw() {
       h("h2", { id: "problems-heading" }, title),
       all.some(({ mendable }) => mendable) &&
         !isReadOnly &&
-        button(".primary", "mend", "Set the rule", "Setting it…", mend),
+        button(".primary", "mend", setIt(), "Setting it…", mend),
     ),
     h("ul", {}, ...all.map(finding)),
   );
@@ -170,7 +171,7 @@ function draw() {
 // A badge with the scheduler's health, and the button that asks the doctor.
 export function health() {
   const { length } = problems();
-  const known = "The rule, what is due first, and the runs at work";
+  const known = `The ${bell()}, what is due first, and the runs at work`;
   const badge = length
     ? h("span.badge.failed", {}, several(length, "problem"))
     : h("span.badge.done", { title: known }, found ? "Healthy" : "Armed");
@@ -208,7 +209,7 @@ const mend = () =>
     await ask("POST", "doctor");
     found = null;
     await refreshStatus();
-    toast(hasProblems() ? "Done what can be done from here" : "The rule is set");
+    toast(hasProblems() ? "Done what can be done from here" : `The ${bell()} is set`);
   });
 
 export function startProblems() {

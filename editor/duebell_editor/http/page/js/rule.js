@@ -1,9 +1,9 @@
-// The rule: when it rings next, and whether all is well.
+// The bell, a rule or a schedule: when it rings next, and whether all is well.
 
 import { byId, h, refill } from "./dom.js";
 import { hasProblems, health } from "./problems.js";
 import { on, tell } from "./state.js";
-import { current, failedIn, refreshStatus } from "./status.js";
+import { bell, current, failedIn, refreshStatus } from "./status.js";
 import { tiles } from "./tiles.js";
 import { clock, countdown, lateness, time } from "./time.js";
 
@@ -17,13 +17,13 @@ const LATE = 120000; // a rule rings somewhere in its minute, and its run begins
 const passed = () => (isLost ? heard : new Date()) - new Date(status.rings_at);
 
 function headline() {
-  if (!status.enabled) return ["The rule is disabled", "Nothing runs until someone enables it again."];
+  if (!status.enabled) return [`The ${bell()} is disabled`, "Nothing runs until someone enables it again."];
   if (status.lanes_held)
     return ["Running now", `A run is at work on ${status.lanes_held} of ${status.lanes} lanes.`];
   if (!status.rings_at) {
     return status.next_due
-      ? ["Not set to ring", "A task waits, and the rule is not set for it."]
-      : ["Nothing to ring for", "The queue is empty, and the rule is parked. It costs nothing now."];
+      ? ["Not set to ring", `A task waits, and the ${bell()} is not set for it.`]
+      : ["Nothing to ring for", `The queue is empty, and the ${bell()} is parked. It costs nothing now.`];
   }
   if (passed() > LATE) return [`Should have rung ${countdown(passed())} ago`, "No run came of it so far."];
   if (passed() > 0) return ["Rings any moment", null];
@@ -34,7 +34,7 @@ const isEarly = () => status.expression.includes(","); // it most often rings in
 
 const left = () => countdown(Math.max(0, -passed()));
 
-const ringing = (words = "The rule rings ") =>
+const ringing = (words = `The ${bell()} rings `) =>
   h(
     "p",
     {},
@@ -89,8 +89,8 @@ const isRecent = (ring) => ring && new Date(ring.came_at) > new Date() - WEEK;
 const name = () =>
   h(
     "p.name",
-    { title: "The rule's name, and its expression as EventBridge has it" },
-    `${status.rule} `,
+    { title: `The ${bell()}'s name, and its expression as AWS has it` },
+    `${bell()} ${status.rule} `,
     h("code", {}, status.expression || "unknown"),
     status.expression && " UTC",
   );
@@ -124,7 +124,7 @@ function draw() {
   section.classList.toggle("lost", isLost);
   document.title = isIll() ? "⚠ duebell" : "duebell";
   shape = shapeOf(headline());
-  const heading = h("h2.unseen", { id: "rule-heading" }, "The rule");
+  const heading = h("h2.unseen", { id: "rule-heading" }, `The ${bell()}`);
   refill(section, heading, h("div.top", {}, lead(), h("div.known", {}, health(), name())), tiles(status), facts());
 }
 

@@ -10,6 +10,8 @@ import { setRingMissed } from "./time_ranges.js";
 let status = null;
 
 export const current = () => status;
+// What wakes the worker, by its name: the rule, or the schedule.
+export const bell = () => status?.bell ?? "rule";
 export const nextDue = () => (status?.next_due ? new Date(status.next_due) : null);
 
 // A count in words: the server counts to a limit.

@@ -1,0 +1,93 @@
+"""A schedule of EventBridge Scheduler as the bell: it rings, and a live queue changes to it and back.
+
+MiniStack fires schedules as it fires rules: a sweep every ten seconds.
+"""
+
+import json
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from duebell_editor import Editor, Status
+from duebell_infra.errors import InvalidDeployment
+from duebell_infra.stack import Stack
+from duebell_shared.bell import BellKind
+from duebell_shared.expression import FAR_SENTINEL, expression_at
+from tests.e2e.deployer import LATER, Deployer
+from tests.e2e.support import wait_for
+from tests.e2e.test_ringing import SOON
+
+pytestmark = pytest.mark.e2e
+
+
+def schedule(deployer: Deployer) -> dict[str, Any]:
+    found: dict[str, Any] = deployer.session.client("scheduler").get_schedule(Name=deployer.name)
+    return found
+
+
+def test_a_schedule_alone_wakes_the_worker(deployer: Deployer) -> None:
+    # Given a new stack with a schedule: parked, and there is no rule
+    editor = deployer.deploy(Bell="schedule")
+    assert schedule(deployer)["ScheduleExpression"] == FAR_SENTINEL
+    with pytest.raises(ClientError, match="ResourceNotFound"):
+        assert deployer.rule
+    assert editor.status().healthy
+    assert editor.status().bell is BellKind.SCHEDULE
+    # When a task comes due
+    editor.add("succeed", due=SOON, id="soon")
+    editor.add("succeed", due=LATER, id="later")
+    before = schedule(deployer)
+    # Then the schedule rings, and the worker sets it for the next
+    wait_for(lambda: editor.get("soon").status is Status.DONE)
+    wait_for(lambda: schedule(deployer)["ScheduleExpression"] == expression_at(LATER))
+    # With all else as it was
+    for kept in ("Target", "Description", "State", "FlexibleTimeWindow"):
+        assert schedule(deployer)[kept] == before[kept], kept
+    # And CloudFormation leaves it alone
+    deployer.deploy(MemorySize="1024")
+    assert schedule(deployer)["ScheduleExpression"] == expression_at(LATER)
+    deployer.deploy()
+    assert deployer.said[-1] == f"stack {deployer.name}: nothing to change"
+
+
+def test_a_live_queue_changes_its_bell(deployer: Deployer) -> None:
+    # Given a queue whose rule is armed
+    by_rule = deployer.deploy()
+    by_rule.add("succeed", due=LATER, id="later")
+    # When it is deployed with a schedule
+    with pytest.raises(InvalidDeployment, match="OtherBell: cannot be no while Bell changes"):
+        deployer.deploy(Bell="schedule", OtherBell="no")
+    by_schedule = deployer.deploy(Bell="schedule")
+    # Then both are armed
+    assert schedule(deployer)["ScheduleExpression"] == deployer.rule == expression_at(LATER)
+    assert any("remove it with --parameter OtherBell=no" in line for line in deployer.said)
+    # And an editor that still sets the rule is heard
+    by_rule.add("succeed", due=SOON, id="soon")
+    assert deployer.rule != expression_at(LATER)
+    assert schedule(deployer)["ScheduleExpression"] == expression_at(LATER)
+    wait_for(lambda: by_rule.get("soon").status is Status.DONE)
+    # When the rule is removed
+    deployer.deploy(OtherBell="no")
+    with pytest.raises(ClientError, match="ResourceNotFound"):
+        assert deployer.rule
+    # Then the schedule is armed, and editors may do no more than that needs
+    assert schedule(deployer)["ScheduleExpression"] == expression_at(LATER)
+    assert by_schedule.status().healthy
+    assert "Arm" not in permissions(deployer)
+    assert {"ArmSchedule", "PassBellRole"} <= permissions(deployer)
+    # And back
+    deployer.deploy(Bell="rule")
+    assert schedule(deployer)["ScheduleExpression"] == deployer.rule == expression_at(LATER)
+    assert Editor(by_rule._backend.settings, session=deployer.session).status().healthy
+
+
+def permissions(deployer: Deployer) -> set[str]:
+    """The statements of the editors' policy."""
+    outputs = Stack(deployer.session.client("cloudformation"), deployer.name, progress=print).outputs()
+    iam = deployer.session.client("iam")
+    policy = iam.get_policy(PolicyArn=outputs["EditorPolicyArn"])["Policy"]
+    version = iam.get_policy_version(PolicyArn=policy["Arn"], VersionId=policy["DefaultVersionId"])
+    document: Any = version["PolicyVersion"]["Document"]
+    document = json.loads(document) if isinstance(document, str) else document
+    return {statement["Sid"] for statement in document["Statement"]}

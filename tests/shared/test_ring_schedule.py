@@ -1,0 +1,175 @@
+"""A schedule of EventBridge Scheduler as the bell, on moto: what is its own, and what is given back."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import boto3
+import pytest
+
+from duebell_editor import Editor
+from duebell_shared.backend import Backend
+from duebell_shared.bell import BellKind, BellState
+from duebell_shared.errors import NotDeployed
+from duebell_shared.expression import FAR_SENTINEL, expression_at, is_set_for, minute_of, next_ring
+from duebell_shared.ring_schedule import RingSchedule
+from duebell_shared.settings import Settings
+from tests.shared.fake_events import FakeScheduler
+from tests.support import NOON, SCHEDULED, Calls, Clock, create_schedule
+
+MINUTE = datetime(2026, 12, 30, 9, 5, tzinfo=UTC)
+LONG = timedelta(minutes=1)
+KEY = "arn:aws:kms:eu-central-1:123456789012:key/mine"
+
+
+@pytest.fixture
+def scheduler(session: boto3.Session) -> Any:
+    """EventBridge Scheduler, to look at the schedule behind duebell's back."""
+    create_schedule(session)
+    return boto3.client("scheduler")
+
+
+@pytest.fixture
+def backend(session: boto3.Session, scheduler: Any, calls: Calls, clock: Clock) -> Backend:
+    return Backend.connect(Settings(bell=BellKind.SCHEDULE), session, clock=clock, sleep=clock.sleep)
+
+
+def described(scheduler: Any) -> dict[str, Any]:
+    """All that EventBridge Scheduler says of the schedule, but for the time of its last change."""
+    answer = scheduler.get_schedule(Name="duebell")
+    return {
+        name: value
+        for name, value in answer.items()
+        if name not in {"ResponseMetadata", "LastModificationDate"}
+    }
+
+
+def test_setting_the_schedule_changes_its_expression_and_nothing_else(
+    backend: Backend, scheduler: Any, calls: Calls
+) -> None:
+    # Given a schedule with everything that UpdateSchedule would reset
+    scheduler.update_schedule(
+        Name="duebell",
+        ScheduleExpression=FAR_SENTINEL,
+        FlexibleTimeWindow={"Mode": "OFF"},
+        State="DISABLED",
+        Description="mine",
+        KmsKeyArn=KEY,
+        Target=SCHEDULED,
+    )
+    before = described(scheduler)
+    # When it is set
+    assert backend.rule.ring_at(MINUTE, within=LONG)
+    # Then all is as before but the expression
+    assert described(scheduler) == {**before, "ScheduleExpression": expression_at(MINUTE)}
+    assert described(scheduler)["Target"] == SCHEDULED
+    assert calls == {"GetSchedule": 1, "UpdateSchedule": 1}
+    # And it reads so
+    assert backend.rule.read() == BellState(
+        expression=expression_at(MINUTE),
+        state="DISABLED",
+        description="mine",
+        role=SCHEDULED["RoleArn"],
+        arn="arn:aws:scheduler:eu-central-1:123456789012:schedule/default/duebell",
+    )
+    assert not backend.rule.read().is_enabled
+    assert backend.rule.read().place == ("eu-central-1", "123456789012")
+    assert backend.rule.count_targets() == 1
+
+
+def test_when_it_rings_is_put_right_whatever_was_changed(clock: Clock) -> None:
+    # Given a schedule that somebody gave a time zone, a window, an end, and had deleted after that
+    fake = FakeScheduler(clock)
+    fake.rule |= {
+        "ScheduleExpressionTimezone": "Europe/Berlin",
+        "FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 15},
+        "StartDate": NOON - timedelta(days=1),
+        "EndDate": NOON + timedelta(days=1),
+        "ActionAfterCompletion": "DELETE",
+    }
+    # When it is set
+    RingSchedule("duebell", fake.client, clock=clock, sleep=clock.sleep).ring_at(MINUTE, within=LONG)
+    # Then it rings in that minute, in UTC, and stays
+    assert fake.rule == {
+        "Name": "duebell",
+        "ScheduleExpression": expression_at(MINUTE),
+        "ScheduleExpressionTimezone": "UTC",
+        "FlexibleTimeWindow": {"Mode": "OFF"},
+        "ActionAfterCompletion": "NONE",
+        "State": "ENABLED",
+        "Target": SCHEDULED,
+    }
+
+
+def test_it_is_parked_at_a_year_that_is_still_to_come(backend: Backend, scheduler: Any) -> None:
+    assert backend.rule.ring_at(None, within=LONG)
+    assert described(scheduler)["ScheduleExpression"] == "cron(0 0 1 1 ? 2199)"
+    assert backend.rule.read().is_at(None)
+    assert backend.rule.read().minute is None
+
+
+def test_the_far_sentinel_is_no_minute_of_a_task() -> None:
+    there = datetime(2199, 1, 1, tzinfo=UTC)
+    assert minute_of(FAR_SENTINEL) is None
+    assert next_ring(FAR_SENTINEL, NOON) == there
+    assert not is_set_for(FAR_SENTINEL, there)
+    assert expression_at(there) != FAR_SENTINEL
+
+
+def test_a_schedule_that_is_not_there_is_said_to_be_so_with_the_way_out(
+    backend: Backend, scheduler: Any
+) -> None:
+    scheduler.delete_schedule(Name="duebell")
+    for call in (backend.rule.read, lambda: backend.rule.ring_at(None, within=LONG)):
+        with pytest.raises(NotDeployed) as raised:
+            call()
+        assert str(raised.value) == (
+            "there is no EventBridge Scheduler schedule 'duebell' in eu-central-1: run `duebell deploy`, "
+            "or set DUEBELL_RULE, DUEBELL_BELL and AWS_REGION to where it is"
+        )
+
+
+def test_an_editor_arms_it_and_reports_it(backend: Backend, calls: Calls) -> None:
+    editor = Editor(backend=backend)
+    calls.clear()
+    editor.add("act", due=timedelta(hours=1), id="a")
+    assert (calls["UpdateSchedule"], calls["PutRule"]) == (1, 0)
+    status = editor.status()
+    assert status.healthy, status.problems
+    assert status.bell is BellKind.SCHEDULE
+    assert status.rings_at == NOON + timedelta(hours=1)
+    # Another that is due later costs no call of the schedule
+    editor.add("act", due=timedelta(hours=2), id="b")
+    assert calls["UpdateSchedule"] == 1
+
+
+def test_the_doctor_sets_right_what_somebody_else_changed(backend: Backend, scheduler: Any) -> None:
+    editor = Editor(backend=backend)
+    editor.add("act", due=timedelta(hours=1), id="a")
+    armed = described(scheduler)
+    scheduler.update_schedule(
+        Name="duebell",
+        ScheduleExpression="rate(1 day)",
+        FlexibleTimeWindow={"Mode": "OFF"},
+        Description=armed["Description"],
+        State="ENABLED",
+        Target=SCHEDULED,
+    )
+    [problem] = editor.status().problems
+    assert problem.what.startswith("the schedule is at rate(1 day) and should ring at 2026-11-21T13:00")
+    assert editor.doctor(fix=True).status.healthy
+    assert described(scheduler) == {**armed, "State": "ENABLED"}
+
+
+def test_a_disabled_schedule_is_a_problem_with_the_way_out(backend: Backend, scheduler: Any) -> None:
+    scheduler.update_schedule(
+        Name="duebell",
+        ScheduleExpression=FAR_SENTINEL,
+        FlexibleTimeWindow={"Mode": "OFF"},
+        Target=SCHEDULED,
+        State="DISABLED",
+    )
+    [problem] = Editor(backend=backend).status().problems
+    assert str(problem) == (
+        "schedule 'duebell' is disabled, so nothing runs: enable it in EventBridge Scheduler's console "
+        "(Schedules, Enable)"
+    )

@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from duebell_worker import PayloadAction as PayloadAction
     from duebell_worker import Retry as Retry
     from duebell_worker import RunReport as RunReport
+    from duebell_worker import Snooze as Snooze
     from duebell_worker import Worker as Worker
 
 __all__ = [
@@ -158,6 +159,7 @@ __all__ = [
     "SchedulerStatus",
     "Selection",
     "Settings",
+    "Snooze",
     "Status",
     "Step",
     "SyncReport",
@@ -212,7 +214,7 @@ _NAMES = {
     "duebell_shared.transactions": "ItemRefusal",
     "duebell_shared.verbs": "Verb",
     "duebell_shared.worker_record": "ActionDescription WorkerDescription",
-    "duebell_worker": "Abort Action ArgumentsAction Backoff PayloadAction Retry RunReport Worker",
+    "duebell_worker": "Abort Action ArgumentsAction Backoff PayloadAction Retry RunReport Snooze Worker",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -89,6 +89,7 @@ def test_the_names_of_duebell() -> None:
         "SchedulerStatus",
         "Selection",
         "Settings",
+        "Snooze",
         "Status",
         "Step",
         "SyncReport",

@@ -93,7 +93,8 @@ def _run(fields: Mapping[str, Any]) -> str:
     if fields.get("lanes") == 0:
         # Such as the call of a deployment, before the recurring tasks that the code declares are there.
         return "only set the rule"
-    counts = [f"{fields[name]} {name}" for name in ("done", "retried", "failed") if fields.get(name)]
+    told = ("done", "retried", "snoozed", "failed")
+    counts = [f"{fields[name]} {name}" for name in told if fields.get(name)]
     rings = _time(fields.get("rings_at"))
     # By, not at: while LEAD puts the ring off, the rule rings in the minute before as well.
     next_ring = f"rings by {rings.astimezone():%Y-%m-%d %H:%M}" if rings else "the queue is empty"

@@ -46,6 +46,7 @@ _WRITTEN_BY_RUNS = (
     "past",
     _ROOM,
     "run",
+    "snoozes",
     "started_at",
 )
 

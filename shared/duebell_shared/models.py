@@ -83,6 +83,7 @@ class TaskItem(Model):
     run = UnicodeAttribute(null=True)
     lateness_ms = Count(null=True)
     begun = Count(null=True)
+    snoozes = Count(null=True)
     failure = LastFailure(null=True)
     failures = FailedAttempts(null=True)
     expires_at = Expiry(null=True)

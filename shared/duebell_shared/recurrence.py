@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple, Self
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from .counts import Count
@@ -77,13 +78,17 @@ class Turn(StrEnum):
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
-    """An occurrence to come: when it is due, when it is looked at, and its attempts so far."""
+    """An occurrence to come: when it is due, when it is looked at, its attempts and snoozes so far.
+
+    `snoozes` is left out of what is stored if there were none: most occurrences have none.
+    """
 
     due: Instant
     queued: Instant
     attempt: Count = 0
     turn: Turn = Turn.IN_LINE
     missed: Count = 0
+    snoozes: Count | UnsetType = UNSET
 
 
 class Next(NamedTuple):

@@ -28,7 +28,7 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True):
 
     run              its id
     finished_at      when it did
-    done, retried, failed, expired   attempts with this outcome
+    done, retried, failed, expired, snoozed   attempts with this outcome
     lateness_max_ms  the latest start, in milliseconds after it was due; None when nothing was started
     tzdata           the release of the worker's time zones; None if it did not say
     resting          the lanes that it left alone: AWS refused their calls or did not answer
@@ -40,6 +40,7 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True):
     retried: int = 0
     failed: int = 0
     expired: int = 0
+    snoozed: int = 0
     lateness_max_ms: int | None = None
     tzdata: str | None = None
     resting: tuple[RestingLane, ...] = ()

@@ -48,6 +48,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     attempt      how many attempts have been claimed by runs
     begun        the last attempt that its action allows, recorded just before it is made; None until then, so
                  that a claim of a run that died does not count as that attempt
+    snoozes      how often its action has put this occurrence off with Snooze; such attempts do not count
     rev          counts the changes; every change is conditional on it
     created_at   when it was added
     started_at   when the last attempt was started
@@ -95,7 +96,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
             return self._scheduled(max(self._delayed(due), now), due=due)
         others = tuple(one for one in self.failures if one.due != self.due)
         alone = self._with_turn(Turn.ALONE)
-        moved = self._changed(due=due, attempt=0, failure=None, failures=others, recurrence=alone)
+        moved = self._changed(due=due, attempt=0, snoozes=0, failure=None, failures=others, recurrence=alone)
         if self.status is Status.PAUSED:
             return moved
         return moved._requeued(max(self._delayed(due), to_utc(now)))
@@ -122,7 +123,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         """With another spread; what waits to be tried for the first time is looked at accordingly."""
         self._must_allow(Verb.UPDATE)
         changed = self._changed(spread=check_spread(spread))
-        if self.queued is None or self.attempt:
+        if self.queued is None or self.attempt or self.snoozes:
             return changed
         if self.recurrence is None:
             return replace(changed, queued=max(changed._delayed(self.due), to_utc(now)))
@@ -132,12 +133,12 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         """With another schedule, or other rules for it, from now on.
 
         An occurrence of the old schedule that was not tried yet gives way to the new one's first, unless it
-        is one of its too. One that is to be retried, was moved or is extra stays; so does the retry of a task
-        that ran once until now.
+        is one of its too. One that is to be retried, was snoozed or moved, or is extra stays; so does the
+        retry of a task that ran once until now.
         """
         self._must_be("reschedule", (Status.SCHEDULED, Status.PAUSED))
         recurrence = recurrence.instead_of(self.recurrence, self.due, now)
-        is_retry = self.recurrence is None and self.attempt > 0
+        is_retry = self.recurrence is None and (self.attempt > 0 or self.snoozes > 0)
         if is_retry or (self.recurrence and self.recurrence.turn is not Turn.IN_LINE):
             recurrence = recurrence.put_aside(self._seat(self.queued or self._delayed(self.due)))
         seated = self._changed(recurrence=recurrence, expires_after=None)._at_next()
@@ -254,6 +255,21 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
             recurrence=self._with_turn(Turn.ALONE),
         )
         return changed._requeued(to_utc(at))
+
+    def snoozed(self, until: datetime, payload_json: str | None = None) -> Self:
+        """Not started before `until`, perhaps with another payload. The attempt does not count.
+
+        The schedule's next occurrence does not wait.
+        """
+        changed = self._changed(
+            status=Status.SCHEDULED,
+            queued=to_utc(until),
+            attempt=self.attempt - 1,
+            snoozes=self.snoozes + 1,
+            payload_json=self.payload_json if payload_json is None else payload_json,
+            recurrence=self._with_turn(Turn.ALONE),
+        )
+        return changed._requeued(to_utc(until))
 
     def failed(self, failure: Failure, *, now: datetime, keep: Keeping, attempt: int | None = None) -> Self:
         """The attempt failed and no other is made."""

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import msgspec
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from . import payload as payloads
@@ -57,6 +58,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     run: str | None = None
     lateness_ms: Milliseconds | None = None
     begun: Count | None = None
+    snoozes: Count = 0
     failure: Failure | None = None
     failures: tuple[FailedAttempt, ...] = ()
     expires_at: Instant | None = None
@@ -134,6 +136,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             due=seat.due,
             queued=seat.queued,
             attempt=seat.attempt,
+            snoozes=seat.snoozes or 0,
             recurrence=recurrence,
         )
 
@@ -150,7 +153,14 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def _seat(self, queued: datetime) -> Seat:
         turn = self.recurrence.turn if self.recurrence else Turn.ALONE
-        return Seat(due=self.due, queued=queued, attempt=self.attempt, turn=turn, missed=self.missed_runs)
+        return Seat(
+            due=self.due,
+            queued=queued,
+            attempt=self.attempt,
+            turn=turn,
+            missed=self.missed_runs,
+            snoozes=self.snoozes or UNSET,
+        )
 
     def _with_turn(self, turn: Turn) -> Recurrence | None:
         """The recurrence with the task's occurrence in this turn; an extra one stays extra."""
@@ -170,6 +180,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             status=Status.SCHEDULED,
             queued=to_utc(queued),
             attempt=0,
+            snoozes=0,
             failure=None,
             failures=(),
             finished_at=None,

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from duebell_editor import Editor, ProblemKind, Status, TaskNotFound, batches
 from duebell_shared.expression import SENTINEL
 from duebell_shared.recurrence import Result
-from duebell_worker import Worker
+from duebell_worker import Snooze, Task, Worker
 from tests.crash.dying import Death, Lambda, Moment, Processes
 from tests.quick_aws import quick_aws
 from tests.support import Clock
@@ -39,14 +40,16 @@ class World:
 
     def _actions(self, worker: Worker) -> None:
         @worker.action("note", attempts=3)
-        def note(payload: dict[str, bool], task: object) -> None:
-            self.ran.append(task.id)  # type: ignore[attr-defined]
+        def note(payload: dict[str, Any], task: Task) -> None:
+            self.ran.append(task.id)
             if self.hook:
                 hook, self.hook = self.hook, None
                 with self.processes.another():
                     hook(self.editor)
             if payload.get("fails"):
                 raise ValueError("as told")
+            if task.snoozes < payload.get("snoozes", 0):
+                raise Snooze(SOON, payload | {"asked": True})
 
     def add(self, *ids: str, due: timedelta = SOON, fails: bool = False) -> None:
         for id in ids:
@@ -251,6 +254,23 @@ def test_a_run_that_dies_with_a_recurring_task(world: Callable[[], World], *, fa
         assert all(one.attempts <= 3 for one in task.occurrences)
         assert (task.runs, task.status) == (2, Status.FAILED if fails else Status.DONE)
         assert now.expression() == SENTINEL
+        if ended_well:
+            return
+    raise AssertionError("more calls than expected")
+
+
+def test_a_run_that_dies_with_a_task_that_is_snoozed(world: Callable[[], World]) -> None:
+    for number, moment in deaths():
+        now = world()
+        now.editor.add("note", due=SOON, id="one", payload={"snoozes": 2})
+        ring_in(now, SOON)
+        ended_well = die_running(now, number, moment)
+        now.lambda_.let_it_ring()
+        task = now.editor.get("one")
+        assert (task.status, task.snoozes) == (Status.DONE, 2)
+        assert task.payload == {"snoozes": 2, "asked": True}
+        assert task.attempt <= 2, "only the death may have used an attempt up"
+        all_is_well(now, "one")
         if ended_well:
             return
     raise AssertionError("more calls than expected")

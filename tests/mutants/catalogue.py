@@ -14,6 +14,7 @@ from .of_full_lanes import OF_FULL_LANES
 from .of_precision import OF_PRECISION
 from .of_reservations import OF_RESERVATIONS
 from .of_sharing import OF_SHARING
+from .of_snoozing import OF_SNOOZING
 from .of_taking_over import OF_TAKING_OVER
 from .of_the_bell import OF_THE_BELL
 from .of_the_guard import OF_THE_GUARD
@@ -42,6 +43,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_SHARING,
     *OF_TAKING_OVER,
     *OF_THE_QUEUE,
+    *OF_SNOOZING,
     *OF_BATCHES,
     *OF_FULL_LANES,
     *OF_THE_GUARD,

@@ -8,7 +8,7 @@ from duebell_shared.task import Task
 
 from .action import Action
 from .handles import ArgumentsAction, PayloadAction
-from .outcome import Abort, Retry
+from .outcome import Abort, Retry, Snooze
 from .report import RunReport
 from .worker import Worker
 
@@ -22,6 +22,7 @@ __all__ = [
     "Retry",
     "RunReport",
     "Settings",
+    "Snooze",
     "Status",
     "Task",
     "Worker",

@@ -198,7 +198,7 @@ class Attempts:
             attempt=before.attempt,
             outcome=outcome,
             lateness_ms=lateness,
-            next_attempt=after.queued if outcome is Outcome.RETRIED else None,
+            next_attempt=after.queued if outcome in {Outcome.RETRIED, Outcome.SNOOZED} else None,
             next_due=after.due if before.recurrence and after.queued else None,
             missed_runs=before.missed_runs or None,
             failure=failure.type if failure else None,

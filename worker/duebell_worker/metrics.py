@@ -30,6 +30,9 @@ _MOST_VALUES = 100
 #: Keys that each count of the queue reads at most, in all lanes together.
 _MOST_READ = 2_000
 
+#: Outcomes whose metric is only written where there are some. CloudWatch charges for each metric.
+_RARE = {Outcome.SNOOZED}
+
 _UNITS = {"Lateness": "Milliseconds", "RunDuration": "Milliseconds", "LaneBytes": "Bytes"}
 
 
@@ -63,7 +66,8 @@ class Metrics:
 
     def _flush(self, action: str, now: datetime) -> None:
         counts = self._outcomes.pop(action)
-        values = {one.capitalize(): counts[one] for one in Outcome if one is not Outcome.SUPERSEDED}
+        told = (one for one in Outcome if one is not Outcome.SUPERSEDED)
+        values = {one.capitalize(): counts[one] for one in told if counts[one] or one not in _RARE}
         dimensions = {"Scheduler": self._scheduler, "Action": action}
         self._write(now, dimensions, {"Lateness": self._lateness.pop(action), **values})
 

@@ -10,8 +10,11 @@ from random import Random
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from duebell_shared import payload as payloads
+from duebell_shared.errors import InvalidTask
 from duebell_shared.failure import Failure
 from duebell_shared.instants import LATEST
+from duebell_shared.item_size import check_size
 from duebell_shared.keeping import Keeping
 from duebell_shared.nearest import did_you_mean
 from duebell_shared.quoting import quoted
@@ -26,6 +29,7 @@ __all__ = [
     "Abort",
     "Ended",
     "Retry",
+    "Snooze",
     "Undeliverable",
     "Undelivered",
     "Unfinished",
@@ -35,6 +39,9 @@ __all__ = [
 ]
 
 _MESSAGE, _TRACEBACK = 1_000, 4_000
+
+#: So that an action that puts its task off each time keeps no run busy.
+_SHORTEST_SNOOZE = timedelta(seconds=1)
 
 #: Beginnings of the names of files whose frames come before the user's: the worker's, and the import's.
 _BEFORE_USERS = (str(Path(__file__).parent), str(Path(importlib.__file__).parent), "<frozen importlib")
@@ -54,6 +61,25 @@ class Abort(Exception):
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
+
+
+class Snooze(Exception):
+    """Raised by an action: run the task again after this long. It is no failure, and no attempt is used up.
+
+    The failures so far stay. `task.snoozes` counts: an action that waits for something can give up by it.
+    Of a recurring task, this occurrence is put off, and the schedule's next one is not.
+    """
+
+    def __init__(self, after: timedelta | float, payload: object = None) -> None:
+        """`after` is a timedelta or seconds; less than a second counts as one.
+
+        `payload` is what the task goes on with, in place of its own: what `Editor.add` takes; None leaves it
+        as it is. A recurring task keeps its own, for it is that of all occurrences: there the attempt fails.
+        Raises InvalidTask for what cannot be a payload.
+        """
+        super().__init__("the action put the task off")
+        self.after = after if isinstance(after, timedelta) else timedelta(seconds=after)
+        self.payload_json = None if payload is None else payloads.encode(payload)
 
 
 class Unfinished(Exception):
@@ -123,12 +149,31 @@ def after_attempt(
     """End an attempt that raised `error`, or nothing."""
     if error is None:
         return Ended(task, task.done(now=now, keep=keep), Outcome.DONE)
+    if isinstance(error, Snooze):
+        try:
+            return Ended(task, _snoozed(task, error, now), Outcome.SNOOZED)
+        except InvalidTask as invalid:
+            error = invalid
     failure = describe_error(error)
     if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts or not task.can_wait:
         return Ended(task, task.failed(failure, now=now, keep=keep), Outcome.FAILED)
     pause = error.after if isinstance(error, Retry) else action.backoff.wait(task.attempt, random)
     pause = max(min(pause, LATEST - now), timedelta(0))
     return Ended(task, task.to_retry(now + pause, failure, now=now), Outcome.RETRIED)
+
+
+def _snoozed(task: Task, snooze: Snooze, now: datetime) -> Task:
+    """The task as its action put it off. Raises InvalidTask if it cannot be."""
+    if not task.can_wait:
+        raise InvalidTask("after", "cannot be heeded: too many occurrences of this task wait already")
+    if snooze.payload_json is not None and task.recurrence:
+        raise InvalidTask(
+            "payload",
+            "cannot be replaced by Snooze, because later occurrences of this recurring task would get it, "
+            "too: add a task of its own for the rest of the work",
+        )
+    pause = min(max(snooze.after, _SHORTEST_SNOOZE), LATEST - now)
+    return check_size(task.snoozed(now + pause, snooze.payload_json))
 
 
 def describe_error(error: BaseException) -> Failure:

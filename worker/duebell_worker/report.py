@@ -20,6 +20,7 @@ class Outcome(StrEnum):
     RETRIED = "retried"
     FAILED = "failed"
     EXPIRED = "expired"  # came too late to be made, by the task's own rules
+    SNOOZED = "snoozed"  # put off by its action; the attempt does not count
     SUPERSEDED = "superseded"  # moved, cancelled or replaced while it ran: its result no longer applies
 
 
@@ -28,7 +29,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
 
     run              its id
     lanes            how many lanes it held; none when another run holds them all
-    done, retried, failed, expired, superseded   attempts with this outcome
+    done, retried, failed, expired, snoozed, superseded   attempts with this outcome
     lateness_max_ms, lateness_mean_ms   started minus due, in milliseconds; None when nothing was started
     rings_at         the minute that the rule rings at next, as this run left it; None when it is parked
     stopped_early    whether it stopped for want of time, with work left for the next run
@@ -42,6 +43,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     retried: int = 0
     failed: int = 0
     expired: int = 0
+    snoozed: int = 0
     superseded: int = 0
     lateness_max_ms: int | None = None
     lateness_mean_ms: int | None = None
@@ -53,7 +55,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def attempts(self) -> int:
         """Number of attempts that the run started, including those that came too late to be made."""
-        return self.done + self.retried + self.failed + self.expired + self.superseded
+        return self.done + self.retried + self.failed + self.expired + self.snoozed + self.superseded
 
 
 class Tally:

@@ -14,7 +14,7 @@ from django.utils.module_loading import module_has_submodule
 from duebell_shared.backoff import Backoff
 from duebell_shared.quoting import quoted
 from duebell_shared.task import Task as StoredTask
-from duebell_worker import Abort, Worker
+from duebell_worker import Abort, Snooze, Worker
 
 from .backend import DuebellBackend
 from .framework import Task, TaskContext, TaskResultStatus, task_finished, task_started
@@ -39,8 +39,9 @@ def register_tasks(
     attempts     how often a task is tried, with `backoff` between, until it has failed
     attempts_of  other numbers for some tasks, by their actions' names, such as `shop.tasks.send_mail`
 
-    A task function may raise duebell's Retry and Abort. Raises ValueError if there are no tasks, if
-    `attempts_of` names none of them, or if the worker has an action of that name.
+    A task function may raise duebell's Retry and Abort, and Snooze without a payload. Raises
+    ValueError if there are no tasks, if `attempts_of` names none of them, or if the worker has an action of
+    that name.
     """
     if not apps.ready:
         django.setup()
@@ -105,7 +106,8 @@ def _signals(result: DuebellResult, stored: StoredTask, attempts: int) -> Iterat
     try:
         yield
     except BaseException as error:
-        if isinstance(error, Abort) or stored.attempt >= attempts:
+        is_last = stored.attempt >= attempts and not isinstance(error, Snooze)
+        if isinstance(error, Abort) or is_last:
             _finish(result, TaskResultStatus.FAILED)
         raise
     _finish(result, TaskResultStatus.SUCCESSFUL)

@@ -157,6 +157,8 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
     }
     if task.reserved_until:
         facts["reserved"] = f"until {when(task.reserved_until, now)}, for a transaction"
+    if task.snoozes:
+        facts["snoozed"] = f"{task.snoozes:,} times" if task.snoozes > 1 else "once"
     if task.spread:
         facts["spread"] = f"up to {task.spread}"
     if task.expires_after is not None:
@@ -265,7 +267,8 @@ def _late_ring(ring: LateRing | None, now: datetime) -> Mapping[str, str]:
 def _last_run(run: LastRun, now: datetime) -> str:
     late = "" if run.lateness_max_ms is None else f", {run.lateness_max_ms / 1000:.1f} s late at most"
     expired = f", {run.expired} expired" if run.expired else ""
-    counts = f"{run.done} done, {run.retried} to be retried, {run.failed} failed{expired}"
+    snoozed = f", {run.snoozed} snoozed" if run.snoozed else ""
+    counts = f"{run.done} done, {run.retried} to be retried{snoozed}, {run.failed} failed{expired}"
     return f"{when(run.finished_at, now)}: {counts}{late}"
 
 

@@ -69,7 +69,8 @@ _DETAILS = (
 def print_change(context: Context, task: Task, zone: ZoneInfo | None = None) -> None:
     """Print a task after a change: its due date here, and in `zone` or its schedule's zone; or as JSON."""
     now, out = context.now(), context.out
-    if task.status is Status.SCHEDULED and task.due < now - _LONG_AGO and not task.attempt:
+    is_untried = task.status is Status.SCHEDULED and not task.attempt and not task.snoozes
+    if is_untried and task.due < now - _LONG_AGO:
         ago = relative(task.due, now)
         out.warn(f"{task.id}: its due date, {local(task.due)}, was {ago}: it runs at once")
     if out.as_json:

@@ -78,7 +78,7 @@ const fact = (name, ...value) => h("div", {}, h("dt", {}, name), h("dd", {}, ...
 const STARTS = { minute: "starts up to two minutes later", second: "starts to the second" };
 
 function outcome(run) {
-  const rare = ["retried", "expired"].filter((name) => run[name]).map((name) => `${run[name]} ${name}`);
+  const rare = ["retried", "snoozed", "expired"].filter((name) => run[name]).map((name) => `${run[name]} ${name}`);
   const late = run.lateness_max_ms === null ? [] : [`${lateness(run.lateness_max_ms)} late at most`];
   return [`${run.done} done`, `${run.failed} failed`, ...rare, ...late].join(", ");
 }

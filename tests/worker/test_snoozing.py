@@ -1,0 +1,262 @@
+"""Actions that put their task off: it is no failure, no attempt is used up, and the failures stay."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+
+from duebell.testing import Rehearsal
+from duebell_editor import Editor, Settings, Status
+from duebell_infra.testing import InlinePool
+from duebell_shared.backend import Backend
+from duebell_shared.instants import LATEST, render
+from duebell_worker import Snooze, Task, Worker
+from tests.full_lanes import lanes_hold
+from tests.support import NOON, Clock
+from tests.worker.log_lines import Log
+
+HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
+
+
+def polls(worker: Worker, *answers: Exception | None, attempts: int = 5) -> list[Task]:
+    """Have the action `poll` raise these, one with each call; returns the tasks that it is called with."""
+    called: list[Task] = []
+
+    @worker.action("poll", attempts=attempts)
+    def poll(payload: object, task: Task) -> None:
+        called.append(task)
+        if error := answers[len(called) - 1]:
+            raise error
+
+    return called
+
+
+@pytest.mark.parametrize(
+    ("after", "pause"),
+    [
+        (HOUR, HOUR),
+        (90, 90 * SECOND),
+        (1.5, 1.5 * SECOND),
+        (0, SECOND),
+        (-HOUR, SECOND),
+        (timedelta(days=999_999), LATEST - NOON),
+    ],
+)
+def test_a_snoozed_task_runs_again_after_as_long_as_it_said(
+    editor: Editor, worker: Worker, after: timedelta | float, pause: timedelta
+) -> None:
+    polls(worker, Snooze(after), None)
+    editor.add("poll", due=NOON, id="a", payload={"page": 1})
+    report = worker.run()
+    if pause < 2 * SECOND:  # a run stays for what is due so soon
+        assert (report.snoozed, report.done) == (1, 1)
+        return
+    assert (report.snoozed, report.attempts, report.retried, report.failed) == (1, 1, 0, 0)
+    task = editor.get("a")
+    assert (task.status, task.due, task.queued) == (Status.SCHEDULED, NOON, NOON + pause)
+    assert (task.attempt, task.snoozes, task.failure, task.failures) == (0, 1, None, ())
+    assert task.payload == {"page": 1}
+
+
+def test_snoozing_uses_no_attempt_up_and_leaves_the_failures(
+    editor: Editor, worker: Worker, clock: Clock
+) -> None:
+    # Given an action of two attempts that fails, then waits many times, then is done
+    called = polls(worker, ValueError("once"), *[Snooze(HOUR)] * 6, None, attempts=2)
+    editor.add("poll", due=NOON, id="a")
+    # When it is run until then
+    while (task := editor.get("a")).status is Status.SCHEDULED:
+        assert task.queued
+        clock.now = max(clock.now, task.queued)
+        worker.run()
+        if task.snoozes:
+            assert task.failure
+            assert task.failure.message == "once"
+    # Then each call after the failure was the second attempt
+    assert [(task.attempt, task.snoozes) for task in called] == [(1, 0), *[(2, count) for count in range(7)]]
+    assert (task.status, task.attempt, task.snoozes) == (Status.DONE, 2, 6)
+    [failed] = task.failures
+    assert (failed.attempt, failed.message) == (1, "once")
+
+
+def test_a_failure_after_many_snoozes_is_retried_as_the_first(
+    editor: Editor, worker: Worker, clock: Clock
+) -> None:
+    polls(worker, *[Snooze(HOUR)] * 3, ValueError("no"), attempts=2)
+    editor.add("poll", due=NOON, id="a")
+    for _ in range(4):
+        worker.run()
+        clock.advance(HOUR)
+    task = editor.get("a")
+    assert (task.attempt, task.snoozes) == (1, 3)
+    assert task.queued
+    assert task.queued <= NOON + 3 * HOUR + 30 * SECOND
+
+
+def test_a_death_after_a_snooze_counts_one_attempt(
+    editor: Editor, backend: Backend, worker: Worker, clock: Clock
+) -> None:
+    # Given a task that was snoozed, and whose next run died
+    called = polls(worker, Snooze(HOUR), None)
+    task = editor.add("poll", due=NOON, id="a")
+    worker.run()
+    clock.advance(HOUR)
+    [key] = backend.store.queued(task.lane)
+    assert backend.store.claim(key, run="died", now=clock(), status=Status.SCHEDULED)
+    # When the next comes
+    worker.run()
+    # Then one attempt was lost
+    assert called[1].attempt == 2
+    assert [one.type for one in called[1].failures] == ["WorkerDied"]
+
+
+def test_it_goes_on_with_another_payload(editor: Editor, worker: Worker, clock: Clock) -> None:
+    called = polls(worker, Snooze(HOUR, payload={"page": 2}), Snooze(HOUR), Snooze(HOUR, {}), None)
+    editor.add("poll", due=NOON, id="a", payload={"page": 1})
+    for _ in range(4):
+        worker.run()
+        clock.advance(HOUR)
+    assert [task.payload for task in called] == [{"page": 1}, {"page": 2}, {"page": 2}, {}]
+
+
+def test_a_payload_that_cannot_be_one_is_refused_where_it_is_raised(editor: Editor, worker: Worker) -> None:
+    @worker.action("poll", attempts=1)
+    def poll() -> None:
+        raise Snooze(HOUR, payload={"far": float("nan")})
+
+    editor.add("poll", due=NOON, id="a")
+    assert worker.run().failed == 1
+    failure = editor.get("a").failure
+    assert failure
+    assert failure.message.startswith("payload: payload['far'] is nan")
+    assert "in poll" in failure.traceback
+
+
+def test_a_snoozed_occurrence_does_not_delay_the_next(editor: Editor, worker: Worker, clock: Clock) -> None:
+    # Given the 13 o'clock occurrence of an hourly task, which is put off by two hours
+    ran: list[tuple[datetime, int, int]] = []
+
+    @worker.action("poll")
+    def poll(payload: object, task: Task) -> None:
+        ran.append((task.due, task.attempt, task.snoozes))
+        if task.due == NOON + HOUR and task.snoozes < 2:
+            raise Snooze(2 * HOUR + MINUTE)
+
+    editor.add("poll", schedule="rate(1 hour)", id="a")
+    # When time goes by
+    for _ in range(24):
+        clock.advance(15 * MINUTE)
+        worker.run()
+    # Then it ran beside the others, as its first attempt each time
+    ones = [(number, 0) for number in range(1, 7)]
+    ones[3:3], ones[6:6] = [(1, 1)], [(1, 2)]
+    assert sorted(ran) == sorted((NOON + number * HOUR, 1, snoozes) for number, snoozes in ones)
+    assert editor.get("a").runs == 6
+    assert editor.get("a").snoozes == 0
+
+
+def test_a_recurring_task_keeps_its_payload(editor: Editor, worker: Worker, clock: Clock) -> None:
+    polls(worker, Snooze(HOUR, payload=2), attempts=1)
+    editor.add("poll", schedule="rate(1 hour)", id="a", payload=1)
+    clock.advance(HOUR)
+    assert worker.run().failed == 1
+    task = editor.get("a")
+    assert task.failure
+    assert task.failure.message.startswith("payload: cannot be replaced by Snooze, because later occurrences")
+    assert (task.payload, task.due) == (1, NOON + 2 * HOUR)
+
+
+def test_an_occurrence_that_has_no_room_to_wait_fails(editor: Editor, worker: Worker, clock: Clock) -> None:
+    @worker.action("poll")
+    def poll() -> None:
+        raise Snooze(100 * HOUR)
+
+    editor.add("poll", schedule="rate(1 hour)", id="a")
+    reports = []
+    for _ in range(21):
+        clock.advance(HOUR)
+        reports.append(worker.run())
+    assert [report.snoozed for report in reports] == [1] * 20 + [0]
+    last = editor.get("a").last
+    assert last
+    assert last.failure == (
+        "InvalidTask: after: cannot be heeded: too many occurrences of this task wait already"
+    )
+
+
+CHANGES: dict[str, Callable[[Editor], Task]] = {
+    "a spread": lambda editor: editor.update("a", spread=MINUTE),
+    "another payload": lambda editor: editor.update("a", payload=1),
+    "a schedule": lambda editor: editor.update("a", schedule="rate(1 day)"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_a_change_leaves_it_put_off(editor: Editor, worker: Worker, change: Callable[[Editor], Task]) -> None:
+    called = polls(worker, Snooze(2 * HOUR), None, None)
+    editor.add("poll", due=NOON, id="a")
+    worker.run()
+    task = change(editor)
+    assert (task.queued, task.snoozes) == (NOON + 2 * HOUR, 1)
+    assert worker.run().attempts == 0
+    assert len(called) == 1
+
+
+def test_a_move_begins_anew(editor: Editor, worker: Worker) -> None:
+    polls(worker, Snooze(2 * HOUR))
+    editor.add("poll", due=NOON, id="a")
+    worker.run()
+    task = editor.move("a", due=HOUR)
+    assert (task.queued, task.snoozes) == (NOON + HOUR, 0)
+
+
+def test_the_log_and_the_note_on_the_run_tell_of_it(editor: Editor, worker: Worker, log: Log) -> None:
+    polls(worker, Snooze(HOUR))
+    editor.add("poll", due=NOON, id="a")
+    worker.run()
+    [line] = log.lines("task")
+    assert (line["outcome"], line["attempt"]) == ("snoozed", 1)
+    assert line["next_attempt"] == render(NOON + HOUR)
+    assert line["level"] == "INFO"
+    assert "failure" not in line
+    [run] = log.lines("run")
+    assert run["snoozed"] == 1
+    last = editor.status().last_run
+    assert last
+    assert last.snoozed == 1
+
+
+def test_only_runs_with_snoozes_write_their_metric(backend: Backend, editor: Editor, log: Log) -> None:
+    over = Backend(
+        Settings(metrics=True), backend.store, backend.rule, clock=backend.clock, sleep=backend.sleep
+    )
+    worker = Worker(backend=over, pool=lambda _: InlinePool())
+    worker.action("act")(lambda: None)
+    polls(worker, Snooze(HOUR))
+    editor.add("act", due=NOON)
+    editor.add("poll", due=NOON)
+    worker.run()
+    by_action = {line.get("Action"): line for line in log.lines("metrics")}
+    assert by_action["poll"]["Snoozed"] == 1
+    assert "Snoozed" not in by_action["act"]
+    assert not any("Superseded" in line for line in by_action.values())
+
+
+def test_a_full_lane_takes_what_is_snoozed(editor: Editor, worker: Worker, clock: Clock) -> None:
+    called = polls(worker, *[Snooze(HOUR)] * 110, None)
+    editor.add("poll", due=NOON, id="a")
+    with lanes_hold(0):
+        for _ in range(111):
+            worker.run()
+            clock.advance(HOUR)
+    assert (editor.get("a").status, len(called)) == (Status.DONE, 111)
+
+
+def test_a_rehearsal_wakes_it_again() -> None:
+    worker = Worker()
+    called = polls(worker, Snooze(HOUR), None)
+    with Rehearsal(worker) as rehearsal:
+        rehearsal.editor.add("poll", due=MINUTE)
+        reports = rehearsal.let_time_pass(2 * HOUR)
+    assert [(report.snoozed, report.done) for report in reports] == [(1, 0), (0, 1)]
+    assert called[1].snoozes == 1

@@ -1,6 +1,7 @@
 """Adding tasks: set the lane, insert, resolve ids that are taken, arm the rule."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import timedelta
 
 import msgspec
 
@@ -42,6 +43,7 @@ class Adder:
         if_exists: IfExists,
         *,
         rev: int | None = None,
+        at_most: timedelta | None = None,
         is_generated: bool = False,
         is_again: bool = False,
     ) -> Task:
@@ -61,7 +63,7 @@ class Adder:
                 log_change(added_as(new), None, new)
                 task = new
             else:
-                task = self._settle(new, if_exists, rev)
+                task = self._settle(new, if_exists, rev, at_most)
             if task is not new:
                 self._rule.arm([task])
                 return task
@@ -75,6 +77,8 @@ class Adder:
         chosen: Collection[str],
         if_exists: IfExists,
         progress: Callable[[int], None],
+        *,
+        at_most: timedelta | None = None,
     ) -> AddReport:
         """Insert these tasks, and arm once; `chosen` are the ids that were given, not generated."""
         lanes = self._queue.lanes if checked else 0
@@ -82,14 +86,14 @@ class Adder:
         stored, report = write_all(
             new,
             logged("add", lambda tasks: insert_many(self._queue, tasks, chosen)),
-            lambda taken: settle_all(self._queue, taken, if_exists),
+            lambda taken: settle_all(self._queue, taken, if_exists, at_most=at_most),
             progress,
         )
         index = {task.id: index for index, task in enumerate(new)}
         refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
         try:
             twins = self._rule.arm_added([task for task in stored if task is new[index[task.id]]], lanes)
-            failures = self._add_again(twins, if_exists)
+            failures = self._add_again(twins, if_exists, at_most)
             report = report.corrected(
                 AddFailure(index=index[id], id=id, error=error) for id, error in failures.items()
             )
@@ -121,10 +125,10 @@ class Adder:
             progress(done)
         return report
 
-    def _settle(self, new: Task, if_exists: IfExists, rev: int | None) -> Task:
+    def _settle(self, new: Task, if_exists: IfExists, rev: int | None, at_most: timedelta | None) -> Task:
         """Apply the policy to a task whose id is taken. Returns the task that is stored in the end."""
         try:
-            return settle(self._queue, new, if_exists, rev=rev)
+            return settle(self._queue, new, if_exists, rev=rev, at_most=at_most)
         except _TAKEN as taken:
             # The stored task may be that of an earlier call without an answer, and the rule not set for it.
             there = self._queue.get_many([new.id])
@@ -133,9 +137,11 @@ class Adder:
                 raise TaskExists(new.id, reserved_until=there[new.id].reserved_until) from taken
             raise
 
-    def _add_again(self, tasks: Sequence[Task], if_exists: IfExists) -> dict[str, DuebellError]:
+    def _add_again(
+        self, tasks: Sequence[Task], if_exists: IfExists, at_most: timedelta | None = None
+    ) -> dict[str, DuebellError]:
         """Add tasks that were deleted as twins. Returns the errors by id. Raises NotArmed."""
-        added = self._parallel(lambda task: self.add(task, if_exists, is_again=True), tasks)
+        added = self._parallel(lambda task: self.add(task, if_exists, at_most=at_most, is_again=True), tasks)
         failed = {
             task.id: error
             for task, error in zip(tasks, added, strict=True)

@@ -19,6 +19,7 @@ from duebell_shared.verbs import Verb
 
 from .batches import check_all
 from .change_many import ChangeReport, change_all, check_verb
+from .debounce import check_at_most, check_push
 from .filters import check_flag, check_ids
 from .health import Problem, silence_problem
 from .status import Diagnosis, SchedulerStatus, after_repair
@@ -91,7 +92,8 @@ class Editor(TransactionEditor):
         expires_after: timedelta | None = None,
         payload: object = None,
         id: str | None = None,
-        if_exists: IfExists | Literal["fail", "keep", "replace"] = IfExists.FAIL,
+        if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
+        at_most: timedelta | None = None,
         rev: int | None = None,
     ) -> Task:
         """Add a task: run `action` with `payload` at `due`, or by a `schedule`. Returns it as stored.
@@ -115,8 +117,11 @@ class Editor(TransactionEditor):
                        levels. A set is refused, unless its field in such a type says that it is one. It must
                        fit the action's type, as far as the worker has made that known
         id             1 to 256 printable characters; generated if not given
-        if_exists      if a task with this id exists: fail (TaskExists), keep that task, or replace it. One
-                       that is reserved for a transaction is not kept (TaskExists): it may never be added
+        if_exists      if a task with this id exists: fail (TaskExists), keep that task, replace it, or push
+                       it: if it waits, it gets the new due date and payload (debounce). One that is reserved
+                       for a transaction is not kept (TaskExists): it may never be added; replace and push
+                       make its transaction fail
+        at_most        with push: never due later than this after the first add of the task that waits
         rev            replace it only if it is at this rev (TaskChanged if not)
 
         Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, TaskChanged, NotArmed.
@@ -124,6 +129,7 @@ class Editor(TransactionEditor):
         if_exists = check_if_exists(if_exists)
         if check_rev(rev) is not None and if_exists is not IfExists.REPLACE:
             raise InvalidTask("rev", "goes with if_exists='replace'")
+        at_most = check_at_most(at_most, is_push=if_exists is IfExists.PUSH)
         given = NewTask(
             action=action,
             due=due,
@@ -138,32 +144,40 @@ class Editor(TransactionEditor):
             payload=payload,
             id=id,
         )
-        return self._adder.add(self._check(given), if_exists, rev=rev, is_generated=id is None)
+        checked = self._check(given)
+        if if_exists is IfExists.PUSH:
+            check_push(checked, is_generated=id is None)
+        return self._adder.add(checked, if_exists, rev=rev, at_most=at_most, is_generated=id is None)
 
     def add_many(
         self,
         tasks: Iterable[NewTask | Mapping[str, Any]],
         *,
-        if_exists: IfExists | Literal["fail", "keep", "replace"] = IfExists.FAIL,
+        if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
+        at_most: timedelta | None = None,
         progress: Callable[[int], None] = lambda _: None,
     ) -> AddReport:
         """Add any number of tasks, and arm once. Each is a NewTask, or a mapping with the arguments of `add`.
 
         All are checked before any is written, and InvalidTask names the first that is wrong. The report has
         the ids of the stored tasks, and the failures while writing (an id that is taken, AWS not answering).
-        `progress` is called with the number of tasks done. Raises NotArmed, with the report as its `report`,
-        when tasks are stored and the rule could not be confirmed.
+        `if_exists` and `at_most` are as in `add`, for all of them. `progress` is called with the number of
+        tasks done. Raises NotArmed, with the report as its `report`, when tasks are stored and the rule could
+        not be confirmed.
         """
         if_exists = check_if_exists(if_exists)
+        at_most = check_at_most(at_most, is_push=if_exists is IfExists.PUSH)
         check_progress(progress)
         chosen: set[str] = set()
 
         def check(given: NewTask) -> Task:
             task = self._check(given)
+            if if_exists is IfExists.PUSH:
+                check_push(task, is_generated=given.id is None)
             chosen.update([] if given.id is None else [task.id])
             return task
 
-        return self._adder.add_many(check_all(tasks, check), chosen, if_exists, progress)
+        return self._adder.add_many(check_all(tasks, check), chosen, if_exists, progress, at_most=at_most)
 
     def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
         """Cancel, pause, resume, retry or run_now each of these tasks, in parallel.

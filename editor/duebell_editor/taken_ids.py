@@ -1,6 +1,7 @@
-"""Adding tasks whose id is taken: fail, keep the stored task, or replace it."""
+"""Adding tasks whose id is taken: fail, keep the stored task, replace it, or push it to a later due date."""
 
 from collections.abc import Collection, Sequence
+from datetime import timedelta
 from enum import StrEnum
 
 import msgspec
@@ -11,6 +12,7 @@ from duebell_shared.store import Failed, Inserted, Taken
 from duebell_shared.task import Status, Task
 
 from .change_log import added_as, log_change
+from .debounce import pushed
 from .queue import Queue
 
 __all__ = [
@@ -30,11 +32,18 @@ TRIES = 5
 
 
 class IfExists(StrEnum):
-    """The policy of `add` when a task with this id exists, waiting or as history."""
+    """The policy of `add` when a task with this id exists, waiting or as history.
+
+    FAIL     raise TaskExists
+    KEEP     leave that task as it is
+    REPLACE  put the new task in its place
+    PUSH     if it waits, give it the new due date and payload (debounce); else add the new task in its place
+    """
 
     FAIL = "fail"
     KEEP = "keep"
     REPLACE = "replace"
+    PUSH = "push"
 
 
 _POLICIES = {policy.value: policy for policy in IfExists}
@@ -44,7 +53,7 @@ def check_if_exists(given: object) -> IfExists:
     """The policy of this name. Raises InvalidTask."""
     if isinstance(given, str) and given in _POLICIES:
         return _POLICIES[given]
-    raise InvalidTask("if_exists", f"must be 'fail', 'keep' or 'replace', not {quoted(given)}")
+    raise InvalidTask("if_exists", f"must be 'fail', 'keep', 'replace' or 'push', not {quoted(given)}")
 
 
 def insert_many(
@@ -68,11 +77,18 @@ def is_same_add(there: Task, new: Task) -> bool:
     return (there.created_at, there.action) == (new.created_at, new.action)
 
 
-def settle(queue: Queue, task: Task, if_exists: IfExists, *, rev: int | None = None) -> Task:
+def settle(
+    queue: Queue,
+    task: Task,
+    if_exists: IfExists,
+    *,
+    rev: int | None = None,
+    at_most: timedelta | None = None,
+) -> Task:
     """Apply the policy to a new task whose id is taken. Returns the task that is stored in the end.
 
     A new reservation takes over the one that is there: the transaction of that one may have failed long ago,
-    and can confirm it no more. `rev`: replace only a task with this rev.
+    and can confirm it no more. `rev`: replace only a task with this rev. `at_most`: see `pushed`.
     Raises TaskExists, TaskChanged, TaskConflict.
     """
     takes_over = task.status is Status.RESERVED
@@ -88,8 +104,10 @@ def settle(queue: Queue, task: Task, if_exists: IfExists, *, rev: int | None = N
             raise TaskChanged(task.id, expected=rev, rev=there.rev)
         if there:
             replacement = msgspec.structs.replace(task, rev=there.rev + 1, lane=there.lane)
+            if if_exists is IfExists.PUSH:
+                replacement = pushed(there, replacement, at_most)
             if queue.store.save(there, replacement):
-                log_change("reserve" if takes_over else "replace", there, replacement)
+                log_change("reserve" if takes_over else if_exists.value, there, replacement)
                 return replacement
         elif queue.store.insert(task):
             log_change(added_as(task), None, task)
@@ -97,7 +115,9 @@ def settle(queue: Queue, task: Task, if_exists: IfExists, *, rev: int | None = N
     raise kept_changing(task.id)
 
 
-def settle_all(queue: Queue, tasks: Sequence[Task], if_exists: IfExists) -> list[Task | DuebellError]:
+def settle_all(
+    queue: Queue, tasks: Sequence[Task], if_exists: IfExists, *, at_most: timedelta | None = None
+) -> list[Task | DuebellError]:
     """`settle` each of these tasks, which have different ids: the task stored in the end, or the error."""
     try:
         there = queue.get_many(task.id for task in tasks) if if_exists is IfExists.KEEP else {}
@@ -106,7 +126,9 @@ def settle_all(queue: Queue, tasks: Sequence[Task], if_exists: IfExists) -> list
 
     def outcome(task: Task) -> Task | DuebellError:
         try:
-            return _kept(there[task.id]) if task.id in there else settle(queue, task, if_exists)
+            if task.id in there:
+                return _kept(there[task.id])
+            return settle(queue, task, if_exists, at_most=at_most)
         except DuebellError as error:
             return error
 

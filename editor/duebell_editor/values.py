@@ -281,6 +281,12 @@ FIELDS: Mapping[str, Field] = {
     "expires_after": Field(
         _EXPIRY, "Not run when this many seconds late, a century at most", "null: never", read_seconds
     ),
+    "at_most": Field(
+        _EXPIRY,
+        "With `if_exists` push: due this many seconds after the first add at the latest; a century at most",
+        "",
+        read_seconds,
+    ),
     "payload": Field(
         {},
         "Any JSON value, at most 350 KB and 100 levels; null is an empty object",

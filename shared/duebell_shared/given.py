@@ -105,7 +105,7 @@ def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
 
 def check_spread(given: object) -> timedelta:
     """A timedelta of a day at most; none if not given."""
-    return _duration("spread", given, most=MAX_SPREAD) or timedelta(0)
+    return check_duration("spread", given, most=MAX_SPREAD) or timedelta(0)
 
 
 def check_expiry(given: object, *, recurs: bool) -> timedelta | None:
@@ -117,11 +117,11 @@ def check_expiry(given: object, *, recurs: bool) -> timedelta | None:
             way_out="there, missed='skip' passes over what is late",
             code="schedule-expires",
         )
-    return _duration("expires_after", given, most=MAX_EXPIRY)
+    return check_duration("expires_after", given, most=MAX_EXPIRY)
 
 
-def _duration(field: str, given: object, *, most: timedelta) -> timedelta | None:
-    """A timedelta of at least a millisecond, in whole ones."""
+def check_duration(field: str, given: object, *, most: timedelta) -> timedelta | None:
+    """A timedelta of at least a millisecond, in whole ones; None if not given."""
     if given is None:
         return None
     if not isinstance(given, timedelta):

@@ -1,6 +1,7 @@
 """`add` of one task: what it says, where the payload comes from, and an id that is taken."""
 
 import uuid
+from datetime import timedelta
 from pathlib import Path
 from unittest import mock
 
@@ -66,3 +67,18 @@ def test_an_id_that_is_taken_is_told_with_the_options_there_are(duebell: Duebell
     assert status == 4
     assert "--if-exists keep" in err
     assert duebell("add", "x", "--in", "2h", "--id", "a", "--if-exists", "keep").status == 0
+
+
+def test_a_push(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
+    push = ("add", "index", "--id", "one", "--if-exists", "push", "--at-most", "15m")
+    assert duebell(*push, "--in", "10m").status == 0
+    due = editor.get("one").due
+    assert duebell(*push, "--in", "2h").status == 0
+    assert editor.get("one").due == due + timedelta(minutes=5)
+    refused = duebell("add", "index", "--in", "1h", "--at-most", "15m")
+    assert (refused.status, "at-most: goes with" in refused.err) == (2, True)
+    lines = tmp_path / "tasks.jsonl"
+    lines.write_text('{"action": "index", "in": 7200, "id": "one", "payload": 3}\n')
+    assert duebell("add", "--from", str(lines), "--if-exists", "push", "--at-most", "15m").status == 0
+    task = editor.get("one")
+    assert (task.due, task.payload) == (due + timedelta(minutes=5), 3)

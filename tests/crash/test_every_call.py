@@ -188,6 +188,10 @@ def test_an_editor_that_dies_while_it_adds_many(
 CHANGES: dict[str, tuple[Change, Status]] = {
     "moves its task earlier": (lambda editor: _ignore(editor.move("two", due=SOON / 2)), Status.DONE),
     "moves the head later": (lambda editor: _ignore(editor.move("one", due=LATER * 2)), Status.DONE),
+    "pushes the head later": (
+        lambda editor: _ignore(editor.add("note", due=LATER * 2, id="one", payload={}, if_exists="push")),
+        Status.DONE,
+    ),
     "cancels the head": (lambda editor: _ignore(editor.cancel("one")), Status.CANCELLED),
 }
 

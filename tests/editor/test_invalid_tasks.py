@@ -59,8 +59,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"action": "x" * 257}, "action", "must be 1 to 256 characters, not 257"),
     ({"action": "put\ton"}, "action", "'put\\ton' has '\\t' in it"),
     ({"action": None}, "action", "must be text, not NoneType"),
-    ({"if_exists": "overwrite"}, "if_exists", "must be 'fail', 'keep' or 'replace', not 'overwrite'"),
-    ({"if_exists": True}, "if_exists", "must be 'fail', 'keep' or 'replace', not True"),
+    ({"if_exists": "overwrite"}, "if_exists", "must be 'fail', 'keep', 'replace' or 'push', not 'overwrite'"),
+    ({"if_exists": True}, "if_exists", "must be 'fail', 'keep', 'replace' or 'push', not True"),
 ]
 
 

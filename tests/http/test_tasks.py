@@ -157,3 +157,21 @@ def test_a_task_tells_of_its_failed_attempts(client: TestClient, editor: Editor)
         "type": "CardDeclined",
         "message": "no",
     }
+
+
+def test_a_push_puts_a_waiting_task_off_for_as_long_as_it_may(client: TestClient, editor: Editor) -> None:
+    body = {"action": "index", "in": 600, "id": "one", "if_exists": "push", "at_most": 900}
+    assert client.post("/api/tasks", json=body).status_code == 201
+    due = editor.get("one").due
+    again = client.post("/api/tasks", json={**body, "in": 7200, "payload": 2})
+    assert (again.status_code, again.json()["payload"]) == (200, 2)
+    assert editor.get("one").due == due + timedelta(seconds=300)
+    for odd, field in (
+        ({"id": None}, "id"),
+        ({"if_exists": "keep"}, "at_most"),
+        ({"at_most": -1}, "at_most"),
+        ({"at_most": "1h"}, "at_most"),
+    ):
+        refused = client.post("/api/tasks", json={**body, **odd})
+        assert refused.status_code == 422
+        assert refused.json()["errors"][0]["field"] == field

@@ -12,6 +12,7 @@ from .of_direct_calls import OF_DIRECT_CALLS
 from .of_echoes_and_holds import OF_ECHOES_AND_HOLDS
 from .of_full_lanes import OF_FULL_LANES
 from .of_precision import OF_PRECISION
+from .of_pushing import OF_PUSHING
 from .of_reservations import OF_RESERVATIONS
 from .of_sharing import OF_SHARING
 from .of_snoozing import OF_SNOOZING
@@ -44,6 +45,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_TAKING_OVER,
     *OF_THE_QUEUE,
     *OF_SNOOZING,
+    *OF_PUSHING,
     *OF_BATCHES,
     *OF_FULL_LANES,
     *OF_THE_GUARD,

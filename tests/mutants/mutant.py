@@ -86,6 +86,7 @@ class Killer(Enum):
     RESERVED = ("-m", "pytest", "tests/worker/test_reserved.py")
     TRANSACT = ("-m", "pytest", "tests/store/test_transact.py", "-m", "not e2e")
     TRANSACTIONS = ("-m", "pytest", "tests/editor/test_transactions.py", "tests/editor/test_reserving.py")
+    PUSHING = ("-m", "pytest", "tests/editor/test_pushing.py")
     SNOOZING = ("-m", "pytest", "tests/worker/test_snoozing.py")
     SHAPES = ("-m", "pytest", "tests/shapes", "-k", "due_later or no_time or without_a_zone or years")
 

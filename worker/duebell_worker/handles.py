@@ -64,7 +64,8 @@ class TaskOptions(TypedDict, total=False):
 class AddOptions(TaskOptions, total=False):
     """The arguments of `Editor.add` that an action does not fill in."""
 
-    if_exists: "IfExists | Literal['fail', 'keep', 'replace']"
+    if_exists: "IfExists | Literal['fail', 'keep', 'replace', 'push']"
+    at_most: timedelta | None
     rev: int | None
 
 
@@ -109,7 +110,8 @@ class ArgumentsAction(Action[_P, _R], Generic[_A, _P, _R]):
             spread: timedelta | None = None,
             expires_after: timedelta | None = None,
             id: str | None = None,
-            if_exists: IfExists | Literal["fail", "keep", "replace"] = "fail",
+            if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = "fail",
+            at_most: timedelta | None = None,
             rev: int | None = None,
             *args: _A.args,
             **arguments: _A.kwargs,

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from duebell_editor import IfExists
 
 from . import options
-from .add_file import add_file
+from .add_file import Policy, add_file
 from .completion import actions
 from .context import Context
 from .errors import WrongUsage
@@ -59,6 +59,7 @@ def add(
     if_exists: Annotated[
         IfExists, typer.Option("--if-exists", help="What to do when the id is taken.")
     ] = IfExists.FAIL,
+    at_most: options.AtMost = None,
     from_: Annotated[
         str | None, option("--from", "FILE", "Add many: a JSON object to a line; - is stdin.")
     ] = None,
@@ -72,7 +73,8 @@ def add(
     A due date that has passed means at once.
     """
     if from_ is not None:
-        add_file(context, from_, zone=timezone, id_prefix=id_prefix, if_exists=if_exists)
+        policy = Policy(if_exists, at_most)
+        add_file(context, from_, zone=timezone, id_prefix=id_prefix, policy=policy)
         return
     if action is None:
         raise WrongUsage("give the ACTION to run, or --from FILE")
@@ -97,5 +99,6 @@ def add(
         payload=None if value is UNSET else value,
         id=id,
         if_exists=if_exists,
+        at_most=at_most,
     )
     print_change(context, task, timezone)

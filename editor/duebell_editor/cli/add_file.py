@@ -3,8 +3,9 @@
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 from zoneinfo import ZoneInfo
 
 import typer
@@ -26,7 +27,7 @@ from .json_lines import Line, Reader
 from .output import Output, plain
 from .parsing import opened
 
-__all__ = ["add_file"]
+__all__ = ["Policy", "add_file"]
 
 #: Lines that are written before the next are read.
 _CHUNK = 500
@@ -36,6 +37,13 @@ _READ = 1_000_000
 
 #: Lines in a row that AWS does not accept, before the command gives up.
 _PATIENCE = 25
+
+
+class Policy(NamedTuple):
+    """What to do when an id is taken: `if_exists` and `at_most` of `Editor.add`, the same for all lines."""
+
+    if_exists: IfExists
+    at_most: timedelta | None
 
 
 @dataclass
@@ -80,13 +88,13 @@ class _Tally:
 
 
 def add_file(
-    context: Context, file: str, *, zone: ZoneInfo | None, id_prefix: str | None, if_exists: IfExists
+    context: Context, file: str, *, zone: ZoneInfo | None, id_prefix: str | None, policy: Policy
 ) -> None:
     """Add the tasks in the lines of a file, or of `-`, standard input. Exits with 7 when some failed.
 
     A file is checked before any of its tasks is written. A pipe is not, because it can be read only once.
     """
-    if others := context.given_besides("from_", "timezone", "id_prefix", "if_exists"):
+    if others := context.given_besides("from_", "timezone", "id_prefix", "if_exists", "at_most"):
         raise WrongUsage(f"--from goes without {', '.join(others)}: that stands in its lines")
     out, tally = context.out, _Tally()
     is_pipe = file == "-" or (Path(file).exists() and not Path(file).is_file())
@@ -97,7 +105,7 @@ def add_file(
         with opened(file) as lines, out.progress("adding", total) as progress:
             done = 0
             for chunk in _chunks(lines, reader):
-                _write(editor, tally.tasks_of(chunk), if_exists, context, tally)
+                _write(editor, tally.tasks_of(chunk), policy, context, tally)
                 done += len(chunk)
                 tally.done_to = chunk[-1].number if chunk else tally.done_to
                 progress(done)
@@ -133,18 +141,16 @@ def _check(file: str, reader: Reader, tally: _Tally, out: Output) -> int:
     return total
 
 
-def _write(
-    editor: Editor, lines: Sequence[Line], if_exists: IfExists, context: Context, tally: _Tally
-) -> None:
+def _write(editor: Editor, lines: Sequence[Line], policy: Policy, context: Context, tally: _Tally) -> None:
     try:
-        report, trouble = _insert(editor, lines, if_exists)
+        report, trouble = _insert(editor, lines, policy)
     except InvalidTask:  # a line was right when it was read, but its schedule has ended since
         still = tally.tasks_of(line.checked(context.now()) for line in lines)
         if len(still) == len(lines):
             raise
-        _write(editor, still, if_exists, context, tally)
+        _write(editor, still, policy, context, tally)
         return
-    there = len(report.there_already) if if_exists is IfExists.KEEP else 0
+    there = len(report.there_already) if policy.if_exists is IfExists.KEEP else 0
     tally.added += len(report.added) - there
     tally.there_already += there
     for failure in report.failures:
@@ -157,11 +163,11 @@ def _write(
         raise errors[-1]  # the other lines would fare no better
 
 
-def _insert(editor: Editor, lines: Sequence[Line], if_exists: IfExists) -> tuple[AddReport, NotArmed | None]:
+def _insert(editor: Editor, lines: Sequence[Line], policy: Policy) -> tuple[AddReport, NotArmed | None]:
     """Store the tasks. Returns the report, and the error when the rule does not ring for them."""
     tasks = [line.task for line in lines if not isinstance(line.task, InvalidTask)]
     try:
-        return editor.add_many(tasks, if_exists=if_exists), None
+        return editor.add_many(tasks, if_exists=policy.if_exists, at_most=policy.at_most), None
     except NotArmed as error:
         report = error.report
         return report if isinstance(report, AddReport) else AddReport(added=()), error

@@ -18,10 +18,10 @@ from .errors import WrongUsage
 from .parsing import duration, instant
 
 __all__ = [
-    "Action", "After", "Before", "Due", "End", "EndpointUrl", "Error", "ExpiresAfter", "Id", "In", "MaxRuns",
-    "MissedOption", "Name", "Payload", "PayloadFile", "Prefix", "Profile", "Region", "ScheduleOption",
-    "Spread", "Start", "StatusOption", "Text", "Timezone", "Verbose", "check_order", "due_from", "flag",
-    "json_option", "option",
+    "Action", "After", "AtMost", "Before", "Due", "End", "EndpointUrl", "Error", "ExpiresAfter", "Id", "In",
+    "MaxRuns", "MissedOption", "Name", "Payload", "PayloadFile", "Prefix", "Profile", "Region",
+    "ScheduleOption", "Spread", "Start", "StatusOption", "Text", "Timezone", "Verbose", "check_order",
+    "due_from", "flag", "json_option", "option",
 ]  # fmt: skip
 
 
@@ -147,6 +147,10 @@ Payload = Annotated[
 ]
 PayloadFile = Annotated[
     str | None, option("--payload-file", "FILE", "The payload, in a file of JSON; - is stdin.")
+]
+AtMost = Annotated[
+    timedelta | None,
+    _duration("--at-most", "With --if-exists push: due so long after the first add at the latest."),
 ]
 Spread = Annotated[timedelta | None, _duration("--spread", "Delay it by up to this long, at most a day.")]
 ExpiresAfter = Annotated[

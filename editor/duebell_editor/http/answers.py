@@ -203,13 +203,14 @@ class AddedTask(Struct, kw_only=True):
     """The outcome for one task of a list.
 
     id       its id; one is made if none was given
-    outcome  kept: its id was taken, and the task with it stays. replaced: that task was replaced
+    outcome  kept: its id was taken, and the task with it stays. replaced: that task was replaced. pushed: it
+             waits until the new due date, or was replaced if it did not wait
     type     of one that failed, the kind of problem, as in a problem document
     detail   of one that failed, what is wrong and what to do
     """
 
     id: str
-    outcome: Literal["added", "kept", "replaced", "failed"]
+    outcome: Literal["added", "kept", "replaced", "pushed", "failed"]
     type: str | None = None
     detail: str | None = None
 
@@ -301,7 +302,7 @@ def bulk_answer(chosen: Selection, report: ChangeReport) -> BulkAnswer:
 def add_answer(ids: Sequence[str], report: AddReport, if_exists: IfExists) -> AddAnswer:
     """The outcome for the tasks with these ids, which were to be added."""
     there = frozenset(report.there_already)
-    if_there: Literal["kept", "replaced"] = "replaced" if if_exists is IfExists.REPLACE else "kept"
+    if_there: Any = {IfExists.REPLACE: "replaced", IfExists.PUSH: "pushed"}.get(if_exists, "kept")
     failed = {one.index: one.error for one in report.failures}
     results = [
         AddedTask(id=id, outcome="failed", type=kind_of(failed[index]), detail=str(failed[index]))

@@ -139,6 +139,7 @@ _NewTask = create_model(
     **{
         name: _field(name) for name in values.NewTask.__struct_fields__ if name not in {"action", "due", "id"}
     },
+    at_most=_field("at_most"),
     id=_field("id", means=f"{values.FIELDS['id'].means}. Not `.` or `..`, which no address can name"),
 )
 
@@ -170,7 +171,7 @@ class NewTask(_NewTask):  # type: ignore[misc, valid-type]
     if_exists: IfExists = Field(
         default=IfExists.FAIL,
         description="What to do when the id is taken. With an id of your own and `keep`, a request can be "
-        "repeated without harm",
+        "repeated without harm. With `push`, a task that waits gets the new due date and payload",
     )
 
 

@@ -59,7 +59,7 @@ def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: Repl
 
     A list has at most 1,000 tasks. All are checked before any is written: one that is wrong is named, as
     `tasks[2].due`, and nothing is added. Then each succeeds or fails by itself; the answer, 200, has the
-    outcome of each. `if_exists` must be the same in all of them.
+    outcome of each. `if_exists` and `at_most` must be the same in all of them.
     """
     if isinstance(body, list):
         return _add_list(body, editor, rev)
@@ -70,7 +70,11 @@ def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: Repl
     request.state.task_id = given["id"]
     status = 201
     try:
-        task = editor.add(**{**given, "if_exists": IfExists.FAIL})
+        if body.if_exists is IfExists.PUSH:
+            task = editor.add(**given)
+            status = 201 if task.rev == 1 else 200
+        else:
+            task = editor.add(**{**given, "if_exists": IfExists.FAIL})
     except TaskExists:
         if body.if_exists is IfExists.FAIL:
             raise
@@ -83,6 +87,8 @@ def _given(body: NewTask, place: str = "") -> dict[str, Any]:
     """The arguments for the library, with an id. Raises InvalidTask, naming the field after its place."""
     if body.id in (".", ".."):
         raise InvalidTask(f"{place}id", f"{quoted(body.id)} cannot be named in an address: choose another")
+    if body.id is None and body.if_exists is IfExists.PUSH:
+        raise InvalidTask(f"{place}id", 'is missing: `"if_exists": "push"` needs one')
     try:
         given = body.given()
     except InvalidTask as error:
@@ -102,8 +108,13 @@ def _add_list(bodies: Sequence[NewTask], editor: Editor, rev: int | None) -> Jso
             raise InvalidTask(
                 f"tasks[{index}].if_exists", f"must be that of the others, {quoted(if_exists.value)}"
             )
-    tasks = [{name: value for name, value in one.items() if name != "if_exists"} for one in given]
-    report = editor.add_many(tasks, if_exists=if_exists)
+    at_most = bodies[0].at_most if bodies else None
+    for index, body in enumerate(bodies):
+        if body.at_most != at_most:
+            raise InvalidTask(f"tasks[{index}].at_most", "must be that of the others")
+    of_all = {"if_exists", "at_most"}
+    tasks = [{name: value for name, value in one.items() if name not in of_all} for one in given]
+    report = editor.add_many(tasks, if_exists=if_exists, at_most=at_most)
     if report.failures and not report.added:
         error = report.failures[0].error
         if isinstance(error, AwsError | NotDeployed):  # AWS did not take any of them

@@ -1,0 +1,183 @@
+"""Adding with `if_exists="push"`: a task that waits already waits anew, for so long at most."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duebell_editor import Editor, InvalidTask, NewTask, NotArmed, Status, Task, TaskConflict
+from duebell_shared.expression import expression_at
+from tests.editor.memory import Scheduler
+from tests.shared.fake_events import refusal
+from tests.support import NOON, Calls, Clock
+
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+
+
+def push(scheduler: Scheduler, *, due: Any = 10 * MINUTE, **options: Any) -> Task:
+    return scheduler.editor.add("index", due=due, id="one", if_exists="push", **options)
+
+
+def test_a_first_push_adds_the_task(scheduler: Scheduler) -> None:
+    task = push(scheduler, payload=1)
+    assert (task.rev, task.due, task.payload) == (1, NOON + 10 * MINUTE, 1)
+    assert scheduler.events.expression == expression_at(NOON + 10 * MINUTE)
+
+
+def test_each_push_gives_the_new_due_date_and_payload(scheduler: Scheduler) -> None:
+    push(scheduler, payload=1)
+    scheduler.clock.advance(5 * MINUTE)
+    task = push(scheduler, payload=2)
+    assert scheduler.editor.get("one") == task
+    assert (task.due, task.queued, task.payload) == (NOON + 15 * MINUTE, NOON + 15 * MINUTE, 2)
+    assert (task.created_at, task.status, task.rev) == (NOON, Status.SCHEDULED, 2)
+    # And the rule is left alone: it rings once for nothing
+    assert scheduler.events.expression == expression_at(NOON + 10 * MINUTE)
+
+
+def test_a_push_to_an_earlier_due_date_arms_the_rule(scheduler: Scheduler) -> None:
+    push(scheduler, due=3 * HOUR)
+    assert push(scheduler, due=HOUR).queued == NOON + HOUR
+    assert scheduler.events.expression == expression_at(NOON + HOUR)
+
+
+def test_pushes_never_go_beyond_at_most_after_the_first_add(scheduler: Scheduler) -> None:
+    # Given pushes every four minutes by ten, for half an hour at most
+    dues = []
+    for _ in range(7):
+        task = push(scheduler, at_most=30 * MINUTE)
+        assert task.queued == task.due
+        dues.append((task.due - NOON) // MINUTE)
+        scheduler.clock.advance(4 * MINUTE)
+    assert dues == [10, 14, 18, 22, 26, 30, 30]
+    # When it is overdue, and others push it still
+    scheduler.clock.now = NOON + HOUR
+    task = push(scheduler, at_most=30 * MINUTE, payload="last")
+    # Then it keeps its place in the queue
+    assert (task.due, task.queued) == (NOON + 30 * MINUTE, NOON + 30 * MINUTE)
+    assert task.payload == "last"
+
+
+def test_a_limit_that_has_passed_makes_it_due_now(scheduler: Scheduler) -> None:
+    push(scheduler, due=9 * HOUR)
+    scheduler.clock.advance(HOUR)
+    task = push(scheduler, due=9 * HOUR, at_most=30 * MINUTE)
+    assert (task.due, task.queued) == (NOON + HOUR, NOON + HOUR)
+    assert scheduler.events.expression == expression_at(NOON + HOUR + MINUTE)
+
+
+def test_the_limit_is_that_of_the_due_date_and_the_spread_comes_on_top(scheduler: Scheduler) -> None:
+    first = push(scheduler, due=30 * MINUTE, spread=HOUR)
+    assert first.queued
+    scheduler.clock.advance(MINUTE)
+    task = push(scheduler, due=HOUR, spread=HOUR, at_most=30 * MINUTE)
+    assert (task.due, task.queued) == (first.due, first.queued)
+
+
+def test_a_paused_task_stays_paused(scheduler: Scheduler) -> None:
+    scheduler.become(scheduler.editor.add("index", due=HOUR, id="one"), Status.PAUSED)
+    task = push(scheduler, due=2 * HOUR, payload=2, at_most=90 * MINUTE)
+    assert (task.status, task.queued, task.due) == (Status.PAUSED, None, NOON + 90 * MINUTE)
+    assert scheduler.editor.resume("one").queued == NOON + 90 * MINUTE
+
+
+@pytest.mark.parametrize(
+    "status", [Status.RUNNING, Status.DONE, Status.FAILED, Status.CANCELLED, Status.EXPIRED]
+)
+def test_one_that_does_not_wait_is_followed_by_a_new_one(scheduler: Scheduler, status: Status) -> None:
+    # Given a task that has begun or is over
+    there = scheduler.become(scheduler.editor.add("index", due=HOUR, id="one", payload=1), status)
+    scheduler.clock.advance(5 * HOUR)
+    # When it is pushed, with a limit that would be over if it still waited
+    task = push(scheduler, payload=2, at_most=HOUR)
+    # Then the new one waits, and its time begins now
+    assert (task.status, task.attempt, task.payload) == (Status.SCHEDULED, 0, 2)
+    assert (task.due, task.created_at) == (NOON + 5 * HOUR + 10 * MINUTE, NOON + 5 * HOUR)
+    assert task.rev == there.rev + 1
+    # And an outcome of the one before does not apply to it
+    assert not scheduler.store.save(there, None)
+
+
+def test_a_recurring_task_is_not_pushed(scheduler: Scheduler) -> None:
+    there = scheduler.editor.add("index", schedule="rate(1 hour)", id="one")
+    with pytest.raises(TaskConflict, match=r"cannot push task 'one': it recurs. Choose another id"):
+        push(scheduler)
+    assert scheduler.editor.get("one") == there
+    scheduler.editor.cancel("one")
+    assert push(scheduler).recurrence is None
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"id": None}, "id: is missing: if_exists='push' needs one"),
+        ({"due": None, "schedule": "rate(1 day)"}, "schedule: goes without if_exists='push'"),
+        ({"if_exists": "keep", "at_most": HOUR}, "at_most: goes with if_exists='push'"),
+        ({"at_most": 60}, "at_most: must be a timedelta, not int"),
+        ({"at_most": -HOUR}, "at_most: must be a millisecond or more"),
+        ({"rev": 1}, "rev: goes with if_exists='replace'"),
+    ],
+)
+def test_what_cannot_be_right_is_refused_first(scheduler: Scheduler, given: Any, message: str) -> None:
+    before = scheduler.snapshot()
+    with pytest.raises(InvalidTask, match=message):
+        scheduler.editor.add(**{"action": "index", "due": HOUR, "id": "one", "if_exists": "push", **given})
+    assert scheduler.snapshot() == before
+
+
+def test_many_are_pushed_at_once(scheduler: Scheduler) -> None:
+    scheduler.editor.add("index", due=10 * MINUTE, id="b")
+    scheduler.clock.advance(5 * MINUTE)
+    tasks = [NewTask(action="index", due=10 * MINUTE, id=id) for id in ("a", "b")]
+    report = scheduler.editor.add_many(tasks, if_exists="push", at_most=12 * MINUTE)
+    assert (report.added, report.there_already) == (("a", "b"), ("b",))
+    assert scheduler.editor.get("a").due == NOON + 15 * MINUTE
+    assert scheduler.editor.get("b").due == NOON + 12 * MINUTE
+    with pytest.raises(InvalidTask, match=r"tasks\[0\].id: is missing"):
+        scheduler.editor.add_many([NewTask(action="index", due=HOUR)], if_exists="push")
+
+
+def test_a_push_that_is_repeated_arms_the_rule_and_keeps_its_limit(scheduler: Scheduler) -> None:
+    # Given a push that stored the task and could not arm the rule
+    scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
+    with pytest.raises(NotArmed):
+        push(scheduler, at_most=12 * MINUTE)
+    scheduler.clock.advance(5 * MINUTE)
+    # When it is made again
+    task = push(scheduler, at_most=12 * MINUTE)
+    # Then it counts as the second, and the rule rings, as the first asked for
+    assert (task.rev, task.due) == (2, NOON + 12 * MINUTE)
+    assert scheduler.events.expression == expression_at(NOON + 10 * MINUTE)
+
+
+def test_a_push_that_loses_against_a_claim_is_followed_by_a_run(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a run that claims the task between the push's read and its write
+    push(scheduler)
+    scheduler.clock.advance(10 * MINUTE)
+    save, [key] = scheduler.store.save, scheduler.store.queued(scheduler.editor.get("one").lane)
+    claims = iter([True])
+
+    def claim_first(old: Task, new: Task | None) -> bool:
+        if next(claims, False):
+            scheduler.store.claim(key, run="r", now=scheduler.clock(), status=Status.SCHEDULED)
+        return save(old, new)
+
+    monkeypatch.setattr(scheduler.store, "save", claim_first)
+    # When the push looks again
+    task = push(scheduler, payload=2)
+    # Then it is a new task
+    assert (task.status, task.due, task.created_at) == (
+        Status.SCHEDULED,
+        NOON + 20 * MINUTE,
+        NOON + 10 * MINUTE,
+    )
+
+
+def test_a_push_to_a_later_due_date_leaves_the_rule_alone(editor: Editor, calls: Calls, clock: Clock) -> None:
+    editor.add("index", due=10 * MINUTE, id="one", if_exists="push")
+    clock.advance(MINUTE / 2)  # the worker's record is read once a minute
+    calls.clear()
+    editor.add("index", due=10 * MINUTE, id="one", if_exists="push")
+    assert calls == {"PutItem": 1, "GetItem": 2, "UpdateItem": 1}

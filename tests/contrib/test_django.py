@@ -77,7 +77,9 @@ def the_editor() -> Editor:
 def rehearsal() -> Iterator[Rehearsal]:
     """A scheduler whose worker runs the app's tasks."""
     worker = Worker()
-    register_tasks(worker, backoff=Backoff(first=10 * MINUTE), attempts_of={f"{SHOP}.later": 2})
+    register_tasks(
+        worker, backoff=Backoff(first=10 * MINUTE), attempts_of={f"{SHOP}.later": 2, f"{SHOP}.wait": 1}
+    )
     with Rehearsal(worker) as rehearsal:
         EDITOR.append(rehearsal.editor)
         CALLS.clear()
@@ -224,6 +226,17 @@ def test_a_task_may_ask_for_a_retry_or_give_up(rehearsal: Rehearsal) -> None:
     assert never.errors[0].exception_class is duebell.Abort
     assert never.errors[0].traceback == "Abort: never"
     assert sent.count(("finished", "FAILED")) == 2
+
+
+def test_a_task_that_snoozes_has_not_finished(rehearsal: Rehearsal) -> None:
+    # Given a task of one attempt that puts itself off three times
+    with signals() as sent:
+        result = tasks.wait.enqueue()
+        rehearsal.let_time_pass(HOUR)
+    result.refresh()
+    assert (result.status, result.attempts, result.errors) == ("SUCCESSFUL", 1, [])
+    assert [name for name, _ in sent].count("started") == 4
+    assert [one for one in sent if one[0] == "finished"] == [("finished", "SUCCESSFUL")]
 
 
 @pytest.mark.parametrize("change", ["cancel", "expire"])

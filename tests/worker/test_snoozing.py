@@ -45,11 +45,12 @@ def polls(worker: Worker, *answers: Exception | None, attempts: int = 5) -> list
 def test_a_snoozed_task_runs_again_after_as_long_as_it_said(
     editor: Editor, worker: Worker, after: timedelta | float, pause: timedelta
 ) -> None:
-    polls(worker, Snooze(after), None)
+    called = polls(worker, Snooze(after), None)
     editor.add("poll", due=NOON, id="a", payload={"page": 1})
     report = worker.run()
     if pause < 2 * SECOND:  # a run stays for what is due so soon
         assert (report.snoozed, report.done) == (1, 1)
+        assert called[1].queued == NOON + pause
         return
     assert (report.snoozed, report.attempts, report.retried, report.failed) == (1, 1, 0, 0)
     task = editor.get("a")

@@ -4,7 +4,7 @@ from typing import Any
 
 import django
 
-from duebell import Abort, Retry
+from duebell import Abort, Retry, Snooze
 
 if django.VERSION >= (6, 0):
     from django.tasks import TaskContext, task
@@ -45,6 +45,13 @@ def fail(message: str) -> None:
 @task
 def later() -> None:
     raise Retry("not yet", after=60)
+
+
+@task
+def wait() -> None:
+    CALLS.append("wait")
+    if CALLS.count("wait") <= 3:
+        raise Snooze(60)
 
 
 @task

@@ -11,7 +11,7 @@ if django.VERSION >= (6, 0):
 else:
     from django_tasks import TaskContext, task
 
-__all__ = ["CALLS", "context_seen", "fail", "give_up", "greet", "later", "mail", "scheduled_by_hand"]
+__all__ = ["CALLS", "context_seen", "fail", "give_up", "greet", "later", "mail", "scheduled_by_hand", "wait"]
 
 CALLS: list[Any] = []
 

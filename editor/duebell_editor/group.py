@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from duebell_shared.attributes import UNREADABLE
 from duebell_shared.past_index import key_of
-from duebell_shared.task import QueueKey, Task
+from duebell_shared.task import Task, queue_key
 
 from .filters import Filter
 from .places import Key, Place, is_failing, sources_of
@@ -79,7 +79,7 @@ class Group:
         """The key by which a listing by time would find the task, if the filter asks for it."""
         keys: list[Key | None] = [key_of(task)]
         if task.queued is not None and task.queued != UNREADABLE:
-            keys.append(QueueKey(queued=task.queued, id=task.id, lane=task.lane))
+            keys.append(queue_key(task))
         for key in keys:
             if key and self._is_asked_for(Place.of(key), key) and self._which.wants(key, task):
                 yield key

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import msgspec
 
+from duebell_shared.counts import Priority
 from duebell_shared.instants import FIRST, MILLISECOND, NEVER, to_utc
 from duebell_shared.past_index import Past, PastKey
 from duebell_shared.task import QueueKey, Status
@@ -46,18 +47,20 @@ class Place(NamedTuple):
     lane: Annotated[int, msgspec.Meta(ge=0)]
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_KEY)]
     by_id: bool = False
+    priority: Priority = 0
 
     @classmethod
     def of(cls, key: Key) -> Self:
         """The place of the task with this key."""
         source = key.kind.value if isinstance(key, PastKey) else _QUEUE
-        return cls(at=key[0] or _LAST, source=source, lane=key.lane, id=key.id)
+        priority = key.priority if isinstance(key, QueueKey) else 0
+        return cls(at=key[0] or _LAST, source=source, lane=key.lane, id=key.id, priority=priority)
 
     @property
     def key(self) -> Key:
         """The key of the task that stands here."""
         if self.source == _QUEUE:
-            return QueueKey(queued=self.at, id=self.id, lane=self.lane)
+            return QueueKey(queued=self.at, id=self.id, lane=self.lane, priority=self.priority)
         kind = Past(self.source)
         return PastKey(at=self.at if kind.has_time else None, id=self.id, lane=self.lane, kind=kind)
 

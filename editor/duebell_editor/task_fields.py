@@ -24,6 +24,7 @@ class ChangeFields(TypedDict, total=False):
     max_runs: int | None
     spread: timedelta | None
     expires_after: timedelta | None
+    priority: int | None
 
 
 class TaskFields(TypedDict, total=False):
@@ -38,5 +39,6 @@ class TaskFields(TypedDict, total=False):
     max_runs: int | None
     spread: timedelta | None
     expires_after: timedelta | None
+    priority: int | None
     payload: object
     id: str | None

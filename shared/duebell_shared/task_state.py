@@ -9,10 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 from . import payload as payloads
-from .counts import Count, Milliseconds
+from .counts import Count, Milliseconds, Priority
 from .errors import TaskConflict
 from .failure import FailedAttempt, Failure
-from .instants import MILLISECOND, Instant, to_utc
+from .instants import MILLISECOND, NEVER, Instant, to_utc
 from .keeping import History, Keeping
 from .quoting import quoted
 from .recurrence import (
@@ -28,15 +28,26 @@ from .recurrence import (
 from .status import Status
 from .verbs import Verb
 
-__all__ = ["QueueKey", "TaskState"]
+__all__ = ["QueueKey", "TaskState", "queue_key"]
 
 
 class QueueKey(NamedTuple):
-    """A task's place in the queue: when the worker shall look at it, its id and its lane."""
+    """A task's place in the queue: when the worker shall look at it, its id, its lane and its priority."""
 
     queued: datetime
     id: str
     lane: int
+    priority: int = 0
+
+    @property
+    def order(self) -> tuple[datetime, int]:
+        """The order of the queue: by time, and of the same moment the highest priority first."""
+        return self.queued, -self.priority
+
+
+def queue_key(task: "TaskState") -> QueueKey:
+    """The task's place in the queue; at NEVER if it neither waits nor runs."""
+    return QueueKey(queued=task.queued or NEVER, id=task.id, lane=task.lane, priority=task.priority)
 
 
 class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -49,6 +60,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     payload_json: str = "{}"
     status: Status = Status.SCHEDULED
     queued: Instant | None = None
+    priority: Priority = 0
     attempt: Count = 0
     rev: int = 1
     created_at: Instant

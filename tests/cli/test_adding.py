@@ -66,3 +66,14 @@ def test_an_id_that_is_taken_is_told_with_the_options_there_are(duebell: Duebell
     assert status == 4
     assert "--if-exists keep" in err
     assert duebell("add", "x", "--in", "2h", "--id", "a", "--if-exists", "keep").status == 0
+
+
+def test_a_priority_is_given_changed_and_shown(duebell: Duebell, editor: Editor) -> None:
+    assert duebell("add", "x", "--in", "1h", "--id", "a", "--priority", "9").status == 0
+    assert editor.get("a").priority == 9
+    assert "priority" in duebell("show", "a").out
+    assert duebell("update", "a", "--priority", "0").status == 0
+    assert editor.get("a").priority == 0
+    assert "priority" not in duebell("show", "a").out
+    status, _, err = duebell("add", "x", "--in", "1h", "--priority", "10")
+    assert (status, "priority: must be a whole number, 0 to 9, not 10" in err) == (2, True)

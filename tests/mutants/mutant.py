@@ -39,6 +39,15 @@ class Killer(Enum):
     GIVING_BACK_ALL = ("-m", "pytest", "tests/worker/test_giving_back.py")
     RUN = ("-m", "pytest", "tests/worker", "-k", "test_run or run_of_one or abandoned")
     RUN_OF_ONE = ("-m", "pytest", "tests/worker/run_of_one", "tests/worker/test_unread_lane.py")
+    PRIORITIES = ("-m", "pytest", "tests/worker/test_priorities.py")
+    ORDER = (
+        "-m",
+        "pytest",
+        "tests/shared/test_queue_order.py",
+        "tests/store/test_priorities.py",
+        "-m",
+        "not e2e",
+    )
     PRECISION = ("-m", "pytest", "tests/worker/test_precision.py")
     CALLING = ("-m", "pytest", "tests/worker/test_calling.py", "tests/worker/test_calling_limits.py")
     REPEATING = ("-m", "pytest", "tests/editor/test_repeating.py")

@@ -15,7 +15,7 @@ from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.ring_times import LEAD
 from duebell_shared.run_notes import LastRun
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.task import QueueKey, Status, Task, queue_key
 from duebell_shared.twins import drop_twin
 
 from .attempts import Attempts
@@ -23,6 +23,7 @@ from .context import RunContext
 from .lane_reader import LaneReader
 from .lease import Lease, LeaseLost
 from .log import emit
+from .look_ahead import LookAhead
 from .metrics import queue_metrics
 from .report import RunReport
 from .reservations import Reservations
@@ -150,7 +151,10 @@ class _Run:
                 return
 
     def _start_due(self) -> datetime:
-        """Start the tasks that are due now, earliest first. Returns when the lanes must be read again."""
+        """Start the tasks that are due now, earliest first, but higher priorities before lower ones in sight.
+
+        Returns when the lanes must be read again.
+        """
         if not self._attempts:
             self._shares.measure_from_now()
         self._attempts.record_again()
@@ -160,27 +164,25 @@ class _Run:
         lanes = [lane for lane in self._lease.lanes if lane not in leaving]
         known = {*self._attempts.under_way(), *self._attempts.not_claimed}
         known = known.union(*(self._trouble.passed_over(lane) for lane in lanes))
-        next_due = NEVER
         self._lease.heads = None
         self._attempts.begin_look()
         self._lease.quiet, keys = self._reader.queued(lanes, now=now)
-        for key in keys:
-            if key.queued > now:
-                next_due = key.queued
-                break
-            if key in known:
-                continue
+        ahead = LookAhead(keys, now=now, skipping=known)
+        while ahead:
             if not self._attempts.has_place:
                 was_full = self._is_full = True
                 self._waits.stop_taking_over()
+                ahead.read_on()
             has_place = self._wait_for_place()
             if self._is_time_to_stop:
                 self._attempts.tally.stopped_early = True
                 return NEVER
             if not has_place or self._shares.change_lanes():
                 return self._context.now()
+            key = ahead.pop()
             if self._may_start(key, Status.SCHEDULED):
                 self._attempts.start(key, Status.SCHEDULED)
+        next_due = ahead.next_due
         self._is_full = was_full
         self._lease.heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
@@ -234,7 +236,7 @@ class _Run:
         """Start the task's next occurrence if it is due already."""
         if not task.queued or task.queued > self._context.now() or self._is_time_to_stop:
             return
-        key = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
+        key = queue_key(task)
         if self._may_start(key, Status.SCHEDULED):
             self._attempts.start(key, Status.SCHEDULED)
 

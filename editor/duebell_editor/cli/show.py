@@ -157,6 +157,8 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
     }
     if task.reserved_until:
         facts["reserved"] = f"until {when(task.reserved_until, now)}, for a transaction"
+    if task.priority:
+        facts["priority"] = str(task.priority)
     if task.spread:
         facts["spread"] = f"up to {task.spread}"
     if task.expires_after is not None:

@@ -7,7 +7,14 @@ from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
 from duebell_shared.batching import pauses
-from duebell_shared.errors import AwsUnavailable, DuebellError, TransactionCancelled, TransactionUnknown
+from duebell_shared.errors import (
+    AwsError,
+    AwsRefused,
+    AwsUnavailable,
+    DuebellError,
+    TransactionCancelled,
+    TransactionUnknown,
+)
 from duebell_shared.quoting import quoted
 from duebell_shared.task import Status
 from duebell_shared.transactions import ItemRefusal, Other, TaskWrite, Transacted
@@ -26,16 +33,21 @@ _REFUSED = "ConditionalCheckFailed"
 def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
     """Make these writes in one transaction, with further tries where another may help.
 
-    All tries have one token, so that none is made twice. Raises TransactionCancelled when it is not
-    committed and cannot be any more, TransactionUnknown when that is not known, and AwsRefused.
+    All tries have one token, so that none is made twice. Raises TransactionCancelled and AwsRefused when it
+    is not committed and cannot be any more, TransactionUnknown when that is not known.
     """
-    token, is_sure, unanswered = uuid4().hex, True, None
+    token, is_sure = uuid4().hex, True
+    unanswered: AwsError | None = None
+    refused: AwsRefused | None = None
     transacted = Transacted()
     for pause in (*pauses(), None):
         try:
             transacted = backend.store.transact(writes, token=token)
         except AwsUnavailable as error:
             unanswered, is_sure = error, False
+        except AwsRefused as error:  # such as credentials that have expired since the try before
+            unanswered, refused = None, error
+            break
         else:
             if not transacted.refusals:
                 return
@@ -54,7 +66,9 @@ def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
     if not is_sure and not is_over:
         raise TransactionUnknown(
             "it is not known whether the transaction is committed: a try was not answered and may be made yet"
-        )
+        ) from refused
+    if refused:
+        raise refused
     raise TransactionCancelled(tuple(_told(writes, refusal) for refusal in transacted.refusals))
 
 
@@ -74,7 +88,10 @@ def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> 
 
 
 def _is_committed(backend: Backend, writes: Sequence[TaskWrite | Other]) -> bool:
-    """Tell whether one of the tasks is as only this transaction makes it; then all was written."""
+    """Tell whether one of the tasks is as only this transaction makes it; then all was written.
+
+    Another one may make the same move or update of the task as it was. A cancellation has its millisecond.
+    """
     try:
         return any(_is_made(backend, write) for write in writes if isinstance(write, TaskWrite))
     except DuebellError:
@@ -84,7 +101,7 @@ def _is_committed(backend: Backend, writes: Sequence[TaskWrite | Other]) -> bool
 def _is_made(backend: Backend, write: TaskWrite) -> bool:
     there = backend.store.get(write.old.lane, write.old.id)
     if there is None or write.old.status is not Status.RESERVED:
-        return there == write.new
+        return there == write.new and write.new.status is Status.CANCELLED
     is_confirmed = there.reservation is None and there.rev > write.old.rev
     return is_confirmed and there.created_at == write.old.created_at
 

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from duebell_shared.backend import Backend
 from duebell_shared.batching import pauses
 from duebell_shared.errors import (
-    AwsError,
     AwsRefused,
     AwsUnavailable,
     DuebellError,
@@ -36,40 +35,44 @@ def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
     All tries have one token, so that none is made twice. Raises TransactionCancelled and AwsRefused when it
     is not committed and cannot be any more, TransactionUnknown when that is not known.
     """
+    transacted, error = _tried(backend, writes)
+    if not error and not transacted.refusals:
+        return
+    if not transacted.is_sure and _is_committed(backend, writes):
+        return
+    if isinstance(error, AwsUnavailable):
+        raise TransactionUnknown(f"it is not known whether the transaction is committed: {error}") from error
+    is_over = drop_reservations(backend, writes) > 0
+    if not transacted.is_sure and not is_over:
+        raise TransactionUnknown(
+            "it is not known whether the transaction is committed: a try was not answered and may be made yet"
+        ) from error
+    if error:
+        raise error
+    raise TransactionCancelled(tuple(_told(writes, refusal) for refusal in transacted.refusals))
+
+
+def _tried(
+    backend: Backend, writes: Sequence[TaskWrite | Other]
+) -> tuple[Transacted, AwsUnavailable | AwsRefused | None]:
+    """Try to make these writes. Returns the answer, sure if all had one, and the last error."""
     token, is_sure = uuid4().hex, True
-    unanswered: AwsError | None = None
-    refused: AwsRefused | None = None
-    transacted = Transacted()
     for pause in (*pauses(), None):
+        error: AwsUnavailable | None = None
+        transacted = Transacted()
         try:
             transacted = backend.store.transact(writes, token=token)
-        except AwsUnavailable as error:
-            unanswered, is_sure = error, False
-        except AwsRefused as error:  # such as credentials that have expired since the try before
-            unanswered, refused = None, error
-            break
+        except AwsRefused as refused:  # such as credentials that have expired since the try before
+            return Transacted(is_sure=is_sure), refused
+        except AwsUnavailable as unanswered:
+            error, is_sure = unanswered, False
         else:
-            if not transacted.refusals:
-                return
-            unanswered, is_sure = None, is_sure and transacted.is_sure
-            if not {refusal.code for refusal in transacted.refusals} <= _PASSING:
+            is_sure = is_sure and transacted.is_sure
+            if not {refusal.code for refusal in transacted.refusals} <= _PASSING or not transacted.refusals:
                 break
         if pause is not None:
             backend.sleep(pause)
-    if not is_sure and _is_committed(backend, writes):
-        return
-    if unanswered:
-        raise TransactionUnknown(
-            f"it is not known whether the transaction is committed: {unanswered}"
-        ) from unanswered
-    is_over = drop_reservations(backend, writes) > 0
-    if not is_sure and not is_over:
-        raise TransactionUnknown(
-            "it is not known whether the transaction is committed: a try was not answered and may be made yet"
-        ) from refused
-    if refused:
-        raise refused
-    raise TransactionCancelled(tuple(_told(writes, refusal) for refusal in transacted.refusals))
+    return replace(transacted, is_sure=is_sure), error
 
 
 def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> int:

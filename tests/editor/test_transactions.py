@@ -362,6 +362,49 @@ def test_a_refusal_after_a_lost_answer_is_not_certain_without_a_reservation() ->
         tx.cancel("one")
 
 
+def test_a_call_that_is_refused_after_a_lost_answer_is_found_committed() -> None:
+    # Given credentials that expire between two tries, the first of which was made
+    scheduler = troubled("lost", AwsRefused("ExpiredToken"))
+    start_trial(scheduler.editor)
+    assert scheduler.editor.get("one").status is Status.SCHEDULED
+
+
+def test_a_call_that_is_refused_after_no_answer_is_certain_once_a_reservation_is_dropped() -> None:
+    scheduler = troubled(AwsUnavailable("no answer"), AwsRefused("ExpiredToken"))
+    with pytest.raises(AwsRefused):
+        start_trial(scheduler.editor)
+    assert scheduler.store.tasks == {}
+
+
+def test_a_call_that_is_refused_after_no_answer_is_not_certain_without_a_reservation() -> None:
+    scheduler = troubled(AwsUnavailable("no answer"), AwsRefused("ExpiredToken"))
+    scheduler.editor.add("act", due=HOUR, id="one")
+    with pytest.raises(TransactionUnknown, match="may be made yet"), scheduler.editor.transaction() as tx:
+        tx.cancel("one")
+
+
+def test_the_same_update_by_another_process_is_no_sign_of_a_commit() -> None:
+    # Given a transaction that is never answered, and the same update of its task by someone else
+    scheduler = troubled(*[AwsUnavailable("no answer")] * 9)
+    scheduler.editor.add("act", due=HOUR, id="one")
+    other = scheduler.editor.update_item("one", payload=2)
+
+    # When it is made; then nobody is told that its other write is
+    with pytest.raises(TransactionUnknown):
+        with scheduler.editor.transaction() as tx:
+            tx.put(table="trials", item={"id": "one"})
+            tx.update("one", payload=2)
+            assert scheduler.store.save(other._write.old, other._write.new)
+
+
+def test_a_cancellation_whose_every_answer_is_lost_is_found_committed() -> None:
+    scheduler = troubled(*["lost"] * 9)
+    scheduler.editor.add("act", due=HOUR, id="one")
+    with scheduler.editor.transaction() as tx:
+        tx.cancel("one")
+    assert scheduler.editor.get("one").status is Status.CANCELLED
+
+
 def test_a_reserved_task_that_someone_cancelled_is_no_sign_of_a_commit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -61,6 +61,7 @@ class Killer(Enum):
     CHANGED = ("-m", "pytest", "tests/editor/test_changing.py", "-k", "never_answered")
     TAKING_OVER = ("-m", "pytest", "tests/worker/two_runs")
     PROCESS = ("-m", "pytest", "tests/worker/test_process.py")
+    BESIDE_LONG_ACTIONS = ("-m", "pytest", "tests/worker/test_beside_long_actions.py")
     TRICKLE = ("-m", "pytest", "tests/simulation/test_trickle.py")
     SHARING = ("-m", "pytest", "tests/worker/test_sharing.py", "tests/worker/test_handing_over.py")
     REGISTRATION = ("-m", "pytest", "tests/worker/test_registration.py", "tests/worker/test_failed_starts.py")

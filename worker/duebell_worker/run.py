@@ -25,6 +25,7 @@ from .lease import Lease, LeaseLost
 from .log import emit
 from .look_ahead import LookAhead
 from .metrics import queue_metrics
+from .not_claimed import NotClaimed
 from .report import RunReport
 from .reservations import Reservations
 from .shares import Shares
@@ -95,7 +96,8 @@ class _Run:
         self._trouble = Trouble(context.id, context.now, rested=lease.resting(lease.lanes))
         self._reader = LaneReader(self._backend, self._trouble)
         self._attempts = Attempts(context, lease, self._trouble)
-        self._reservations = Reservations(context, lease, self._trouble)
+        reservations = Reservations(context, lease, self._trouble)
+        self._not_claimed = NotClaimed(context, self._reader, self._attempts, reservations, self._trouble)
         self._shares = Shares(context, lease, self._reader, self._attempts)
         self._waits = Waits(context, lease, self._attempts, self._go_on_with)
         self._is_full = False
@@ -149,6 +151,7 @@ class _Run:
             is_idle = self._waits.wait_until_idle(by=min(self._context.now() + _LOOK_AGAIN, next_due))
             if not self._shares.hand_over() and is_idle:
                 return
+            self._not_claimed.go_on(self._may_start_abandoned)
 
     def _start_due(self) -> datetime:
         """Start the tasks that are due now, earliest first, but higher priorities before lower ones in sight.
@@ -197,40 +200,19 @@ class _Run:
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, as one may have killed it.
 
-        Reserved tasks, which cannot be claimed either, are left or dropped. One that is alone is claimed as
-        running first: most often a run has died, and a read for each would cost more.
-
-        Those with the fewest attempts are first: one that kills its process each time has more, and would
-        keep the others waiting until they are used up. After each, ended or not, the tasks that have come due
-        meanwhile are next. A task that cannot be claimed as running either was changed by someone else this
-        moment, or cannot be run by this version. It is skipped, and looked at again soon.
+        After each, ended or not, the tasks that have come due meanwhile are next.
         """
-        not_claimed = self._attempts.not_claimed
-        attempts: dict[QueueKey, int] = {}
-        while not_claimed:
-            if not_claimed[1:]:
-                new = [key for key in not_claimed if key not in attempts]
-                found = self._reader.tasks_of(new)
-                attempts |= {key: found[key].attempt if key in found else 0 for key in new}
-                settled = self._reservations.settle(found)
-                not_claimed[:] = [key for key in not_claimed if key not in settled]
-                if settled:
-                    continue
-            key = min(not_claimed, key=lambda key: (attempts.get(key, 0), key))
-            not_claimed.remove(key)
-            if not self._may_start(key, Status.RUNNING):
-                continue
-            if self._is_time_to_stop:
-                self._attempts.tally.stopped_early = True
-                return
-            self._attempts.start(key, Status.RUNNING)
+        while self._not_claimed.start_next(self._may_start_abandoned):
             self._waits.wait_until_idle(by=self._context.now() + _LOOK_AGAIN)
             self._run_due()
-            if key in not_claimed:
-                not_claimed.remove(key)
-                if not self._reservations.settle(self._reader.tasks_of([key])):
-                    self._context.log("passed_over", level=logging.WARNING, id=key.id)
-                    self._trouble.pass_over(key)
+            self._not_claimed.skip_refused()
+
+    def _may_start_abandoned(self, key: QueueKey) -> bool:
+        """Tell whether to claim this task as running; none when it is time to stop."""
+        if not self._may_start(key, Status.RUNNING):
+            return False
+        self._attempts.tally.stopped_early |= self._is_time_to_stop
+        return not self._is_time_to_stop
 
     def _go_on_with(self, task: Task) -> None:
         """Start the task's next occurrence if it is due already."""

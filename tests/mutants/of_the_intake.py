@@ -84,7 +84,7 @@ OF_THE_INTAKE = (
         file=f"{_INTAKE}/batch.py",
         line="if until is not None and self.clock() >= until:",
         broken="if False:",
-        why="Lambda kills the process, and a large batch comes again as it was, until its messages are dead letters",
+        why="Lambda kills the process, and a large batch comes again as large, until it is dead letters",
         killers=(Killer.INTAKE,),
     ),
     Mutant(

@@ -251,6 +251,11 @@ def test_a_paused_task_is_ready(rehearsal: Rehearsal) -> None:
     assert tasks.mail.get_result(result.id).status == "READY"
 
 
+def test_a_task_that_is_reserved_for_a_transaction_is_ready(rehearsal: Rehearsal) -> None:
+    rehearsal.editor.reserve(f"{SHOP}.mail", due=HOUR, payload={"args": [7]}, id="reserved")
+    assert tasks.mail.get_result("reserved").status == "READY"
+
+
 def test_a_return_value_is_not_kept_and_it_says_so(rehearsal: Rehearsal) -> None:
     result = tasks.mail.enqueue(7)
     with pytest.raises(ValueError, match="Task has not finished yet"):

@@ -21,6 +21,7 @@ __all__ = ["AttemptFailed", "Call", "DuebellResult", "result_of"]
 
 #: What Django calls each status. A task that was cancelled or expired will not run.
 _STATUSES = {
+    Status.RESERVED: TaskResultStatus.READY,
     Status.SCHEDULED: TaskResultStatus.READY,
     Status.PAUSED: TaskResultStatus.READY,
     Status.RUNNING: TaskResultStatus.RUNNING,

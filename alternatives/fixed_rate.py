@@ -17,7 +17,7 @@ _LOG = logging.getLogger("alternatives")
 
 
 class FixedRate(Design):
-    """What fails stays in the table, and is tried again with every ring."""
+    """A task that fails stays in the table, and is tried again with every ring."""
 
     name = "fixed-rate"
     title = "A rule at a fixed rate"

@@ -9,8 +9,6 @@ from tests.terraform import MODULE, NEEDS_TERRAFORM, Terraform, output_of
 
 pytestmark = NEEDS_TERRAFORM
 
-pytestmark = NEEDS_TERRAFORM
-
 
 @pytest.fixture
 def example(tmp_path: Path) -> Terraform:

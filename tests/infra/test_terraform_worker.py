@@ -8,8 +8,6 @@ from tests.terraform import NEEDS_TERRAFORM, output_of
 
 pytestmark = NEEDS_TERRAFORM
 
-pytestmark = NEEDS_TERRAFORM
-
 
 PLAN = """
 run "planned" {{

@@ -212,7 +212,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._must_be(verb.rule.words, allowed, way_out=self._way_out(verb))
 
     def _way_out(self, verb: Verb) -> str:
-        """What to do instead, with the verb as the command line spells it; empty if there is nothing."""
+        """The end of a refusal: the reason, or the command to use instead; empty if there is neither."""
         if self.status is Status.RESERVED:
             return ": its transaction is not committed yet"
         if not verb.rule.instead or not self._allows(other := Verb(verb.rule.instead), self.status):

@@ -60,8 +60,16 @@ class Killer(Enum):
     ABANDONED = ("-m", "pytest", "tests/worker/test_abandoned.py")
     CHANGED = ("-m", "pytest", "tests/editor/test_changing.py", "-k", "never_answered")
     TAKING_OVER = ("-m", "pytest", "tests/worker/two_runs")
-    PROCESS = ("-m", "pytest", "tests/worker/test_process.py")
     BESIDE_LONG_ACTIONS = ("-m", "pytest", "tests/worker/test_beside_long_actions.py")
+    PROCESS = (
+        "-m",
+        "pytest",
+        "tests/worker/test_process.py",
+        "tests/worker/test_long_actions.py",
+        "tests/worker/test_draining.py",
+        "tests/worker/test_process_trouble.py",
+        "tests/worker/test_process_health.py",
+    )
     TRICKLE = ("-m", "pytest", "tests/simulation/test_trickle.py")
     SHARING = ("-m", "pytest", "tests/worker/test_sharing.py", "tests/worker/test_handing_over.py")
     REGISTRATION = ("-m", "pytest", "tests/worker/test_registration.py", "tests/worker/test_failed_starts.py")
@@ -95,7 +103,13 @@ class Killer(Enum):
     STREAMS = ("-m", "pytest", "tests/http/test_shared_streams.py")
     RESERVED = ("-m", "pytest", "tests/worker/test_reserved.py")
     TRANSACT = ("-m", "pytest", "tests/store/test_transact.py", "-m", "not e2e")
-    TRANSACTIONS = ("-m", "pytest", "tests/editor/test_transactions.py", "tests/editor/test_reserving.py")
+    TRANSACTIONS = (
+        "-m",
+        "pytest",
+        "tests/editor/test_transactions.py",
+        "tests/editor/test_transaction_answers.py",
+        "tests/editor/test_reserving.py",
+    )
     SHAPES = ("-m", "pytest", "tests/shapes", "-k", "due_later or no_time or without_a_zone or years")
 
     PAYLOADS = ("-m", "pytest", "tests/shared/test_payload.py")

@@ -16,7 +16,6 @@ from zlib import crc32
 from duebell_editor import AwsError, DuebellError, Editor, NotArmed, Task, TaskConflict
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.lanes import lane_of
 from duebell_shared.settings import Precision, Settings
 from duebell_worker import Retry, Worker
 
@@ -335,30 +334,6 @@ class History:
     def problems(self) -> list[str]:
         """The promises that this history broke; none if all is well."""
         return Promises(self).broken()
-
-    def lateness(self, *, known_for: float = 0, succession: float = 0) -> list[float]:
-        """How late the first attempts were, in seconds, counted from when the task was acknowledged.
-
-        Not of tasks in a lane that is out.
-
-        known_for   only of tasks that were acknowledged so many seconds before they were due
-        succession  not of tasks that came due at most so many seconds after a run was called directly: it may
-                    be the successor of one whose time was over
-        """
-        calls = self.aws.called_at if succession else []
-        first: dict[str, float] = {}
-        for start in self.starts:
-            known = self.known.get(start.id)
-            is_out = lane_of(start.id, self.settings.lanes) == self.aws.lane_outage.lane
-            if is_out or known is None or known.acknowledged_at is None:
-                continue
-            if any(timedelta(0) <= start.due - at <= timedelta(seconds=succession) for at in calls):
-                continue
-            if start.attempt == 1 and start.due == known.due:
-                late = (start.at - max(start.due, known.acknowledged_at)).total_seconds()
-                if not known_for or (known.due - known.acknowledged_at).total_seconds() >= known_for:
-                    first.setdefault(start.id, late)
-        return list(first.values())
 
 
 def _priority(id: str) -> int | None:

@@ -28,7 +28,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 5, 900
 #: an hour, in which its add may come, or an attempt that is under way end.
 _PATIENCE = 10
 
-#: What may be right at another time, by itself.
+#: Errors of entries that may succeed at another time, without a change.
 _MAY_MEND = (TaskConflict, TaskNotFound, UnreadableTask)
 
 #: Entries after which a portion takes no further message.

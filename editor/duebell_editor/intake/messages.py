@@ -136,7 +136,7 @@ def _entry(message: Message, given: object, place: int | None = None) -> Entry:
 
 
 def _wanted(message: Message, given: object, place: int | None) -> NewTask | Change:
-    """What an entry wants. Raises InvalidTask, naming the field."""
+    """The task or change that an entry asks for. Raises InvalidTask, naming the field."""
     if not isinstance(given, Mapping):
         raise InvalidTask("message", f"must be a JSON object or a list of them, not {quoted(given)}")
     source, fields = message.id, dict(given)

@@ -29,7 +29,7 @@ class MemoryStore:
         self.tasks: dict[tuple[int, str], Task] = {}
         self.record: ArmingRecord | None = None
         self.worker: WorkerRecord | None = None
-        #: What transactions would have written to other tables, in order; their conditions count as true.
+        #: The writes of transactions to other tables, in order; their conditions count as true.
         self.others: list[Other] = []
         self._committed: set[str] = set()  # the tokens of transactions
         self._queues: defaultdict[int, _Index[QueueKey]] = defaultdict(_Index)  # by lane

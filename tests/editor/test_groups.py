@@ -85,7 +85,7 @@ def test_history_of_a_group_and_its_failing_tasks_are_listed(scheduler: Schedule
         scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"x-{status}"), status)
     assert pages(scheduler.editor, status=["failed"]) == [[f"{GROUP}failed"]]
     assert pages(scheduler.editor, status=["paused", "running"]) == [[f"{GROUP}paused", f"{GROUP}running"]]
-    assert pages(scheduler.editor) == [[f"{GROUP}running", f"{GROUP}scheduled"]]
+    assert pages(scheduler.editor) == [[f"{GROUP}reserved", f"{GROUP}running", f"{GROUP}scheduled"]]
 
 
 def test_history_of_a_group_that_has_expired_is_not_listed(scheduler: Scheduler) -> None:

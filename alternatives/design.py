@@ -1,4 +1,4 @@
-"""What every design is: something that is deployed, takes tasks, and acts when they are due.
+"""The interface of a design: it is deployed, takes tasks, and acts when they are due.
 
 A design is written against boto3's clients, which its platform gives it. The platform is either the embedded
 stack, where the clients are boto3's own, or the simulated AWS, whose clients take the same arguments.
@@ -51,7 +51,7 @@ class Refused(Exception):
 
 
 class Platform(Protocol):
-    """What a process of a design runs on: the service that adds tasks, a function, or a machine."""
+    """The platform of a process of a design: a service that adds tasks, a function, or a machine."""
 
     def client(self, service: str) -> Any:
         """Return boto3's client for this service, or one that takes the same arguments."""
@@ -77,14 +77,14 @@ Handler = Callable[[Any, Platform], None]
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where the design was described."""
+    """The article or page that describes a design."""
 
     title: str
     url: str
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What a design offers, in a few words each; empty where it offers nothing.
+    """The capabilities of a design, in a few words each; empty where it offers nothing.
 
     move, cancel, recurring, listing  how
     fails     what becomes of a task whose action fails

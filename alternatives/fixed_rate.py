@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from .design import Capabilities, Design, Platform, Source, Task, passing_over
+from .design import Capabilities, Design, Platform, Source, Task
+from .rule_per_task import delete_rule
 from .tables import create_table, delete_table, item_of, task_in
 
 __all__ = ["FixedRate", "act_for_what_is_due", "due_item", "sortable"]
@@ -16,7 +17,7 @@ _LOG = logging.getLogger("alternatives")
 
 
 class FixedRate(Design):
-    """What fails stays in the table, and is tried again with every ring."""
+    """A task that fails stays in the table, and is tried again with every ring."""
 
     name = "fixed-rate"
     title = "A rule at a fixed rate"
@@ -63,10 +64,7 @@ class FixedRate(Design):
         self.platform.client("dynamodb").delete_item(TableName=self.name, Key={"id": {"S": id}})
 
     def destroy(self) -> None:
-        events = self.platform.client("events")
-        with passing_over("ResourceNotFoundException"):
-            events.remove_targets(Rule=self.name, Ids=["executor"])
-            events.delete_rule(Name=self.name)
+        delete_rule(self.platform, self.name)
         delete_table(self.platform, self.name)
 
 

@@ -10,8 +10,9 @@ import logging
 from datetime import datetime
 from typing import Any
 
-from .design import Capabilities, Design, Platform, Refused, Source, Task, passing_over
+from .design import Capabilities, Design, Platform, Refused, Source, Task
 from .expressions import cron_at
+from .rule_per_task import delete_rule
 from .tables import all_items, create_table, delete_table, item_of, task_in
 
 __all__ = ["NEVER", "SingleRule"]
@@ -73,10 +74,7 @@ class SingleRule(Design):
         self.platform.client("dynamodb").delete_item(TableName=self.name, Key={"id": {"S": id}})
 
     def destroy(self) -> None:
-        events = self.platform.client("events")
-        with passing_over("ResourceNotFoundException"):
-            events.remove_targets(Rule=self.name, Ids=["executor"])
-            events.delete_rule(Name=self.name)
+        delete_rule(self.platform, self.name)
         delete_table(self.platform, self.name)
 
 

@@ -12,7 +12,7 @@ from .tables import create_table, delete_table, item_of, stream_to, task_in
 
 __all__ = ["DelegatingTtlStream", "TtlStream"]
 
-#: Who deletes expired items, by the stream's records:
+#: The principal that deletes expired items, as the stream's records name it:
 #: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/time-to-live-ttl-streams.html
 _TTL = "dynamodb.amazonaws.com"
 
@@ -74,7 +74,7 @@ class TtlStream(Design):
 
 
 class DelegatingTtlStream(TtlStream):
-    """Each item names the function that its executor invokes, so that one table serves many."""
+    """Items name the function that the executor invokes, so that one table serves many functions."""
 
     name = "ttl-delegating"
     title = "DynamoDB TTL and stream, delegating"

@@ -20,6 +20,7 @@ from bench import (
     looking,
     many,
     memory,
+    priorities,
     schedules,
     simulated,
     telemetry,
@@ -41,6 +42,7 @@ _ALONE: dict[str, Callable[[], object]] = {
     "cold_start": cold_start.measure,
     "client_cpu": client_cpu.measure,
     "memory": memory.measure,
+    "priorities": priorities.measure,
     "bundle": bundle_size.measure,
     "simulated": simulated.measure,
 }

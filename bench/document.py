@@ -19,6 +19,7 @@ from bench import (
     many,
     memory,
     monthly,
+    priorities,
     schedules,
     waiting,
 )
@@ -71,6 +72,7 @@ def render(figures: Figures) -> str:
         (figures.capacity and figures.telemetry, _prices),
         (figures.simulated, _lateness),
         (figures.client_cpu, _client_cpu),
+        (figures.priorities, lambda figures: iter([priorities.section(figures.priorities or [])])),
         (figures.memory, _memory),
         (figures.cold_start, _cold_start),
         (figures.schedules, _schedules),

@@ -18,6 +18,7 @@ from bench.lateness import Lateness
 from bench.looking import Looking
 from bench.many import Many
 from bench.memory import Memory
+from bench.priorities import Order
 from bench.telemetry import Telemetry
 from bench.timing import Rounds
 from bench.waiting import Waiting
@@ -49,6 +50,7 @@ class Figures(msgspec.Struct, kw_only=True):
     delivering: Delivering | None = None
     looking: Looking | None = None
     memory: Memory | None = None
+    priorities: list[Order] | None = None
     simulated: list[Lateness] | None = None
     lateness: list[Lateness] | None = None
 

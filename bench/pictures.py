@@ -3,30 +3,15 @@
 import statistics
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from bench import costs
+from bench.drawing import drawn
 from bench.figures import FOLDER, Figures
 from duebell_infra.cost import Cost
 
 __all__ = ["draw"]
-
-_STYLE: Any = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "duebell",  # the same figures give the same file
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e3e3e3",
-    "axes.axisbelow": True,
-}
 
 _OURS, _FLOOR, _ARTICLE, _SCHEDULER = "#0b6e99", "#8a8a8a", "#c2571a", "#6a4c93"
 
@@ -45,17 +30,8 @@ def draw(figures: Figures) -> None:
 
 @contextmanager
 def _picture(name: str, *, height: float = 3.2) -> Iterator[Axes]:
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(7.2, height), facecolor="white", layout="constrained")
-        yield figure.subplots()
-        path = FOLDER / f"{name}.svg"
-        figure.savefig(path, metadata={"Date": None})
-        _without_trailing_spaces(path)
-
-
-def _without_trailing_spaces(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    path.write_text("".join(f"{line.rstrip()}\n" for line in lines), encoding="utf-8")
+    with drawn(FOLDER / f"{name}.svg", width=7.2, height=height) as axes:
+        yield axes
 
 
 def _adding(figures: Figures) -> None:

@@ -212,6 +212,16 @@ tasks make it {growth} MB; {limit} are the limit. Its processor takes {task_ms} 
 and whose DynamoDB answers at once; {limit_ms} are the limit.
 """
 
+PRIORITIES = """## Priorities
+
+A burst of {tasks} tasks that came due one each millisecond, and a worker that starts one after the other: after which part of the
+burst tasks were started, by the number of keys that the run has in sight at most. In order of time, the median of each is 50 %. A tenth
+of the tasks has each priority; or one in a hundred has 9, and the others 0. Tasks of one millisecond are in order whatever is in sight.
+[A run](priorities.md) has 100,000 in sight once one of them has a priority, and 1,000 until then.
+
+| of priority 9 | keys in sight | their median | their last | median of priority 0 | memory |
+|---|---|---|---|---|---|"""
+
 COLD_START = """## Cold start
 
 As deployed: the bundle that `duebell bundle` builds, in a process that finds nothing else but the SDK, compiled as in Lambda's

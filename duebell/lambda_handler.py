@@ -6,6 +6,7 @@ The intake does without the user's actions, so their module is not imported for 
 import logging
 import os
 from contextlib import suppress
+from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,14 @@ def handler(event: object, context: "LambdaContext") -> dict[str, Any]:
     records = _messages(event)
     if not records:
         return run(event, context)
+    from duebell_worker.context import end_of_run  # noqa: PLC0415 (a run imports it when it needs it)
     from duebell_worker.log import invocation  # noqa: PLC0415 (a run needs none of it)
 
     with invocation(getattr(context, "aws_request_id", None)):
-        return _intake().take(records)
+        intake = _intake()
+        left = timedelta(milliseconds=context.get_remaining_time_in_millis())
+        until, _ = end_of_run(intake.clock(), left)
+        return intake.take(records, until=until)
 
 
 def _messages(event: object) -> list[Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["MODULE", "NEEDS_TERRAFORM", "Change", "Terraform"]
+__all__ = ["MODULE", "NEEDS_TERRAFORM", "Change", "Terraform", "output_of"]
 
 MODULE = Path(__file__).parents[1] / "infra" / "terraform"
 PLUGINS = os.environ.get("DUEBELL_TERRAFORM_PLUGINS", "")
@@ -87,3 +87,25 @@ class Terraform:
     def apply_plan(self) -> None:
         """What the last plan said, whatever has happened since."""
         self("apply", "plan")
+
+
+#: The head of each test of the module: no AWS is asked, and the bundle is what `output_of` writes.
+_MOCKED = """
+mock_provider "aws" {
+  mock_data "aws_iam_policy_document" {
+    defaults = { json = "{}" }
+  }
+}
+variables {
+  bundle = "bundle.zip"
+}
+"""
+
+
+def output_of(runs: str, folder: Path, *, megabytes: int = 0) -> str:
+    """The output of `terraform test` for these runs of the module, with a bundle of this size."""
+    module = Path(shutil.copytree(MODULE, folder / "module"))
+    with (module / "bundle.zip").open("wb") as bundle:
+        bundle.truncate(megabytes * 1_000_000)
+    (module / "runs.tftest.hcl").write_text(_MOCKED + runs)
+    return Terraform(module, {}).run("test", "-no-color")

@@ -1,4 +1,4 @@
-"""What is said of a design and a scene in a few words, the same in the table and in the picture."""
+"""The outcome of a scene with a design in a few words, for the table and the picture."""
 
 from enum import StrEnum
 
@@ -15,7 +15,7 @@ _TIMES, _AT_LEAST = 2, 120.0
 
 
 class Kind(StrEnum):
-    """How bad it is."""
+    """The severity of an outcome, from fine to lost."""
 
     FINE = "fine"
     TWICE = "twice"

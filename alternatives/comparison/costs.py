@@ -1,5 +1,7 @@
-"""What a million tasks cost with each design, and a month in which nothing is due: from the units that the
-simulation counted, and from price lists."""
+"""The dollars of a million tasks with each design, and of a month in which nothing is due.
+
+They are computed from the units that the simulation counted, and from price lists.
+"""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -91,7 +93,7 @@ def costs(results: Results, design: str) -> Costs:
 
 
 def _for_a_million(played: Played, idle: Idle) -> float:
-    """What it takes beyond standing idle for so long."""
+    """The units of a scene, less those of an idle design in the same time."""
     units = {name: each - idle.billed.get(name, 0.0) * played.hours for name, each in played.billed.items()}
     return _dollars(units) / _taken(played) * _MILLION
 

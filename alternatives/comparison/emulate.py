@@ -30,8 +30,8 @@ from .outcome import Expected, Outcome, Started, outcome_of
 
 __all__ = ["DESIGNS", "Emulated", "emulate"]
 
-#: What the emulator can run as AWS would. MiniStack's expiry of items tells no stream, and its S3 expires
-#: nothing.
+#: The designs that the emulator runs as AWS would. MiniStack's expiry of items tells no stream, and its S3
+#: expires nothing.
 DESIGNS: tuple[type[Design], ...] = (
     EventBridgeScheduler,
     StepFunctions,
@@ -52,7 +52,7 @@ _Say = Callable[[str], None]
 
 
 class Emulated(msgspec.Struct, kw_only=True):
-    """What came of the workload, and what a design does not offer of it."""
+    """The outcome of the workload, and what a design does not offer of it."""
 
     outcome: Outcome
     not_offered: list[str]

@@ -1,4 +1,4 @@
-"""What came of tasks: who was done, lost, done twice, early, and how late they started."""
+"""The outcome of tasks: how many were done, lost, done twice or early, and how late they started."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ import msgspec
 __all__ = ["Expected", "Lateness", "Outcome", "Started", "lateness_of", "outcome_of"]
 
 
-#: How many ids of lost tasks are kept.
+#: The most ids of lost tasks that are kept.
 _SOME = 5
 
 

@@ -1,12 +1,6 @@
 """The results as pictures, on a white ground of their own, so that they read in a dark page too."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from bench.drawing import drawn
 from matplotlib.patches import Rectangle
 
 from .cells import Kind, cell, kind_of
@@ -16,18 +10,6 @@ from .simulate import ROWS
 from .words import SCENE_TITLES
 
 __all__ = ["draw"]
-
-_STYLE: Any = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "duebell",  # the same results give the same file
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e3e3e3",
-    "axes.axisbelow": True,
-}
 
 _OURS, _OTHERS = "#0b6e99", "#8a8a8a"
 
@@ -50,20 +32,9 @@ def draw(results: Results) -> None:
     _costs(results)
 
 
-@contextmanager
-def _picture(name: str, *, width: float = 8.0, height: float) -> Iterator[Axes]:
-    with mpl.rc_context(_STYLE):
-        figure = Figure(figsize=(width, height), facecolor="white", layout="constrained")
-        yield figure.subplots()
-        path = FOLDER / f"{name}.svg"
-        figure.savefig(path, metadata={"Date": None})
-        lines = path.read_text(encoding="utf-8").splitlines()
-        path.write_text("".join(f"{line.rstrip()}\n" for line in lines), encoding="utf-8")
-
-
 def _lateness(results: Results) -> None:
     """Half, 90 % and 99 % of the tasks that are due at random seconds, on a scale of powers of ten."""
-    with _picture("lateness", height=4.6) as axes:
+    with drawn(FOLDER / "lateness.svg", width=8.0, height=4.6) as axes:
         for place, row in enumerate(ROWS):
             outcome = results.simulated[row.name]["seconds"].outcome
             late = outcome.late
@@ -91,7 +62,7 @@ def _lateness(results: Results) -> None:
 
 def _outcomes(results: Results) -> None:
     """A cell for each design and scene."""
-    with _picture("outcomes", width=11.5, height=5.6) as axes:
+    with drawn(FOLDER / "outcomes.svg", width=11.5, height=5.6) as axes:
         for y, row in enumerate(ROWS):
             played = results.simulated[row.name]
             for x, scene in enumerate(SCENE_TITLES):
@@ -116,7 +87,7 @@ def _outcomes(results: Results) -> None:
 def _costs(results: Results) -> None:
     """Dollars for a million that come due alone, and 400 at a time."""
     found = [(row, costs(results, row.name)) for row in ROWS if row.name != "ttl-stream-promised"]
-    with _picture("costs", height=4.6) as axes:
+    with drawn(FOLDER / "costs.svg", width=8.0, height=4.6) as axes:
         for place, (row, each) in enumerate(found):
             colour = _OURS if row.name.startswith("duebell") else _OTHERS
             axes.plot([each.alone, each.burst], [place, place], color=colour, linewidth=2.5, alpha=0.5)

@@ -14,14 +14,14 @@ from .simulate import Idle, Played
 
 __all__ = ["FOLDER", "Results", "load", "save", "where"]
 
-#: Where the results and the pictures are kept.
+#: The folder of the results and the pictures.
 FOLDER = Path(__file__).parents[2] / "docs" / "compare"
 
 _FILE = FOLDER / "results.json"
 
 
 class Results(msgspec.Struct, kw_only=True):
-    """By design: what came of each scene in the simulation, of standing idle there; of the emulator's run.
+    """The results by design: of scenes and of an idle hour in the simulation, and of the emulator's run.
 
     emulated_on  when, and with which versions; the simulation gives the same everywhere
     """

@@ -135,7 +135,7 @@ def _race(begin: datetime) -> Scene:
     return scene
 
 
-#: By name; each is made from the moment that it begins at, a noon.
+#: The scenes by name: functions of the moment at which the scene begins, a noon.
 SCENES: dict[str, Callable[[datetime], Scene]] = {
     "seconds": _seconds,
     "burst": _burst,

@@ -47,7 +47,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Played(msgspec.Struct, kw_only=True):
-    """What came of a scene: the outcome, calls to AWS, what is billed, and how long it was played.
+    """The result of a scene: its outcome, the calls to AWS, the billed units, and the time that it simulates.
 
     offers  False if the design does not offer what the scene asks for
     """
@@ -60,7 +60,7 @@ class Played(msgspec.Struct, kw_only=True):
 
 
 class Idle(msgspec.Struct, kw_only=True):
-    """What an hour takes in which nothing is due."""
+    """The units of an hour in which nothing is due."""
 
     calls: dict[str, float]
     billed: dict[str, float]

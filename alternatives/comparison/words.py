@@ -1,4 +1,4 @@
-"""What docs/compare.md says around its figures."""
+"""The text of docs/compare.md around its figures."""
 
 SCENE_TITLES = {
     "seconds": "random seconds",

@@ -1,4 +1,4 @@
-"""What a design's Lambda function runs: the handler that its environment names."""
+"""The code of a design's Lambda function: it calls the handler that its environment names."""
 
 import importlib
 import os

@@ -26,7 +26,7 @@ class _Stopped(BaseException):
 
 
 class EmulatedMachine:
-    """What services and programs run on, beside MiniStack."""
+    """The platform of services and programs, beside MiniStack."""
 
     def __init__(self, session: boto3.Session, stop: threading.Event | None = None) -> None:
         self._session = session

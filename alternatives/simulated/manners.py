@@ -1,4 +1,4 @@
-"""How AWS behaves where it decides the outcome: published figures, each with its source, and what is assumed.
+"""The behaviour of AWS that decides outcomes: published figures, each with its source, and assumptions.
 
 Everything that the simulation draws at random is drawn from here.
 """

@@ -30,8 +30,11 @@ _HOLDS = timedelta(minutes=5)
 #: The tasks by which two runs differ, to tell the cost of a task from that of the run.
 _MORE = 5
 
-#: Tasks that wait while a run counts them.
+#: Tasks that wait while a run counts them, or a group is listed.
 _MANY = 5_000
+
+#: The beginning of the ids of a group.
+_GROUP = "customer-42/"
 
 
 class Path(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +120,17 @@ def _editors() -> Iterator[Path]:
         yield scene.walk("`pause`", lambda: scene.editor.pause("003"))
         yield scene.walk("`resume`, not the new head", lambda: scene.editor.resume("003"))
         yield scene.walk("`cancel`", lambda: scene.editor.cancel("004"))
+    with _scene() as scene:
+        others = [{"action": "act", "due": _LATER, "id": f"other-{n}"} for n in range(_MANY)]
+        group = [
+            {"action": "act", "due": _LATER, "payload": PAYLOAD, "id": f"{_GROUP}{n}"} for n in range(20)
+        ]
+        scene.editor.add_many([*others, *group])
+        listed = f"`list(prefix=…)`, a group of 20, of {_MANY:,} in the queue"
+        yield scene.walk(listed, lambda: scene.editor.list(prefix=_GROUP))
+        yield scene.walk(
+            "`select` of that group, to cancel it", lambda: scene.editor.select("cancel", prefix=_GROUP)
+        )
 
 
 def _runs() -> Iterator[Path]:

@@ -52,8 +52,9 @@ def _check_threads(threads: object) -> int:
 class AsyncEditor:
     """An Editor whose methods are coroutines, for asyncio: FastAPI, aiohttp and the like.
 
-    It has the methods of an Editor, with the same parameters, results and errors. Each call is made in one of
-    a few threads; further calls wait for a thread. Make one and keep it; it may be used by several event
+    It has the methods of an Editor, with the same parameters, results and errors; but not `transaction`,
+    whose block makes calls: make one in a function of yours, by `asyncio.to_thread`. Each call is made in one
+    of a few threads; further calls wait for a thread. Make one and keep it; it may be used by several event
     loops. `async with` closes it at the end.
 
     When a coroutine is cancelled, as by a time-out, a call that waits for a thread is not made. A call that
@@ -121,6 +122,7 @@ class AsyncEditor:
     add = _coroutine(Editor.add)
     add_many = _coroutine(Editor.add_many)
     cancel = _coroutine(Editor.cancel)
+    cancel_item = _coroutine(Editor.cancel_item)
     change_many = _coroutine(Editor.change_many)
     doctor = _coroutine(Editor.doctor)
     ensure_armed = _coroutine(Editor.ensure_armed)
@@ -132,9 +134,11 @@ class AsyncEditor:
     list = _coroutine(Editor.list)
     look = _coroutine(Editor.look)
     move = _coroutine(Editor.move)
+    move_item = _coroutine(Editor.move_item)
     past_counts = _coroutine(Editor.past_counts)
     pause = _coroutine(Editor.pause)
     relane = _coroutine(Editor.relane)
+    reserve = _coroutine(Editor.reserve)
     resume = _coroutine(Editor.resume)
     retry = _coroutine(Editor.retry)
     run_now = _coroutine(Editor.run_now)
@@ -144,4 +148,5 @@ class AsyncEditor:
     sync = _coroutine(Editor.sync)
     timeline = _coroutine(Editor.timeline)
     update = _coroutine(Editor.update)
+    update_item = _coroutine(Editor.update_item)
     worker = _coroutine(Editor.worker)

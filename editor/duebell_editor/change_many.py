@@ -72,8 +72,9 @@ def check_verb(given: object) -> Verb:
 def select_found(queue: Queue, which: Filter) -> Selection:
     """The tasks that the filter finds, up to its limit."""
     found: dict[str, None] = {}  # each once: a task that is moved meanwhile can be on two pages
+    most_keys = None if which.prefix else listing.QUICKLY  # a group is read to its end rather
     while True:
-        page = listing.list_tasks(queue, which, most_keys=listing.QUICKLY)
+        page = listing.list_tasks(queue, which, most_keys=most_keys)
         found |= dict.fromkeys(task.id for task in page.tasks)
         if len(found) >= which.limit or page.cursor is None:
             ids = tuple(found)

@@ -7,7 +7,13 @@ from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
 from duebell_shared.batching import pauses
-from duebell_shared.errors import AwsUnavailable, DuebellError, TransactionCancelled, TransactionUnknown
+from duebell_shared.errors import (
+    AwsRefused,
+    AwsUnavailable,
+    DuebellError,
+    TransactionCancelled,
+    TransactionUnknown,
+)
 from duebell_shared.quoting import quoted
 from duebell_shared.task import Status
 from duebell_shared.transactions import ItemRefusal, Other, TaskWrite, Transacted
@@ -26,36 +32,47 @@ _REFUSED = "ConditionalCheckFailed"
 def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
     """Make these writes in one transaction, with further tries where another may help.
 
-    All tries have one token, so that none is made twice. Raises TransactionCancelled when it is not
-    committed and cannot be any more, TransactionUnknown when that is not known, and AwsRefused.
+    All tries have one token, so that none is made twice. Raises TransactionCancelled and AwsRefused when it
+    is not committed and cannot be any more, TransactionUnknown when that is not known.
     """
-    token, is_sure, unanswered = uuid4().hex, True, None
-    transacted = Transacted()
+    transacted, error = _tried(backend, writes)
+    if not error and not transacted.refusals:
+        return
+    if not transacted.is_sure and _is_committed(backend, writes):
+        return
+    if isinstance(error, AwsUnavailable):
+        raise TransactionUnknown(f"it is not known whether the transaction is committed: {error}") from error
+    is_over = drop_reservations(backend, writes) > 0
+    if not transacted.is_sure and not is_over:
+        raise TransactionUnknown(
+            "it is not known whether the transaction is committed: a try was not answered and may be made yet"
+        ) from error
+    if error:
+        raise error
+    raise TransactionCancelled(tuple(_told(writes, refusal) for refusal in transacted.refusals))
+
+
+def _tried(
+    backend: Backend, writes: Sequence[TaskWrite | Other]
+) -> tuple[Transacted, AwsUnavailable | AwsRefused | None]:
+    """Try to make these writes. Returns the answer, sure if all had one, and the last error."""
+    token, is_sure = uuid4().hex, True
     for pause in (*pauses(), None):
+        error: AwsUnavailable | None = None
+        transacted = Transacted()
         try:
             transacted = backend.store.transact(writes, token=token)
-        except AwsUnavailable as error:
-            unanswered, is_sure = error, False
+        except AwsRefused as refused:  # such as credentials that have expired since the try before
+            return Transacted(is_sure=is_sure), refused
+        except AwsUnavailable as unanswered:
+            error, is_sure = unanswered, False
         else:
-            if not transacted.refusals:
-                return
-            unanswered, is_sure = None, is_sure and transacted.is_sure
-            if not {refusal.code for refusal in transacted.refusals} <= _PASSING:
+            is_sure = is_sure and transacted.is_sure
+            if not {refusal.code for refusal in transacted.refusals} <= _PASSING or not transacted.refusals:
                 break
         if pause is not None:
             backend.sleep(pause)
-    if not is_sure and _is_committed(backend, writes):
-        return
-    if unanswered:
-        raise TransactionUnknown(
-            f"it is not known whether the transaction is committed: {unanswered}"
-        ) from unanswered
-    is_over = drop_reservations(backend, writes) > 0
-    if not is_sure and not is_over:
-        raise TransactionUnknown(
-            "it is not known whether the transaction is committed: a try was not answered and may be made yet"
-        )
-    raise TransactionCancelled(tuple(_told(writes, refusal) for refusal in transacted.refusals))
+    return replace(transacted, is_sure=is_sure), error
 
 
 def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> int:
@@ -74,7 +91,10 @@ def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> 
 
 
 def _is_committed(backend: Backend, writes: Sequence[TaskWrite | Other]) -> bool:
-    """Tell whether one of the tasks is as only this transaction makes it; then all was written."""
+    """Tell whether one of the tasks is as only this transaction makes it; then all was written.
+
+    Another one may make the same move or update of the task as it was. A cancellation has its millisecond.
+    """
     try:
         return any(_is_made(backend, write) for write in writes if isinstance(write, TaskWrite))
     except DuebellError:
@@ -84,7 +104,7 @@ def _is_committed(backend: Backend, writes: Sequence[TaskWrite | Other]) -> bool
 def _is_made(backend: Backend, write: TaskWrite) -> bool:
     there = backend.store.get(write.old.lane, write.old.id)
     if there is None or write.old.status is not Status.RESERVED:
-        return there == write.new
+        return there == write.new and write.new.status is Status.CANCELLED
     is_confirmed = there.reservation is None and there.rev > write.old.rev
     return is_confirmed and there.created_at == write.old.created_at
 

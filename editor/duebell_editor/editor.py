@@ -90,6 +90,7 @@ class Editor(TransactionEditor):
         max_runs: int | None = None,
         spread: timedelta | None = None,
         expires_after: timedelta | None = None,
+        priority: int | None = None,
         payload: object = None,
         id: str | None = None,
         if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
@@ -113,6 +114,8 @@ class Editor(TransactionEditor):
                        tasks of one time do not all run at once; at most a day
         expires_after  do not run the task if it cannot start within this time after its due date; a century
                        at most
+        priority       0 (the default) to 9: of what is due at the same moment, or waits because there is too
+                       much, higher ones go first
         payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB and 100
                        levels. A set is refused, unless its field in such a type says that it is one. It must
                        fit the action's type, as far as the worker has made that known
@@ -141,6 +144,7 @@ class Editor(TransactionEditor):
             max_runs=max_runs,
             spread=spread,
             expires_after=expires_after,
+            priority=priority,
             payload=payload,
             id=id,
         )
@@ -211,6 +215,7 @@ class Editor(TransactionEditor):
         max_runs: int | UnsetType | None = UNSET,
         spread: timedelta | UnsetType | None = UNSET,
         expires_after: timedelta | UnsetType | None = UNSET,
+        priority: int | UnsetType | None = UNSET,
         rev: int | None = None,
     ) -> Task:
         """Change a task that is scheduled or paused, in one step; the arguments are those of `add`.
@@ -234,6 +239,7 @@ class Editor(TransactionEditor):
             max_runs=max_runs,
             spread=spread,
             expires_after=expires_after,
+            priority=priority,
         )
         change.check()
         return self._change(Verb.UPDATE, id, self._change_of(change), rev)

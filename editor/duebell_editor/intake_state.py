@@ -48,7 +48,7 @@ def with_intake(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
 
 
 def look_at_intake(status: SchedulerStatus, backend: Backend) -> tuple[SchedulerStatus, tuple[Problem, ...]]:
-    """The status with what takes more reads, and what could not be looked at."""
+    """The status with the problems that take more reads to find, and with the reads that failed."""
     queue, connect = backend.intake, backend.client
     if queue is None or connect is None or not status.region:
         return status, ()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import msgspec
 
+from duebell_shared.counts import Priority
 from duebell_shared.instants import FIRST, MILLISECOND, NEVER, to_utc
 from duebell_shared.past_index import Past, PastKey
 from duebell_shared.task import QueueKey, Status
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .filters import Filter
     from .queue import Queue
 
-__all__ = ["Key", "Place", "is_failing", "place_from", "places"]
+__all__ = ["Key", "Place", "is_failing", "place_from", "places", "sources_of"]
 
 #: A task's key in the index that it is found by.
 Key = QueueKey | PastKey
@@ -39,24 +40,27 @@ _LAST = NEVER - MILLISECOND
 
 
 class Place(NamedTuple):
-    """A task's place in a listing: its time, source, lane and id."""
+    """A task's place in a listing: its time, source, lane and id; and whether that was read by ids."""
 
     at: Annotated[datetime, msgspec.Meta(tz=True)]
     source: str
     lane: Annotated[int, msgspec.Meta(ge=0)]
     id: Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_KEY)]
+    by_id: bool = False
+    priority: Priority = 0
 
     @classmethod
     def of(cls, key: Key) -> Self:
         """The place of the task with this key."""
         source = key.kind.value if isinstance(key, PastKey) else _QUEUE
-        return cls(at=key[0] or _LAST, source=source, lane=key.lane, id=key.id)
+        priority = key.priority if isinstance(key, QueueKey) else 0
+        return cls(at=key[0] or _LAST, source=source, lane=key.lane, id=key.id, priority=priority)
 
     @property
     def key(self) -> Key:
         """The key of the task that stands here."""
         if self.source == _QUEUE:
-            return QueueKey(queued=self.at, id=self.id, lane=self.lane)
+            return QueueKey(queued=self.at, id=self.id, lane=self.lane, priority=self.priority)
         kind = Past(self.source)
         return PastKey(at=self.at if kind.has_time else None, id=self.id, lane=self.lane, kind=kind)
 
@@ -85,13 +89,16 @@ def place_from(cursor: str) -> Place:
 def places(queue: "Queue", which: "Filter") -> Iterator[Key]:
     """The keys of tasks that may match the filter, in its order, after its cursor."""
     lanes = range(queue.lanes_now())
-    asked = {source for status in which.statuses for source in _sources_of(status)}
-    if which.failing:
-        asked.add(Past.FAILING.value)
-    sources = sorted(asked, key=_SOURCES.index)
+    sources = sorted(sources_of(which), key=_SOURCES.index)
     streams = [_stream(queue, which, source, lane) for source in sources for lane in lanes]
     begun = queue.parallel.all(_with_first_page, streams)
     return heapq.merge(*begun, key=_order, reverse=which.latest_first)
+
+
+def sources_of(which: "Filter") -> set[str]:
+    """The sources of tasks that may match the filter."""
+    asked = {source for status in which.statuses for source in _sources_of(status)}
+    return asked | {Past.FAILING.value} if which.failing else asked
 
 
 def is_failing(key: Key) -> bool:

@@ -66,7 +66,8 @@ class QueueReader:
                        recurring tasks whose last occurrence failed: the latest of all, as they have no end
         action         only tasks with this action
         error          only tasks whose last failure is of this type, such as `TimeoutError`
-        prefix         only tasks whose ids start with this
+        prefix         only tasks whose ids start with this: read by the table's key, so that a group of ids
+                       costs what it holds; a large one by time, where that costs less
         text           only tasks with this in their id, or in their payload as JSON
         after, before  only within these times, both included
         latest_first   the latest first, not the earliest

@@ -60,7 +60,7 @@ class Reservation(TransactionItem):
 
     @property
     def reserved_until(self) -> Instant:
-        """How long the transaction has time, by the clock of this process."""
+        """The time by which the transaction must confirm the task, by the clock of this process."""
         return self._write.old.reserved_until or self._write.old.created_at
 
     def drop(self) -> bool:

@@ -7,10 +7,9 @@ from datetime import datetime
 from duebell_shared.armer import LanesChanged
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsError, DuebellError, NotArmed, NotDeployed, UnreadableTask
-from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
 from duebell_shared.quoting import quoted
-from duebell_shared.task import QueueKey, Task
+from duebell_shared.task import Task, queue_key
 from duebell_shared.twins import drop_twin
 
 from .queue import Queue
@@ -84,7 +83,7 @@ class RuleSetter:
         try:
             others = self._queue.in_lanes(lanes, [task.id for task in misplaced])
             for task in misplaced:
-                key = QueueKey(queued=task.queued or NEVER, id=task.id, lane=task.lane)
+                key = queue_key(task)
                 if task.id in others and drop_twin(self._backend.store, key, lanes, self._backend.clock()):
                     twins.append(task)
         except (AwsError, UnreadableTask) as error:  # runs check for twins too, before they start a task

@@ -24,10 +24,11 @@ class ChangeFields(TypedDict, total=False):
     max_runs: int | None
     spread: timedelta | None
     expires_after: timedelta | None
+    priority: int | None
 
 
 class TaskFields(TypedDict, total=False):
-    """The arguments of `Editor.add`, but for `action`, `if_exists` and `rev`."""
+    """The arguments of `Editor.add`, but for `action`, `if_exists`, `at_most` and `rev`."""
 
     due: datetime | timedelta | None
     schedule: str | None
@@ -38,5 +39,6 @@ class TaskFields(TypedDict, total=False):
     max_runs: int | None
     spread: timedelta | None
     expires_after: timedelta | None
+    priority: int | None
     payload: object
     id: str | None

@@ -63,7 +63,7 @@ class TransactionEditor(QueueKeeper):
         `TransactWrite`: then the task is added if and only if that transaction is committed. `transaction()`
         does both.
 
-        action, fields  those of `add`, but for `if_exists` and `rev`
+        action, fields  those of `add`, but for `if_exists`, `at_most` and `rev`
         grace           how long the transaction has time, 10 seconds to an hour
 
         A task that is not confirmed in time is deleted, and the transaction then fails. An id that is

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from duebell_shared.counts import MAX_PRIORITY
 from duebell_shared.errors import InvalidTask
 from duebell_shared.given import MAX_COUNT, MAX_EXPIRY, MAX_NAME, check_count, check_due, check_missed
 from duebell_shared.instants import LATEST, MILLISECOND, render, to_utc
@@ -49,6 +50,7 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     max_runs: int | None = None
     spread: timedelta | None = None
     expires_after: timedelta | None = None
+    priority: int | None = None
     payload: object = None
     id: str | None = None
 
@@ -77,6 +79,7 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
             recurrence=_new_recurrence(self, now),
             spread=self.spread,
             expires_after=self.expires_after,
+            priority=self.priority,
         )
         return check_size(task)
 
@@ -98,6 +101,7 @@ class TaskChange(msgspec.Struct, frozen=True, kw_only=True):
     max_runs: int | UnsetType | None = UNSET
     spread: timedelta | UnsetType | None = UNSET
     expires_after: timedelta | UnsetType | None = UNSET
+    priority: int | UnsetType | None = UNSET
 
     @classmethod
     def from_mapping(cls, given: object) -> Self:
@@ -120,7 +124,12 @@ class TaskChange(msgspec.Struct, frozen=True, kw_only=True):
 
     def applied_to(self, task: Task, *, now: datetime) -> Task:
         """The task with the changes. Raises TaskConflict, InvalidTask, InvalidSchedule."""
-        changed = task.updated(payload=self.payload, action=self.action, expires_after=self.expires_after)
+        changed = task.updated(
+            payload=self.payload,
+            action=self.action,
+            expires_after=self.expires_after,
+            priority=self.priority,
+        )
         if self.spread is not UNSET:
             changed = changed.spread_over(self.spread, now=now)
         if self.due is not UNSET and check_due(self.due, now) != task.due:
@@ -248,6 +257,7 @@ _TIME = {"type": "string", "format": "date-time"}
 _DUE = {**_TIME, "formatMaximum": render(LATEST)}
 _SPREAD = {"type": "number", "minimum": MILLISECOND.total_seconds(), "maximum": MAX_SPREAD.total_seconds()}
 _EXPIRY = {**_SPREAD, "maximum": MAX_EXPIRY.total_seconds()}
+_PRIORITY = {"type": "integer", "minimum": 0, "maximum": MAX_PRIORITY}
 _COUNT = {"type": "integer", "minimum": 1, "maximum": MAX_COUNT}
 _MISSED = {"type": "string", "enum": [missed.value for missed in Missed]}
 
@@ -287,6 +297,7 @@ FIELDS: Mapping[str, Field] = {
         "",
         read_seconds,
     ),
+    "priority": Field(_PRIORITY, "Of what waits, higher ones go first; 0 if not given, 9 at most", "null: 0"),
     "payload": Field(
         {},
         "Any JSON value, at most 350 KB and 100 levels; null is an empty object",

@@ -1,11 +1,11 @@
-"""Ctrl-C and other signals as one exception, raised once, so that everything is stopped in order."""
+"""Ctrl-C and other signals that end a process: as one exception, raised once, or as a handler of its own."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["Ended", "ended_by_signal"]
+__all__ = ["Ended", "at_each_signal", "ended_by_signal"]
 
 #: Windows has no SIGHUP.
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -30,9 +30,19 @@ def ended_by_signal() -> Iterator[None]:
             signal.signal(each, signal.SIG_IGN)
         raise Ended
 
-    before = {each: signal.signal(each, end) for each in _SIGNALS}
+    with at_each_signal(end):
+        yield
+
+
+@contextmanager
+def at_each_signal(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Call the handler inside at Ctrl-C, SIGTERM, or when the terminal goes away. For the main thread.
+
+    At the end the signals get back the handlers that they had.
+    """
+    before = {each: signal.signal(each, handler) for each in _SIGNALS}
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for each, former in before.items():
+            signal.signal(each, former)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -20,14 +19,12 @@ from duebell_shared.delivery import ENVIRONMENT, deliveries_in
 
 from .delivery_options import Deliver, NoDeliver, deliveries_given
 from .options import Actions
+from .signals import at_each_signal
 from .worker_here import worker_here
 
 __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-
-#: Windows has no SIGHUP.
-_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 #: Seconds that threads without an action have to end.
 _ENDING = 1.0
@@ -123,12 +120,8 @@ def _drained_by_signal(drain: Callable[[], None]) -> Iterator[None]:
         # In a thread: what the signal interrupts may be writing to the log, as `drain` does.
         threading.Thread(target=drain, name="duebell-drain").start()
 
-    before = {each: signal.signal(each, end) for each in _SIGNALS}
-    try:
+    with at_each_signal(end):
         yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 def _has_actions() -> bool:

@@ -122,7 +122,7 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
         return is_near and (self.rings_at is None or self.rings_at > ceil_to_minute(start_by))
 
     def free_due(self, now: datetime) -> datetime:
-        """When someone must look at the lanes that a run may claim now; NEVER if there are none."""
+        """The earliest due or end of a lease, of the lanes that a run may claim now; NEVER without any."""
         free = [lane for lane in self.lanes if lane.is_free(now)]
         return min((lane.until if lane.owner else lane.due for lane in free), default=NEVER)
 

@@ -10,12 +10,13 @@ import msgspec
 from pynamodb.attributes import Attribute
 from pynamodb.constants import BINARY, NUMBER, STRING
 
-from .counts import LARGEST
+from .counts import LARGEST, MAX_PRIORITY
 from .failure import FailedAttempt, Failure, bounded
 from .given import fit_changed_by
 from .instants import MILLISECOND, in_utc, parse, render, to_json
 from .packed_occurrences import bounded_occurrences, pack_occurrences, unpack_occurrences
 from .past_index import parse_past, render_past
+from .queue_order import parse_queued, render_queued
 from .quoting import shortened
 from .recurrence import Recurrence
 from .status import Status
@@ -32,6 +33,7 @@ __all__ = [
     "LastFailure",
     "Occurrences",
     "PastPlace",
+    "Priority",
     "Queued",
     "Recurring",
     "Rev",
@@ -90,9 +92,12 @@ def _from_json(kind: type[_T], text: str) -> _T:
     return value
 
 
-def _queued(text: str) -> datetime:
-    queued = parse(text)
-    return queued if render(queued) == text else UNREADABLE
+def _write_queued(place: datetime | tuple[datetime, int]) -> str:
+    return render_queued(*place) if isinstance(place, tuple) else render_queued(place)
+
+
+def _priority(number: str) -> int:
+    return max(0, min(_count(number), MAX_PRIORITY))
 
 
 def _count(number: str) -> int:
@@ -118,8 +123,9 @@ LaneNumber = partial(_Converted[int], STRING, str, int)
 #: A time as fixed-width text, so that it sorts in the index and reads well in the console.
 Instant = partial(_Converted[datetime], STRING, render, parse)
 
-#: A time as duebell writes it, by which a task can be claimed; UNREADABLE for any other text in the index.
-Queued = partial(_Converted[datetime], STRING, render, _queued, otherwise=lambda _: UNREADABLE)
+#: A place in the queue as duebell writes it, by which a task can be claimed: its time and priority, or the
+#: time alone. UNREADABLE for any other text in the index.
+Queued = partial(_Converted[Any], STRING, _write_queued, parse_queued, otherwise=lambda _: (UNREADABLE, 0))
 
 #: The kind of a task's past and its time; None for what duebell does not write.
 PastPlace = partial(
@@ -130,6 +136,9 @@ StatusName = partial(_Converted[Status], STRING, lambda status: status.value, St
 
 #: A whole number. An edit by hand may have left a fraction, which is cut off, or one beyond the largest.
 Count = partial(_Converted[int], NUMBER, str, _count)
+
+#: From 0 to 9; an edit by hand may have left any other number.
+Priority = partial(_Converted[int], NUMBER, str, _priority)
 
 #: A whole number that every write compares with the stored one, so none is read as another.
 Rev = partial(_Converted[int], NUMBER, str, _rev)

@@ -247,7 +247,7 @@ class AwsUnavailable(AwsError):
 
 
 class TransactionUnknown(AwsUnavailable):
-    """Whether the transaction is committed is not known: DynamoDB did not answer, also after retries.
+    """A transaction may be committed or not: DynamoDB did not answer, also after retries.
 
     Read an item of it before you make the transaction again. Its tasks are run only if it is committed.
     """

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+from .counts import MAX_PRIORITY
 from .errors import InvalidTask
 from .instants import LATEST, MILLISECOND, to_utc
 from .quoting import quoted
@@ -16,6 +17,7 @@ __all__ = [
     "check_expiry",
     "check_missed",
     "check_name",
+    "check_priority",
     "check_progress",
     "check_rev",
     "check_spread",
@@ -136,6 +138,15 @@ def check_count(field: str, given: object, *, most: int = MAX_COUNT) -> int:
     """`given` if it is a whole number, 1 to `most`."""
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
         raise InvalidTask(field, f"must be a whole number, 1 to {most:,}, not {quoted(given)}")
+    return given
+
+
+def check_priority(given: object) -> int:
+    """`given` if it is a whole number, 0 to 9; 0 if not given."""
+    if given is None:
+        return 0
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= MAX_PRIORITY:
+        raise InvalidTask("priority", f"must be a whole number, 0 to {MAX_PRIORITY}, not {quoted(given)}")
     return given
 
 

@@ -13,7 +13,7 @@ __all__ = ["DEAD_LETTERS", "DeadLetter", "IntakeCounts", "IntakeQueue", "Returne
 
 _LOG = logging.getLogger("duebell.intake")
 
-#: What the name of the dead-letter queue has after the intake queue's.
+#: The suffix of the dead-letter queue's name, after the intake queue's.
 DEAD_LETTERS = "-dead-letters"
 
 #: Entries that one call takes, and bytes that it takes for certain.

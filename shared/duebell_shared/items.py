@@ -40,8 +40,12 @@ def _stored_as(field: str) -> _Stored:
 #: The fields of a task.
 _ATTRIBUTES: tuple[_Stored, ...] = tuple(map(_stored_as, Task.__struct_fields__))
 
-#: Types of values that are stored even if they are 0 or empty.
+#: The sort key of the queue's index, which the priority is a part of.
+_QUEUED = _stored_as("queued")
+
+#: Types of values that are stored even if they are 0 or empty; and the field that is not.
 _ALWAYS = {int, str}
+_UNLESS_0 = "priority"
 
 #: The fields that every task has.
 _REQUIRED = tuple(each.field for each in _ATTRIBUTES if not each.attribute.null)
@@ -60,6 +64,8 @@ def task_of(item: Item) -> Task:
             value: Any = item.get(name)
             if value is not None and NULL not in value:
                 fields[field] = attribute.deserialize(attribute.get_value(value))
+        if place := fields.get(_QUEUED.field):
+            fields[_QUEUED.field], _ = place  # the priority has a field of its own
     except _NOT_OURS as error:
         raise UnreadableTask(item["id"]["S"], error) from error
     if missing := [field for field in _REQUIRED if field not in fields]:
@@ -74,6 +80,8 @@ def changes(old: Task, new: Task) -> tuple[dict[str, dict[str, Any]], list[str]]
     see the whole item, has made the other.
     """
     changed = [each for each in _ATTRIBUTES if getattr(old, each.field) != getattr(new, each.field)]
+    if old.priority != new.priority and old.queued == new.queued:
+        changed.append(_QUEUED)
     before, after = _attributes_of(old, changed), _attributes_of(new, changed)
     return after, [name for name in before if name not in after]
 
@@ -83,8 +91,10 @@ def _attributes_of(task: Task, wanted: Iterable[_Stored]) -> dict[str, dict[str,
     item = {}
     for field, name, type_, write, _ in wanted:
         value = getattr(task, field)
-        if value or type(value) in _ALWAYS:
+        if value or (type(value) in _ALWAYS and field != _UNLESS_0):
             item[name] = {type_: write(value)}
+    if task.priority and _QUEUED.name in item:
+        item |= stored(queued=(task.queued, task.priority))
     if key := key_of(task):
         item |= stored(past=(key.kind, key.at))
     return item | room_of(task)

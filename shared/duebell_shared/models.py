@@ -24,6 +24,7 @@ from .attributes import (
     LastFailure,
     Occurrences,
     PastPlace,
+    Priority,
     Queued,
     Recurring,
     Rev,
@@ -75,6 +76,7 @@ class TaskItem(Model):
     payload_json = UnicodeAttribute(attr_name="payload")
     status = StatusName()
     queued = Queued(null=True)
+    priority = Priority(null=True)
     attempt = Count()
     rev = Rev()
     created_at = Instant()

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from . import payload as payloads
 from .errors import InvalidTask
-from .given import check_due, check_expiry, check_name, check_spread
+from .given import check_due, check_expiry, check_name, check_priority, check_spread
 from .instants import to_utc
 from .recurrence import Recurrence, delay_of, delayed
 from .task import Task
@@ -24,6 +24,7 @@ def new_task(
     recurrence: Recurrence | None = None,
     spread: timedelta | None = None,
     expires_after: timedelta | None = None,
+    priority: int | None = None,
 ) -> Task:
     """A task as a user gives it, checked; raises InvalidTask with the field and the reason.
 
@@ -46,6 +47,7 @@ def new_task(
         created_at=to_utc(now),
         spread=check_spread(spread),
         expires_after=check_expiry(expires_after, recurs=recurrence is not None),
+        priority=check_priority(priority),
         recurrence=recurrence,
     )
     queued = delayed(task.due, delay_of(task.id, task.spread))

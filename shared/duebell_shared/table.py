@@ -18,6 +18,7 @@ from pynamodb.expressions.condition import Condition
 
 from .arming import ArmingRecord
 from .attributes import UNREADABLE
+from .counts import MAX_PRIORITY
 from .instants import FIRST, NEVER, floor, to_json
 from .models import ARMING, WORKER, StoredRecord, stored
 from .packed_record import pack, unpack
@@ -88,7 +89,9 @@ class DynamoTable(TableItems):
         if within is None and not is_all:
             return
         place = before if latest_first else after
-        behind = stored(**place._asdict()) if isinstance(place, QueueKey) else None
+        behind = None
+        if isinstance(place, QueueKey):
+            behind = stored(lane=place.lane, id=place.id, queued=(place.queued, place.priority))
         with self._aws():
             yield from self._keys(lane, within, behind=behind, latest_first=latest_first, page_size=page_size)
 
@@ -177,10 +180,11 @@ class DynamoTable(TableItems):
             last_evaluated_key=behind,
         )
         for item in _in_growing_pages(items):
-            if item.queued == UNREADABLE:
+            queued, priority = item.queued
+            if queued == UNREADABLE:
                 _LOG.warning("the item %r is not run: its `queued` is no time as duebell writes it", item.id)
             else:
-                yield QueueKey(queued=item.queued, id=item.id, lane=lane)
+                yield QueueKey(queued=queued, id=item.id, lane=lane, priority=priority)
 
     def _past_keys(
         self,
@@ -212,7 +216,8 @@ class DynamoTable(TableItems):
         before = floor(before)  # rendering rounds up
         if after and after > before:
             return None
-        condition: Condition = queued.between(after, before) if after else queued <= before
+        first = (after, MAX_PRIORITY)  # of its millisecond
+        condition: Condition = queued.between(first, before) if after else queued <= before
         return condition
 
     def _past_within(

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from . import payload as payloads
 from .errors import InvalidTask
 from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
-from .given import check_due, check_expiry, check_name, check_spread
+from .given import check_due, check_expiry, check_name, check_priority, check_spread
 from .instants import MILLISECOND, MOST_SKEW, render, to_utc
 from .keeping import History, Keeping
 from .quoting import quoted
@@ -22,10 +22,10 @@ from .recurrence import (
     bounded_occurrences,
 )
 from .status import Status
-from .task_state import QueueKey, TaskState
+from .task_state import QueueKey, TaskState, queue_key
 from .verbs import Verb
 
-__all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task"]
+__all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task", "queue_key"]
 
 #: A time to live is in whole seconds: rounded up by this, it is none too early.
 _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
@@ -45,6 +45,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     status       waiting, running, or how it ended: see Status
     queued       when the worker shall next look at it: when it is due, or was added if that was later, or
                  when it is retried; None once it is finished, or while paused
+    priority     0 to 9: of what waits, higher ones go first; retries keep it
     attempt      how many attempts have been claimed by runs
     begun        the last attempt that its action allows, recorded just before it is made; None until then, so
                  that a claim of a run that died does not count as that attempt
@@ -107,8 +108,9 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         payload: object = UNSET,
         action: str | UnsetType = UNSET,
         expires_after: timedelta | UnsetType | None = UNSET,
+        priority: int | UnsetType | None = UNSET,
     ) -> Self:
-        """With another payload, action or expiry; a failed task too, to be retried then."""
+        """With another payload, action, expiry or priority; a failed task too, to be retried then."""
         self._must_allow(Verb.UPDATE)
         changes: dict[str, Any] = {}
         if payload is not UNSET:
@@ -117,6 +119,8 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
             changes["action"] = check_name("action", action)
         if expires_after is not UNSET:
             changes["expires_after"] = check_expiry(expires_after, recurs=self.recurrence is not None)
+        if priority is not UNSET:
+            changes["priority"] = check_priority(priority)
         return self._changed(**changes)
 
     def spread_over(self, spread: timedelta | None, *, now: datetime) -> Self:

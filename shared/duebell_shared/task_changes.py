@@ -34,7 +34,7 @@ def claim_of(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemU
     sets = {**mark, **stored(status=Status.RUNNING, lateness_ms=lateness_ms)}
     return ItemUpdate(
         key=stored(lane=key.lane, id=key.id),
-        where=stored(status=status, queued=key.queued),
+        where=stored(status=status, queued=(key.queued, key.priority)),
         sets={**sets, **room_of_claim(sets, status)},
         adds=stored(attempt=1, rev=1),
         returns=True,

@@ -10,10 +10,10 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from . import payload as payloads
-from .counts import Count, Milliseconds
+from .counts import Count, Milliseconds, Priority
 from .errors import TaskConflict
 from .failure import FailedAttempt, Failure
-from .instants import MILLISECOND, Instant, to_utc
+from .instants import MILLISECOND, NEVER, Instant, to_utc
 from .keeping import History, Keeping
 from .quoting import quoted
 from .recurrence import (
@@ -29,15 +29,26 @@ from .recurrence import (
 from .status import Status
 from .verbs import Verb
 
-__all__ = ["QueueKey", "TaskState"]
+__all__ = ["QueueKey", "TaskState", "queue_key"]
 
 
 class QueueKey(NamedTuple):
-    """A task's place in the queue: when the worker shall look at it, its id and its lane."""
+    """A task's place in the queue: when the worker shall look at it, its id, its lane and its priority."""
 
     queued: datetime
     id: str
     lane: int
+    priority: int = 0
+
+    @property
+    def order(self) -> tuple[datetime, int]:
+        """The order of the queue: by time, and of the same moment the highest priority first."""
+        return self.queued, -self.priority
+
+
+def queue_key(task: "TaskState") -> QueueKey:
+    """The task's place in the queue; at NEVER if it neither waits nor runs."""
+    return QueueKey(queued=task.queued or NEVER, id=task.id, lane=task.lane, priority=task.priority)
 
 
 class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -50,6 +61,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     payload_json: str = "{}"
     status: Status = Status.SCHEDULED
     queued: Instant | None = None
+    priority: Priority = 0
     attempt: Count = 0
     rev: int = 1
     created_at: Instant
@@ -211,7 +223,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         self._must_be(verb.rule.words, allowed, way_out=self._way_out(verb))
 
     def _way_out(self, verb: Verb) -> str:
-        """What to do instead, with the verb as the command line spells it; empty if there is nothing."""
+        """The end of a refusal: the reason, or the command to use instead; empty if there is neither."""
         if self.status is Status.RESERVED:
             return ": its transaction is not committed yet"
         if not verb.rule.instead or not self._allows(other := Verb(verb.rule.instead), self.status):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from .errors import AwsRefused
+from .errors import AwsRefused, AwsUnavailable
 from .transactions import ItemRefusal, Other, TaskWrite, Transacted
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ def transact(
 ) -> Transacted:
     """Make these writes in one transaction, those of tasks in this table. Raises what botocore raises.
 
-    Raises AwsRefused when a table is not there: it may be one of the user's.
+    Raises AwsRefused when a table is not there: it may be one of the user's. Raises AwsUnavailable for a
+    refusal of another try by the SDK: the one before it may be committed.
     """
     items: Any = [write.item(table) if isinstance(write, TaskWrite) else write for write in writes]
     try:
@@ -32,6 +33,9 @@ def transact(
     except ClientError as error:
         answer: Any = error.response
         code = answer.get("Error", {}).get("Code")
+        was_retried = bool(answer.get("ResponseMetadata", {}).get("RetryAttempts"))
+        if code != _CANCELLED and was_retried:
+            raise AwsUnavailable(f"a try was not answered, and another one was refused: {error}") from error
         if code == "ResourceNotFoundException":
             names = sorted({write["TableName"] for item in items for write in item.values()})
             where = client.meta.region_name
@@ -42,7 +46,7 @@ def transact(
             raise
         return Transacted(
             refusals=_refusals(answer),
-            is_sure=not answer.get("ResponseMetadata", {}).get("RetryAttempts"),
+            is_sure=not was_retried,
         )
     return Transacted()
 

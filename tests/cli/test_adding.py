@@ -82,3 +82,14 @@ def test_a_push(duebell: Duebell, editor: Editor, tmp_path: Path) -> None:
     assert duebell("add", "--from", str(lines), "--if-exists", "push", "--at-most", "15m").status == 0
     task = editor.get("one")
     assert (task.due, task.payload) == (due + timedelta(minutes=5), 3)
+
+
+def test_a_priority_is_given_changed_and_shown(duebell: Duebell, editor: Editor) -> None:
+    assert duebell("add", "x", "--in", "1h", "--id", "a", "--priority", "9").status == 0
+    assert editor.get("a").priority == 9
+    assert "priority" in duebell("show", "a").out
+    assert duebell("update", "a", "--priority", "0").status == 0
+    assert editor.get("a").priority == 0
+    assert "priority" not in duebell("show", "a").out
+    status, _, err = duebell("add", "x", "--in", "1h", "--priority", "10")
+    assert (status, "priority: must be a whole number, 0 to 9, not 10" in err) == (2, True)

@@ -1,11 +1,11 @@
 """A process that dies at its n-th AWS call, and what happens by itself after that."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import boto3
 
@@ -17,9 +17,12 @@ from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_shared.table import DynamoTable
 from duebell_worker import Worker
+from tests.quick_aws import quick_aws
 from tests.support import REGION, Clock, create_rule, create_table
 
-__all__ = ["Death", "Lambda", "Moment", "Processes"]
+__all__ = ["Death", "Lambda", "Moment", "Processes", "new_worlds"]
+
+_World = TypeVar("_World")
 
 #: More rings than any of the scenarios needs.
 _MOST_RINGS = 12
@@ -136,3 +139,18 @@ class Lambda:
         if minute and record.echo_of == minute and record.rings_at:
             minute = record.rings_at
         return minute if minute and minute + timedelta(minutes=1) > self._clock.now else None
+
+
+@contextmanager
+def new_worlds(world: Callable[[Processes], _World]) -> Iterator[Callable[[], _World]]:
+    """A new world whenever asked; the old one is gone then."""
+    with ExitStack() as running:
+        running.enter_context(quick_aws())
+        processes = Processes()
+
+        def renew() -> _World:
+            running.close()
+            running.enter_context(quick_aws())
+            return world(processes)
+
+        yield renew

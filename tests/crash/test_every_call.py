@@ -1,7 +1,6 @@
 """For each scenario and each n: the process dies at its n-th AWS call, and nothing acknowledged is lost."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
@@ -11,8 +10,7 @@ from duebell_editor import Editor, ProblemKind, Status, TaskNotFound, batches
 from duebell_shared.expression import SENTINEL
 from duebell_shared.recurrence import Result
 from duebell_worker import Snooze, Task, Worker
-from tests.crash.dying import Death, Lambda, Moment, Processes
-from tests.quick_aws import quick_aws
+from tests.crash.dying import Death, Lambda, Moment, Processes, new_worlds
 from tests.support import Clock
 
 pytestmark = pytest.mark.slow
@@ -71,15 +69,7 @@ class World:
 @pytest.fixture
 def world() -> Iterator[Callable[[], World]]:
     """A new world whenever asked; the old one is gone then."""
-    with ExitStack() as running:
-        running.enter_context(quick_aws())
-        processes = Processes()
-
-        def renew() -> World:
-            running.close()
-            running.enter_context(quick_aws())
-            return World(processes)
-
+    with new_worlds(World) as renew:
         yield renew
 
 

@@ -1,7 +1,6 @@
 """A long-running process that dies, or is told to end, at each of its calls: nothing acknowledged is lost."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from datetime import timedelta
 
 import pytest
@@ -12,8 +11,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.expression import SENTINEL
 from duebell_worker import Worker
 from duebell_worker.process import Process
-from tests.crash.dying import Death, Lambda, Moment, Processes
-from tests.quick_aws import quick_aws
+from tests.crash.dying import Death, Lambda, Moment, Processes, new_worlds
 from tests.support import NOON, Clock
 
 pytestmark = pytest.mark.slow
@@ -66,15 +64,7 @@ class World:
 @pytest.fixture
 def world() -> Iterator[Callable[[], World]]:
     """A new world whenever asked; the old one is gone then."""
-    with ExitStack() as running:
-        running.enter_context(quick_aws())
-        processes = Processes()
-
-        def renew() -> World:
-            running.close()
-            running.enter_context(quick_aws())
-            return World(processes)
-
+    with new_worlds(World) as renew:
         yield renew
 
 

@@ -1,15 +1,13 @@
 """A process that dies at each call of a transaction, and a run at each call beside one: all or nothing."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from datetime import timedelta
 
 import pytest
 
 from duebell_editor import Editor, Status, TaskExists, TransactionCancelled
-from tests.crash.dying import Processes
+from tests.crash.dying import new_worlds
 from tests.crash.test_every_call import World, all_is_well, deaths, die_changing, die_running, ring_in
-from tests.quick_aws import quick_aws
 
 pytestmark = pytest.mark.slow
 
@@ -19,15 +17,7 @@ SOON, LATER = timedelta(minutes=10), timedelta(hours=3)
 @pytest.fixture
 def world() -> Iterator[Callable[[], World]]:
     """A new world whenever asked; the old one is gone then."""
-    with ExitStack() as running:
-        running.enter_context(quick_aws())
-        processes = Processes()
-
-        def renew() -> World:
-            running.close()
-            running.enter_context(quick_aws())
-            return World(processes)
-
+    with new_worlds(World) as renew:
         yield renew
 
 

@@ -30,6 +30,7 @@ class Endpoint:
     status: int = 204
     headers: dict[str, str] = field(default_factory=dict)
     said: bytes = b""
+    missing: int = 0  # bytes that it announces, and does not send
     posted: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
 
 
@@ -47,9 +48,10 @@ def endpoint() -> Iterator[Endpoint]:
             for name, value in endpoint.headers.items():
                 self.send_header(name, value)
             if endpoint.status != 204:
-                self.send_header("Content-Length", str(len(endpoint.said)))
+                self.send_header("Content-Length", str(len(endpoint.said) + endpoint.missing))
             self.end_headers()
             self.wfile.write(endpoint.said)
+            self.close_connection |= endpoint.missing > 0
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""
@@ -149,6 +151,17 @@ def test_an_answer_that_may_mend_is_a_failed_attempt(
     endpoint.status = status
     editor.add("remind", due=HOUR)
     assert run_at(worker, clock).retried == 1
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_an_answer_that_breaks_off_counts_by_its_status(
+    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint, status: int
+) -> None:
+    worker.deliver("remind", to=endpoint.url)
+    endpoint.status, endpoint.missing = status, 10
+    editor.add("remind", due=HOUR)
+    report = run_at(worker, clock)
+    assert (report.done, report.failed, report.retried) == (status == 200, status == 400, status == 500)
 
 
 def test_a_redirect_is_not_followed(worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint) -> None:

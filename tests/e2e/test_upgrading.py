@@ -89,10 +89,11 @@ def test_code_that_cannot_be_imported_loses_nothing(deployer: Deployer, versions
 
 def earlier_template() -> str:
     """The template as it was before there was a `past-index`."""
-    index = r"(?m)^ +# Global: what has ended(.*\n)+?(?= +TimeToLiveSpecification)"
-    text, count = re.subn(index, "", template_text())
+    text, count = re.subn(
+        r"(?m)^ +GlobalSecondaryIndexes:\n(.*\n)+?(?= +TimeToLiveSpecification)", "", template_text()
+    )
     assert count == 1
-    return text.replace("        - {AttributeName: past, AttributeType: S}\n", "")
+    return re.sub(r"(?m)^ +- \{AttributeName: past, AttributeType: S\}\n", "", text)
 
 
 @pytest.fixture

@@ -67,25 +67,34 @@ class OrderOfItsOwn(MemoryStore):
     dues=_DUES,
     limit=st.integers(min_value=1, max_value=5),
     status=_STATUSES,
+    group=st.sampled_from([("", 1), ("0", 1), ("1", 1), ("0", 400)]),
 )
 def test_page_by_page_each_task_comes_exactly_once(
-    store: type[MemoryStore], dues: list[int], limit: int, status: list[Status] | None
+    store: type[MemoryStore],
+    dues: list[int],
+    limit: int,
+    status: list[Status] | None,
+    group: tuple[str, int],
 ) -> None:
     # Given tasks of all statuses, many of them due at the same moment
+    prefix, at_first = group
     scheduler = Scheduler.start(store=store())
     statuses = list(Status)
     for number, due in enumerate(dues):
         task = scheduler.editor.add("act", due=HOUR * due, id=f"{number:02}")
         scheduler.become(task, statuses[number % len(statuses)])
     # When they are read page by page
-    found = ids(scheduler.editor, status=status, limit=limit)
-    back = ids(scheduler.editor, status=status, limit=limit, latest_first=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("duebell_editor.group._AT_FIRST", at_first)
+        patch.setattr("duebell_editor.group._OF_ONE_LANE", 1)
+        found = ids(scheduler.editor, status=status, limit=limit, prefix=prefix)
+        back = ids(scheduler.editor, status=status, limit=limit, prefix=prefix, latest_first=True)
     # Then each that is asked for comes once, in order of time
     asked_for = status or [Status.SCHEDULED, Status.RUNNING, Status.RESERVED]
     wanted = {
         task.id: task.queued or task.finished_at or task.due
         for task in scheduler.store.tasks.values()
-        if task.status in asked_for
+        if task.status in asked_for and task.id.startswith(prefix)
     }
     assert sorted(found) == sorted(back) == sorted(wanted)
     assert [wanted[id] for id in found] == sorted(wanted.values())

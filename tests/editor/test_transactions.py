@@ -1,8 +1,8 @@
-"""Transactions over tables of the user and the queue: committed, refused, unanswered, or never begun."""
+"""A block that writes to tables of the user and to the queue at once: all is written, or nothing."""
 # ruff: noqa: PT012, SIM117 (a transaction is a block, and its end raises)
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -14,73 +14,24 @@ from boto3.dynamodb.conditions import Attr
 
 from duebell_editor import (
     AwsRefused,
-    AwsUnavailable,
     DuebellError,
     Editor,
     InvalidTask,
     InvalidTransaction,
     NewTask,
-    NotArmed,
     Status,
     TaskChange,
     TaskChanged,
     TaskConflict,
-    TaskExists,
     TaskNotFound,
     TransactionCancelled,
-    TransactionUnknown,
 )
 from duebell_editor.task_fields import ChangeFields, TaskFields
-from duebell_infra.testing import MemoryStore
-from duebell_shared.transactions import ItemRefusal, Other, TaskWrite, Transacted
 from tests.editor.memory import Scheduler
-from tests.shared.fake_events import refusal
+from tests.editor.trials import start_trial
 from tests.support import NOON, create_trials
 
 HOUR = timedelta(hours=1)
-
-REFUSED = Transacted(refusals=(ItemRefusal(index=0, code="ConditionalCheckFailed", message="no"),))
-BUSY = Transacted(refusals=(ItemRefusal(index=0, code="TransactionConflict"),))
-
-
-class Troubled(MemoryStore):
-    """A store whose next transactions are answered so: an answer, an error without effect, or "lost"."""
-
-    def __init__(self, *answers: Transacted | DuebellError | str) -> None:
-        super().__init__()
-        self.answers = list(answers)
-        self.tokens: list[str] = []
-
-    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
-        self.tokens.append(token)
-        answer = self.answers.pop(0) if self.answers else None
-        if isinstance(answer, Transacted):
-            return answer
-        if isinstance(answer, DuebellError):
-            raise answer
-        transacted = super().transact(writes, token=token)
-        if answer == "lost":
-            raise AwsUnavailable("no answer")
-        return transacted
-
-
-class Forgetful(Troubled):
-    """The same, over an emulator that does not know tokens."""
-
-    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
-        self._committed.clear()
-        return super().transact(writes, token=token)
-
-
-def troubled(*answers: Transacted | DuebellError | str, kind: type[Troubled] = Troubled) -> Scheduler:
-    return Scheduler.start(store=kind(*answers))
-
-
-def start_trial(editor: Editor, id: str = "one") -> None:
-    """A transaction of a put and an added task."""
-    with editor.transaction() as tx:
-        tx.put(table="trials", item={"id": id}, condition="attribute_not_exists(id)")
-        tx.add("expire", due=HOUR, id=id)
 
 
 def test_all_is_written_at_the_end_of_the_block(scheduler: Scheduler) -> None:
@@ -240,151 +191,6 @@ def test_what_editors_refuse_is_refused_in_the_block(scheduler: Scheduler) -> No
     assert scheduler.snapshot() == before
 
 
-# Not committed.
-
-
-def test_a_refused_transaction_names_the_write_and_leaves_nothing() -> None:
-    scheduler = troubled(REFUSED)
-    with pytest.raises(TransactionCancelled, match="Put to table 'trials': no") as cancelled:
-        start_trial(scheduler.editor)
-    [refused] = cancelled.value.refusals
-    assert (refused.index, refused.code) == (0, "ConditionalCheckFailed")
-    assert scheduler.store.tasks == {}
-    # And it can be made again at once
-    start_trial(scheduler.editor)
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
-
-
-def test_a_task_that_changed_meanwhile_is_named(scheduler: Scheduler) -> None:
-    scheduler.editor.add("act", due=HOUR, id="two")
-    with pytest.raises(TransactionCancelled, match="task 'two': it was changed since it was read"):
-        with scheduler.editor.transaction() as tx:
-            tx.add("act", due=HOUR, id="one")
-            tx.cancel("two")
-            scheduler.editor.update("two", payload={"n": 2})
-    assert [task.id for task in scheduler.store.tasks.values()] == ["two"]
-
-
-def test_a_reservation_that_ended_meanwhile_is_named(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    transact = scheduler.store.transact
-
-    def drop_first(writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
-        scheduler.store.tasks.clear()
-        return transact(writes, token=token)
-
-    monkeypatch.setattr(scheduler.store, "transact", drop_first)
-    with pytest.raises(TransactionCancelled, match="task 'one': its reservation has ended"):
-        start_trial(scheduler.editor)
-
-
-def test_an_id_that_is_taken_leaves_no_other_reservation(scheduler: Scheduler) -> None:
-    scheduler.editor.add("act", due=HOUR, id="two")
-    with pytest.raises(TaskExists), scheduler.editor.transaction() as tx:
-        tx.put(table="trials", item={"id": 42})
-        tx.add("act", due=HOUR, id="one")
-        tx.add("act", due=HOUR, id="two")
-    assert [task.id for task in scheduler.store.tasks.values()] == ["two"]
-    assert scheduler.store.others == []
-
-
-def test_a_rule_that_cannot_be_set_keeps_the_transaction_from_being_made(scheduler: Scheduler) -> None:
-    scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
-    with pytest.raises(NotArmed):
-        start_trial(scheduler.editor)
-    assert scheduler.store.others == []
-    start_trial(scheduler.editor)
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
-
-
-def test_what_aws_refuses_leaves_no_reservation() -> None:
-    scheduler = troubled(AwsRefused("AccessDenied"))
-    with pytest.raises(AwsRefused):
-        start_trial(scheduler.editor)
-    assert scheduler.store.tasks == {}
-
-
-# Tried again.
-
-
-def test_a_busy_item_is_tried_again_with_the_same_token() -> None:
-    scheduler = troubled(BUSY, BUSY)
-    start_trial(scheduler.editor)
-    store = scheduler.store
-    assert isinstance(store, Troubled)
-    assert len(store.tokens) == 3
-    assert len(set(store.tokens)) == 1
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
-
-
-def test_an_item_that_stays_busy_is_given_up() -> None:
-    scheduler = troubled(*[BUSY] * 9)
-    with pytest.raises(TransactionCancelled, match="TransactionConflict"):
-        start_trial(scheduler.editor)
-    assert scheduler.store.tasks == {}
-
-
-@pytest.mark.parametrize("kind", [Troubled, Forgetful])
-def test_a_lost_answer_of_a_committed_transaction_is_no_error(kind: type[Troubled]) -> None:
-    scheduler = troubled("lost", kind=kind)
-    start_trial(scheduler.editor)
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
-    assert len(scheduler.store.others) == 1
-
-
-def test_a_transaction_whose_every_answer_is_lost_is_found_committed_by_its_tasks() -> None:
-    scheduler = troubled(*["lost"] * 9)
-    start_trial(scheduler.editor)
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
-
-
-def test_a_transaction_of_which_nothing_is_known_keeps_its_reservations() -> None:
-    scheduler = troubled(*[AwsUnavailable("no answer")] * 9)
-    with pytest.raises(TransactionUnknown, match="it is not known whether the transaction is committed"):
-        start_trial(scheduler.editor)
-    # Then it may be committed yet, and nothing runs if it is not
-    assert scheduler.editor.get("one").status is Status.RESERVED
-
-
-def test_a_refusal_after_a_lost_answer_is_certain_once_a_reservation_is_dropped() -> None:
-    scheduler = troubled(AwsUnavailable("no answer"), REFUSED)
-    with pytest.raises(TransactionCancelled):
-        start_trial(scheduler.editor)
-    assert scheduler.store.tasks == {}
-
-
-def test_a_refusal_after_a_lost_answer_is_not_certain_without_a_reservation() -> None:
-    scheduler = troubled(AwsUnavailable("no answer"), REFUSED)
-    scheduler.editor.add("act", due=HOUR, id="one")
-    with pytest.raises(TransactionUnknown, match="may be made yet"), scheduler.editor.transaction() as tx:
-        tx.put(table="trials", item={"id": 42})
-        tx.cancel("one")
-
-
-def test_a_reserved_task_that_someone_cancelled_is_no_sign_of_a_commit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Given a transaction that is never answered, whose reserved task someone cancels meanwhile
-    scheduler = troubled(*[AwsUnavailable("no answer")] * 9)
-    cancels = [scheduler.editor.cancel]
-    transact = scheduler.store.transact
-
-    def cancel_first(writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
-        if cancels:
-            cancels.pop()("one")
-        return transact(writes, token=token)
-
-    monkeypatch.setattr(scheduler.store, "transact", cancel_first)
-
-    # When it is made; then nobody is told that it is committed
-    with pytest.raises(TransactionUnknown):
-        start_trial(scheduler.editor)
-
-
-# DynamoDB.
-
-
 @pytest.mark.moto
 def test_a_transaction_over_a_table_of_the_user(editor: Editor, session: boto3.Session) -> None:
     create_trials(session)
@@ -420,9 +226,6 @@ def test_the_code_of_the_how_to_does_what_it_says(editor: Editor, session: boto3
         ("trial-42", "trial-43", "trial-44"), Status.SCHEDULED
     )
     assert session.client("dynamodb").scan(TableName="trials")["Count"] == 2
-
-
-# Types.
 
 
 def test_the_fields_for_type_checkers_are_those_of_add_and_update() -> None:

@@ -92,3 +92,11 @@ def test_a_task_is_moved(client: TestClient, editor: Editor) -> None:
     moved = client.post("/api/tasks/a%2Fb/move", json={"due": "2027-01-01T00:00:00Z"})
     assert moved.json()["due"] == "2027-01-01T00:00:00.000Z"
     assert client.post("/api/tasks/a%2Fb/move", json={}).json()["field"] == "due"
+
+
+def test_a_priority_is_changed_and_taken_away(client: TestClient) -> None:
+    add(client, id="urgent", priority=9)
+    assert client.get("/api/tasks/urgent").json()["priority"] == 9
+    assert client.patch("/api/tasks/urgent", json={"priority": 3}).json()["priority"] == 3
+    assert client.patch("/api/tasks/urgent", json={"priority": None}).json()["priority"] == 0
+    assert client.patch("/api/tasks/urgent", json={"priority": 10}).status_code == 422

@@ -85,7 +85,7 @@ def test_a_search_for_what_is_rare_looks_at_so_much_and_no_more(
     monkeypatch.setattr(listing, "QUICKLY", 5)
     monkeypatch.setattr(listing, "BATCH", 5)
     fill(editor)
-    page = client.get("/api/tasks", params={"prefix": "nope"}).json()
+    page = client.get("/api/tasks", params={"text": "nope"}).json()
     assert page["tasks"] == []
     assert page["cursor"]
 

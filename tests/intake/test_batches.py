@@ -15,6 +15,7 @@ from duebell_editor import AwsUnavailable, Editor, NotArmed, QueueFull, Status, 
 from duebell_editor.adder import Adder
 from duebell_editor.intake import Intake
 from duebell_editor.intake.batch import pause_after
+from duebell_editor.intake.effects import take_effect
 from duebell_shared.armer import Armer
 from duebell_shared.backend import Backend
 from duebell_shared.intake_queue import DeadLetter, IntakeQueue, Returned
@@ -25,7 +26,7 @@ from tests.support import NOON, REGION, Calls, Clock
 
 pytestmark = pytest.mark.moto
 
-MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 ADD = {"action": "remind", "in": 3600}
 
 
@@ -37,6 +38,32 @@ def test_a_batch_is_added_with_one_call_and_armed_once(intake: Intake, editor: E
     assert calls["BatchExecuteStatement"] == calls["PutRule"] == 1
     assert editor.status().next_due == NOON + HOUR
     assert {task.changed_by for task in editor.list().tasks} == {"intake"}
+
+
+def test_a_batch_of_many_lists_is_taken_in_portions_while_there_is_time(
+    intake: Intake, editor: Editor, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given portions that take ten seconds each, and an empty list among their messages
+    monkeypatch.setattr("duebell_editor.intake.batch._PORTION", 4)
+
+    def slowly(*args: Any) -> Any:
+        clock.advance(10 * SECOND)
+        return take_effect(*args)
+
+    monkeypatch.setattr("duebell_editor.intake.batch.take_effect", slowly)
+    lists = [record([ADD] * 2, f"m-{n}", sent=NOON - n * MINUTE) for n in range(9)]
+    lists.append(record([], "nothing", sent=NOON - HOUR))
+    # When there is time for two of them
+    answer = intake.take(lists, until=NOON + 15 * SECOND)
+    # Then those sent first are taken, and the others come again, none of them read
+    assert sorted(again(answer)) == [f"m-{n}" for n in range(5)]
+    assert {task.id for task in editor.list().tasks} == {
+        f"m-{n}-{place}" for n in range(5, 9) for place in (0, 1)
+    }
+    # And one portion is taken however late it is, so that the rest gets smaller each time
+    assert len(again(intake.take(lists[:5], until=NOON))) == 3
+    assert again(intake.take(lists)) == []
+    assert len(editor.list().tasks) == 18
 
 
 def test_what_comes_twice_is_one_task(intake: Intake, editor: Editor) -> None:
@@ -219,7 +246,7 @@ def test_a_change_that_aws_did_not_answer_is_not_overtaken_by_the_next(
         record({"do": "cancel", "id": "b"}, "m-3"),
     ]
     with failing(Editor, "move", AwsUnavailable("no answer")):
-        assert again(intake.take(batch)) == ["m-1", "m-2", "m-3"]
+        assert sorted(again(intake.take(batch))) == ["m-1", "m-2", "m-3"]
     assert editor.get("a").payload != 1
     assert again(intake.take(batch)) == ["m-3"]
     assert editor.get("a").payload == 1

@@ -112,6 +112,8 @@ WRONG = {
     "an id of another type": ({"action": "a", "id": 7, **DUE}, "id", "must be text"),
     "replacing": ({"action": "a", "if_exists": "replace", **DUE}, "if_exists", "do 'update'"),
     "failing": ({"action": "a", "if_exists": "fail", **DUE}, "if_exists", "may come twice"),
+    "pushing": ({"action": "a", "if_exists": "push", "id": "a", **DUE}, "if_exists", "may come twice"),
+    "pushing by": ({"action": "a", "id": "a", "at_most": 60, **DUE}, "at_most", "messages do not take"),
     "a change of nothing named": ({"do": "cancel"}, "id", "name the task to cancel"),
     "a long id": ({"do": "cancel", "id": "a" * 257}, "id", "256"),
     "a cancel with a due date": ({"do": "cancel", "id": "a", **DUE}, "due", "which takes id"),

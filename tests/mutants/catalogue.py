@@ -12,6 +12,7 @@ from .of_direct_calls import OF_DIRECT_CALLS
 from .of_echoes_and_holds import OF_ECHOES_AND_HOLDS
 from .of_full_lanes import OF_FULL_LANES
 from .of_precision import OF_PRECISION
+from .of_priorities import OF_PRIORITIES
 from .of_pushing import OF_PUSHING
 from .of_reservations import OF_RESERVATIONS
 from .of_sharing import OF_SHARING
@@ -41,6 +42,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_A_RUN_OF_ONE,
     *OF_PRECISION,
     *OF_DIRECT_CALLS,
+    *OF_PRIORITIES,
     *OF_SHARING,
     *OF_TAKING_OVER,
     *OF_THE_QUEUE,

@@ -39,6 +39,15 @@ class Killer(Enum):
     GIVING_BACK_ALL = ("-m", "pytest", "tests/worker/test_giving_back.py")
     RUN = ("-m", "pytest", "tests/worker", "-k", "test_run or run_of_one or abandoned")
     RUN_OF_ONE = ("-m", "pytest", "tests/worker/run_of_one", "tests/worker/test_unread_lane.py")
+    PRIORITIES = ("-m", "pytest", "tests/worker/test_priorities.py")
+    ORDER = (
+        "-m",
+        "pytest",
+        "tests/shared/test_queue_order.py",
+        "tests/store/test_priorities.py",
+        "-m",
+        "not e2e",
+    )
     PRECISION = ("-m", "pytest", "tests/worker/test_precision.py")
     CALLING = ("-m", "pytest", "tests/worker/test_calling.py", "tests/worker/test_calling_limits.py")
     REPEATING = ("-m", "pytest", "tests/editor/test_repeating.py")
@@ -51,7 +60,16 @@ class Killer(Enum):
     ABANDONED = ("-m", "pytest", "tests/worker/test_abandoned.py")
     CHANGED = ("-m", "pytest", "tests/editor/test_changing.py", "-k", "never_answered")
     TAKING_OVER = ("-m", "pytest", "tests/worker/two_runs")
-    PROCESS = ("-m", "pytest", "tests/worker/test_process.py")
+    BESIDE_LONG_ACTIONS = ("-m", "pytest", "tests/worker/test_beside_long_actions.py")
+    PROCESS = (
+        "-m",
+        "pytest",
+        "tests/worker/test_process.py",
+        "tests/worker/test_long_actions.py",
+        "tests/worker/test_draining.py",
+        "tests/worker/test_process_trouble.py",
+        "tests/worker/test_process_health.py",
+    )
     TRICKLE = ("-m", "pytest", "tests/simulation/test_trickle.py")
     SHARING = ("-m", "pytest", "tests/worker/test_sharing.py", "tests/worker/test_handing_over.py")
     REGISTRATION = ("-m", "pytest", "tests/worker/test_registration.py", "tests/worker/test_failed_starts.py")
@@ -85,9 +103,15 @@ class Killer(Enum):
     STREAMS = ("-m", "pytest", "tests/http/test_shared_streams.py")
     RESERVED = ("-m", "pytest", "tests/worker/test_reserved.py")
     TRANSACT = ("-m", "pytest", "tests/store/test_transact.py", "-m", "not e2e")
-    TRANSACTIONS = ("-m", "pytest", "tests/editor/test_transactions.py", "tests/editor/test_reserving.py")
     PUSHING = ("-m", "pytest", "tests/editor/test_pushing.py")
     SNOOZING = ("-m", "pytest", "tests/worker/test_snoozing.py")
+    TRANSACTIONS = (
+        "-m",
+        "pytest",
+        "tests/editor/test_transactions.py",
+        "tests/editor/test_transaction_answers.py",
+        "tests/editor/test_reserving.py",
+    )
     SHAPES = ("-m", "pytest", "tests/shapes", "-k", "due_later or no_time or without_a_zone or years")
 
     PAYLOADS = ("-m", "pytest", "tests/shared/test_payload.py")

@@ -7,6 +7,7 @@ __all__ = ["OF_RESERVATIONS"]
 _TASK = "shared/duebell_shared/task.py"
 _CHANGES = "shared/duebell_shared/task_changes.py"
 _RUN = "worker/duebell_worker/run.py"
+_NOT_CLAIMED = "worker/duebell_worker/not_claimed.py"
 _RESERVATIONS = "worker/duebell_worker/reservations.py"
 _TAKEN = "editor/duebell_editor/taken_ids.py"
 _COMMIT = "editor/duebell_editor/commit.py"
@@ -58,8 +59,8 @@ OF_RESERVATIONS = (
     ),
     Mutant(
         name="reserved tasks are not told apart",
-        within="_Run._run_abandoned",
-        file=_RUN,
+        within="NotClaimed.skip_refused",
+        file=_NOT_CLAIMED,
         line="if not self._reservations.settle(self._reader.tasks_of([key])):",
         broken="if True:",
         why="a reserved task waits five minutes, and is never dropped",
@@ -68,12 +69,49 @@ OF_RESERVATIONS = (
     ),
     Mutant(
         name="several reserved tasks are each claimed as left running",
-        within="_Run._run_abandoned",
-        file=_RUN,
+        within="NotClaimed.settle",
+        file=_NOT_CLAIMED,
         line="settled = self._reservations.settle(found)",
         broken="settled = set[QueueKey]()",
         why="each costs a write that is refused",
         killers=_OF_RUNS,
+    ),
+    Mutant(
+        name="reserved tasks wait for the end of every action",
+        within="_Run._run_due",
+        file=_RUN,
+        line="            self._not_claimed.go_on(self._may_start_abandoned)\n",
+        broken="",
+        why="a task that is confirmed waits for hours beside an action that takes as long",
+        killers=(Killer.BESIDE_LONG_ACTIONS,),
+        is_fast=True,
+    ),
+    Mutant(
+        name="tasks that were left running wait for the end of every action",
+        within="NotClaimed.go_on",
+        file=_NOT_CLAIMED,
+        line="            self.start_next(may_start)\n",
+        broken="",
+        why="the tasks of a process that died wait for hours beside an action that takes as long",
+        killers=(Killer.BESIDE_LONG_ACTIONS,),
+    ),
+    Mutant(
+        name="a task that was left running is alone for ever",
+        within="NotClaimed.go_on",
+        file=_NOT_CLAIMED,
+        line=" and self._context.now() < self._next_at",
+        broken="",
+        why="the long actions of a process that died are made one after the other",
+        killers=(Killer.BESIDE_LONG_ACTIONS,),
+    ),
+    Mutant(
+        name="a task that was left running is never alone",
+        within="NotClaimed.go_on",
+        file=_NOT_CLAIMED,
+        line="is_alone = self._started in self._attempts.under_way() and",
+        broken="is_alone = False and",
+        why="a task that kills its process takes the others with it",
+        killers=(Killer.BESIDE_LONG_ACTIONS,),
     ),
     Mutant(
         name="a reserved task is dropped within its grace",
@@ -135,7 +173,7 @@ OF_RESERVATIONS = (
     ),
     Mutant(
         name="each try of a commit is another transaction",
-        within="commit",
+        within="_tried",
         file=_COMMIT,
         line="backend.store.transact(writes, token=token)",
         broken="backend.store.transact(writes, token=uuid4().hex)",
@@ -146,7 +184,7 @@ OF_RESERVATIONS = (
         name="a refusal after a lost answer is believed",
         within="commit",
         file=_COMMIT,
-        line="if not is_sure and _is_committed(backend, writes):",
+        line="if not transacted.is_sure and _is_committed(backend, writes):",
         broken="if False:",
         why="the caller is told that a committed transaction is not",
         killers=_OF_EDITORS,
@@ -156,9 +194,27 @@ OF_RESERVATIONS = (
         name="a transaction without reservations is said to be over",
         within="commit",
         file=_COMMIT,
-        line="if not is_sure and not is_over:",
+        line="if not transacted.is_sure and not is_over:",
         broken="if False:",
         why="a try that was not answered is committed later",
+        killers=_OF_EDITORS,
+    ),
+    Mutant(
+        name="a refused call after a lost answer is believed",
+        within="_tried",
+        file=_COMMIT,
+        line="return Transacted(is_sure=is_sure), refused",
+        broken="raise",
+        why="the caller is told that a committed transaction is not",
+        killers=_OF_EDITORS,
+    ),
+    Mutant(
+        name="the change of another process counts as one's own",
+        within="_is_made",
+        file=_COMMIT,
+        line=" and write.new.status is Status.CANCELLED",
+        broken="",
+        why="the caller is told that a transaction is committed which is not",
         killers=_OF_EDITORS,
     ),
     Mutant(

@@ -66,9 +66,25 @@ OF_THE_INTAKE = (
     Mutant(
         name="what AWS did not answer counts as done",
         file=f"{_INTAKE}/batch.py",
-        line='{"batchItemFailures": [{"itemIdentifier": one.id} for one in messages]}',
+        line='{"batchItemFailures": [{"itemIdentifier": one.id} for one in again]}',
         broken='{"batchItemFailures": []}',
         why="SQS deletes a message that took no effect",
+        killers=(Killer.INTAKE,),
+    ),
+    Mutant(
+        name="what was not begun in time counts as done",
+        file=f"{_INTAKE}/batch.py",
+        line="for one in (*again, *messages)}",
+        broken="for one in again}",
+        why="SQS deletes messages that nobody has read",
+        killers=(Killer.INTAKE,),
+    ),
+    Mutant(
+        name="a batch is taken to its end however long that takes",
+        file=f"{_INTAKE}/batch.py",
+        line="if until is not None and self.clock() >= until:",
+        broken="if False:",
+        why="Lambda kills the process, and a large batch comes again as large, until it is dead letters",
         killers=(Killer.INTAKE,),
     ),
     Mutant(

@@ -13,7 +13,7 @@ OF_THE_QUEUE = (
     Mutant(
         name="claimed whatever it is queued for",
         file=_CHANGES,
-        line="where=stored(status=status, queued=key.queued),",
+        line="where=stored(status=status, queued=(key.queued, key.priority)),",
         broken="where=stored(status=status),",
         why="a task that was moved later runs early",
         killers=(Killer.STORE,),
@@ -21,8 +21,8 @@ OF_THE_QUEUE = (
     Mutant(
         name="claimed whatever its status",
         file=_CHANGES,
-        line="where=stored(status=status, queued=key.queued),",
-        broken="where=stored(queued=key.queued),",
+        line="where=stored(status=status, queued=(key.queued, key.priority)),",
+        broken="where=stored(queued=(key.queued, key.priority)),",
         why="a task that runs is started again beside itself",
         killers=(Killer.STORE,),
     ),
@@ -181,7 +181,7 @@ OF_THE_QUEUE = (
     Mutant(
         name="what is no time is waited for",
         file=_TABLE,
-        line="if item.queued == UNREADABLE:",
+        line="if queued == UNREADABLE:",
         broken="if False:",
         why="a run that finds such an item at the head never ends",
         killers=(Killer.SHAPES,),

@@ -7,7 +7,7 @@ __all__ = ["OF_THE_TRIES"]
 _OWNER = "shared/duebell_shared/owner.py"
 _LEASE = "worker/duebell_worker/lease.py"
 _SUCCESSOR = "worker/duebell_worker/successor.py"
-_RUN = "worker/duebell_worker/run.py"
+_NOT_CLAIMED = "worker/duebell_worker/not_claimed.py"
 _LANE_READER = "worker/duebell_worker/lane_reader.py"
 _INVOCATION = "worker/duebell_worker/invocation.py"
 
@@ -134,9 +134,9 @@ OF_THE_TRIES = (
     ),
     Mutant(
         name="what was left running goes by its place in the queue",
-        file=_RUN,
-        line="key = min(not_claimed, key=lambda key: (attempts.get(key, 0), key))",
-        broken="key = not_claimed[0]",
+        file=_NOT_CLAIMED,
+        line="key = min(self._keys, key=lambda key: (self._left_running.get(key, 0), key))",
+        broken="key = self._keys[0]",
         why="a task that kills its process and sorts first blocks the others until it has failed",
         killers=(Killer.TRIES, Killer.KILLER),
     ),
@@ -150,9 +150,9 @@ OF_THE_TRIES = (
     ),
     Mutant(
         name="attempts are read for one task",
-        file=_RUN,
-        line="            if not_claimed[1:]:\n",
-        broken="            if True:\n",
+        file=_NOT_CLAIMED,
+        line="if self._keys[1:] and self.settle():",
+        broken="if self.settle():",
         why="each death costs a read that decides nothing",
         killers=(Killer.TRIES,),
     ),

@@ -286,3 +286,22 @@ def test_a_task_that_was_due_once_is_added_again_for_an_hour_from_now(
     assert again.status is Status.SCHEDULED
     assert timedelta(minutes=55) < again.due - before < timedelta(minutes=70)
     assert again.payload == {"n": 3}
+
+
+def test_a_priority_is_given_and_taken_away(open_page: Open, url: str, scene: Scene) -> None:
+    page = open_page(url)
+    open_form(page)
+    field(page, "action").fill("greet")
+    field(page, "id").fill("urgent")
+    field(page, "priority").select_option("9")
+    press(page, "Add")
+    expect(page.get_by_text("urgent is added")).to_be_visible()
+    assert scene.editor.get("urgent").priority == 9
+    page = open_page(f"{url}#task=urgent")
+    press(page, "Edit")
+    page.get_by_text("More", exact=True).last.click()
+    expect(field(page, "priority")).to_have_value("9")
+    field(page, "priority").select_option("0")
+    press(page, "Save")
+    expect(page.get_by_text("urgent is changed")).to_be_visible()
+    assert scene.editor.get("urgent").priority == 0

@@ -59,3 +59,13 @@ def test_a_task_whose_answer_was_lost_is_added_once(open_page: Open, url: str, s
     expect(page.get_by_text("is added")).to_be_visible()
     assert len(tries) == 2
     assert len(scene.editor.list(action="greet").tasks) == 1
+
+
+def test_an_undone_cancel_gives_the_priority_back(open_page: Open, url: str, scene: Scene) -> None:
+    scene.editor.add("x", due=timedelta(days=1), priority=9, id="urgent")
+    page = open_page(f"{url}#task=urgent")
+    expect(page.get_by_text("Priority", exact=True)).to_be_visible()
+    press(page, "Cancel")
+    page.get_by_role("button", name="Undo").last.click()
+    expect(page.get_by_text("Undone")).to_be_visible()
+    assert scene.editor.get("urgent").priority == 9

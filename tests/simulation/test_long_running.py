@@ -8,6 +8,7 @@ import pytest
 from duebell_shared.settings import Precision, Settings
 from tests.simulation.faults import Faults
 from tests.simulation.history import Over
+from tests.simulation.lateness import lateness
 from tests.simulation.long_running import LongRunning
 from tests.simulation.weather import CALM, ONE_LANE_OUT, ROUGH
 
@@ -66,7 +67,7 @@ def test_a_process_starts_tasks_to_the_second_whatever_the_lambda_does() -> None
             ).run()
             assert not history.problems()
             assert not history.ran_twice()
-            assert max(history.lateness(), default=0) <= LOOK + CLAIM + PROMPT, f"seed {seed}"
+            assert max(lateness(history), default=0) <= LOOK + CLAIM + PROMPT, f"seed {seed}"
             # The rule rings for the Lambda only where it is set so near that the process is first
             assert history.in_processes == len(history.starts)
 

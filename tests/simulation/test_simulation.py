@@ -10,6 +10,7 @@ from duebell_shared.ring_times import LEAD
 from duebell_shared.settings import Precision, Settings
 from tests.simulation.faults import Faults
 from tests.simulation.history import History
+from tests.simulation.lateness import lateness
 from tests.simulation.weather import CALM, ROUGH
 
 pytestmark = pytest.mark.slow
@@ -55,7 +56,7 @@ def test_when_nothing_goes_wrong_tasks_are_late_by_the_documented_bound_at_most(
     for seed in range(200):
         history = History(seed, CALM, actions=harmless).run()
         assert not history.problems()
-        assert max(history.lateness(), default=0) <= bound, f"seed {seed}"
+        assert max(lateness(history), default=0) <= bound, f"seed {seed}"
 
 
 def test_to_the_second_means_that_when_nothing_goes_wrong() -> None:
@@ -68,11 +69,11 @@ def test_to_the_second_means_that_when_nothing_goes_wrong() -> None:
         assert not problems
         # What was known before starts as soon as the run has looked into each lane and claimed it, unless the
         # run's time was over, and its successor was on its way.
-        known = history.lateness(known_for=DELIVERED + ARMED, succession=DELIVERED + ARMED)
+        known = lateness(history, known_for=DELIVERED + ARMED, succession=DELIVERED + ARMED)
         known_first += len(known)
         assert max(known, default=0) <= PROMPT, f"seed {seed}"
         # What is due at once waits for the call to reach the worker.
-        assert max(history.lateness(), default=0) <= DELIVERED + ARMED + PROMPT, f"seed {seed}"
+        assert max(lateness(history), default=0) <= DELIVERED + ARMED + PROMPT, f"seed {seed}"
     assert known_first > 200
 
 

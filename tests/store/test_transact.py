@@ -1,6 +1,7 @@
 """Transactions over tasks: all of their changes, or none. One suite for all stores: see conftest.py."""
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -14,6 +15,12 @@ from tests.support import NOON
 KEEP = Keeping()
 
 
+@pytest.fixture
+def token() -> str:
+    """A token of its own for each test: the emulator serves several, and keeps tokens for minutes."""
+    return uuid4().hex
+
+
 def reserved(store: Store, id: str = "one", *, token: str = "r") -> Task:
     """A stored task that is reserved for five minutes."""
     made = task(id).reserved(token, until=NOON + timedelta(minutes=5))
@@ -25,9 +32,9 @@ def confirm(of: Task) -> TaskWrite:
     return TaskWrite(of, of.confirmed())
 
 
-def test_a_reserved_task_is_confirmed_where_it_stands_in_the_queue(store: Store) -> None:
+def test_a_reserved_task_is_confirmed_where_it_stands_in_the_queue(store: Store, token: str) -> None:
     one = reserved(store)
-    assert store.transact([confirm(one)], token="t" * 32).refusals == ()
+    assert store.transact([confirm(one)], token=token).refusals == ()
 
     there = store.get(0, "one")
     assert there is not None
@@ -46,7 +53,7 @@ def test_a_reserved_task_cannot_be_claimed(store: Store) -> None:
 
 
 @pytest.mark.parametrize("gone", ["dropped", "taken over", "cancelled"])
-def test_a_reservation_that_has_ended_cannot_be_confirmed(store: Store, gone: str) -> None:
+def test_a_reservation_that_has_ended_cannot_be_confirmed(store: Store, token: str, gone: str) -> None:
     # Given two reserved tasks, one of which has ended, and been reserved anew within the same millisecond
     one, two = reserved(store, "one"), reserved(store, "two")
     if gone == "cancelled":
@@ -57,7 +64,7 @@ def test_a_reservation_that_has_ended_cannot_be_confirmed(store: Store, gone: st
         reserved(store, "one", token="another")
 
     # When a transaction is to confirm both
-    answer = store.transact([confirm(two), confirm(one)], token="t" * 32)
+    answer = store.transact([confirm(two), confirm(one)], token=token)
 
     # Then neither is confirmed, and the answer tells which one is wrong
     assert [(refusal.index, refusal.code) for refusal in answer.refusals] == [(1, "ConditionalCheckFailed")]
@@ -66,22 +73,22 @@ def test_a_reservation_that_has_ended_cannot_be_confirmed(store: Store, gone: st
     assert there != one.confirmed()
 
 
-def test_a_reserved_task_is_deleted_only_as_long_as_it_is_not_confirmed(store: Store) -> None:
+def test_a_reserved_task_is_deleted_only_as_long_as_it_is_not_confirmed(store: Store, token: str) -> None:
     one = reserved(store)
-    assert store.transact([confirm(one)], token="t" * 32).refusals == ()
+    assert store.transact([confirm(one)], token=token).refusals == ()
     assert not store.save(one, None)
     assert store.get(0, "one") == one.confirmed()
 
 
-def test_a_transaction_is_made_once_with_one_token(store: Store) -> None:
+def test_a_transaction_is_made_once_with_one_token(store: Store, token: str) -> None:
     one = reserved(store)
     for _ in range(2):
-        assert store.transact([confirm(one)], token="t" * 32).refusals == ()
-    assert store.transact([confirm(one)], token="u" * 32).refusals
+        assert store.transact([confirm(one)], token=token).refusals == ()
+    assert store.transact([confirm(one)], token=uuid4().hex).refusals
     assert store.get(0, "one") == one.confirmed()
 
 
-def test_a_transaction_changes_all_of_its_tasks(store: Store) -> None:
+def test_a_transaction_changes_all_of_its_tasks(store: Store, token: str) -> None:
     one, two, three = reserved(store), task("two"), task("three")
     assert store.insert(two)
     assert store.insert(three)
@@ -90,17 +97,17 @@ def test_a_transaction_changes_all_of_its_tasks(store: Store) -> None:
         TaskWrite(two, two.cancelled(now=NOON, keep=KEEP)),
         TaskWrite(three, three.moved(LATER + timedelta(days=1), now=NOON)),
     ]
-    assert store.transact(writes, token="t" * 32).refusals == ()
+    assert store.transact(writes, token=token).refusals == ()
     assert [store.get(0, write.old.id) for write in writes] == [write.new for write in writes]
     assert keys(store.queued(0)) == ["one", "three"]
 
 
-def test_a_reservation_that_has_expired_gives_way_to_a_new_task(store: Store) -> None:
+def test_a_reservation_that_has_expired_gives_way_to_a_new_task(store: Store, token: str) -> None:
     one = reserved(store)
     assert one.expires_at
     early = task("one", created_at=one.expires_at - timedelta(seconds=1))
     late = task("one", created_at=one.expires_at)
     assert not store.insert(early)
     assert store.insert(late)
-    assert store.transact([confirm(one)], token="t" * 32).refusals
+    assert store.transact([confirm(one)], token=token).refusals
     assert store.get(0, "one") == late

@@ -11,6 +11,7 @@ from duebell_shared.log_lines import JsonLines
 from duebell_worker import Worker
 from tests.support import Clock
 from tests.worker.hooks import Hooks
+from tests.worker.hosted import Hosted
 from tests.worker.log_lines import Log
 from tests.worker.stage import Stage
 
@@ -60,3 +61,9 @@ def log() -> Iterator[Log]:
     yield log
     logger.removeHandler(handler)
     logger.setLevel(level)
+
+
+@pytest.fixture
+def hosted(clock: Clock, stage: Stage, log: Log) -> Hosted:
+    """A long-running process."""
+    return Hosted(clock, stage, log)

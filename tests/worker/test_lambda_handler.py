@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -57,6 +58,18 @@ def test_a_message_is_taken_though_the_actions_cannot_be_imported(
     assert (task.payload, task.changed_by) == ({"item": 42}, "intake")
     with pytest.raises(RuntimeError, match="broken"):
         lambda_handler.handler({}, CONTEXT)
+
+
+def test_messages_are_taken_while_the_invocation_has_time(
+    deploy: Callable[[str], None], queues: Queues, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy(WORKING)
+    monkeypatch.setattr("duebell_editor.intake.batch._PORTION", 1)
+    batch = [record({**ADD, "id": f"sale-{n}"}, f"m-{n}") for n in range(3)]
+    no_time: Any = SimpleNamespace(get_remaining_time_in_millis=lambda: 0)
+    answer = lambda_handler.handler({"Records": batch}, no_time)
+    assert [one["itemIdentifier"] for one in answer["batchItemFailures"]] == ["m-1", "m-2"]
+    assert lambda_handler.handler({"Records": batch}, CONTEXT) == {"batchItemFailures": []}
 
 
 def test_strict_actions_of_the_environment_hold_for_messages(

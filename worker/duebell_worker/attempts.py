@@ -8,7 +8,7 @@ from typing import Any
 
 from duebell_shared.errors import AwsError, DuebellError, NotDeployed, UnreadableTask
 from duebell_shared.store import AT_ONCE
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.task import QueueKey, Status, Task, queue_key
 
 from .context import RunContext
 from .lease import Lease, LeaseLost
@@ -166,7 +166,7 @@ class Attempts:
                 self.superseded = True
                 return None
             if task.queued:
-                self.put_back[task.lane, task.id] = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
+                self.put_back[task.lane, task.id] = queue_key(task)
             return task
         if not self._lease.is_held():
             raise LeaseLost

@@ -58,6 +58,7 @@ class TaskOptions(TypedDict, total=False):
     max_runs: int | None
     spread: timedelta | None
     expires_after: timedelta | None
+    priority: int | None
     id: str | None
 
 
@@ -109,6 +110,7 @@ class ArgumentsAction(Action[_P, _R], Generic[_A, _P, _R]):
             max_runs: int | None = None,
             spread: timedelta | None = None,
             expires_after: timedelta | None = None,
+            priority: int | None = None,
             id: str | None = None,
             if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = "fail",
             at_most: timedelta | None = None,
@@ -128,6 +130,7 @@ class ArgumentsAction(Action[_P, _R], Generic[_A, _P, _R]):
             max_runs: int | None = None,
             spread: timedelta | None = None,
             expires_after: timedelta | None = None,
+            priority: int | None = None,
             id: str | None = None,
             *args: _A.args,
             **arguments: _A.kwargs,

@@ -51,11 +51,11 @@ class Host:
         self.stop_at = self.leave_at - patience
 
     def wake_at(self, now: datetime) -> datetime:
-        """When whoever waits must look up, to notice that the process is to end."""
+        """The time until which a run may wait before it checks whether the process is to end."""
         return now + _NOTICE
 
     def claim_at(self, record: ArmingRecord, now: datetime) -> datetime:
-        """When the process must claim the lanes that are free: before something is due in them.
+        """The time to claim the lanes that are free: before something is due in them.
 
         With precision "second", the rule rings ahead of due dates: the process comes before that, or else the
         Lambda would hold the lanes.
@@ -65,7 +65,7 @@ class Host:
         return max(due - ahead, now)
 
     def ahead(self, record: ArmingRecord) -> timedelta:
-        """How long before something is due in a lane it is claimed."""
+        """The time between the claim of a lane and what is due in it."""
         return record.head_start + _AHEAD
 
     def is_long(self, began: datetime) -> bool:

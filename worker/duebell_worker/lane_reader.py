@@ -40,7 +40,8 @@ class LaneReader:
         first = self._each(keys, lambda lane: next(keys[lane], None))
         heads = {lane: key.queued if key else NEVER for lane, key in first.items()}
         quiet = {lane: head for lane, head in heads.items() if head > now}
-        return quiet, heapq.merge(*(self._from(key, keys[lane]) for lane, key in first.items() if key))
+        streams = (self._from(key, keys[lane]) for lane, key in first.items() if key)
+        return quiet, heapq.merge(*streams, key=lambda key: (key.order, key.id))
 
     def heads(self, lanes: Iterable[int]) -> dict[int, datetime]:
         """Return when each lane must be read next: at its head, or when its trouble is over."""

@@ -33,7 +33,7 @@ _PAUSE, _LONGEST_PAUSE = timedelta(seconds=1), timedelta(seconds=32)
 
 
 class State(StrEnum):
-    """What a process does."""
+    """The state of a process."""
 
     WAITING = "waiting"
     RUNNING = "running"

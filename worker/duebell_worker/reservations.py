@@ -9,7 +9,7 @@ still to come. Neither counts an attempt, nor changes when the task was due.
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.task import QueueKey, Status, Task, queue_key
 
 from .context import RunContext
 from .lane_writer import LaneWriter
@@ -69,4 +69,4 @@ def _is_over(task: Task, now: datetime) -> bool:
 
 
 def _is_startable(task: Task, key: QueueKey) -> bool:
-    return task.status is Status.SCHEDULED and task.queued == key.queued
+    return task.status is Status.SCHEDULED and queue_key(task) == key

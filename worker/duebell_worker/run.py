@@ -15,7 +15,7 @@ from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
 from duebell_shared.ring_times import LEAD
 from duebell_shared.run_notes import LastRun
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.task import QueueKey, Status, Task, queue_key
 from duebell_shared.twins import drop_twin
 
 from .attempts import Attempts
@@ -23,7 +23,9 @@ from .context import RunContext
 from .lane_reader import LaneReader
 from .lease import Lease, LeaseLost
 from .log import emit
+from .look_ahead import LookAhead
 from .metrics import queue_metrics
+from .not_claimed import NotClaimed
 from .report import RunReport
 from .reservations import Reservations
 from .shares import Shares
@@ -94,7 +96,8 @@ class _Run:
         self._trouble = Trouble(context.id, context.now, rested=lease.resting(lease.lanes))
         self._reader = LaneReader(self._backend, self._trouble)
         self._attempts = Attempts(context, lease, self._trouble)
-        self._reservations = Reservations(context, lease, self._trouble)
+        reservations = Reservations(context, lease, self._trouble)
+        self._not_claimed = NotClaimed(context, self._reader, self._attempts, reservations, self._trouble)
         self._shares = Shares(context, lease, self._reader, self._attempts)
         self._waits = Waits(context, lease, self._attempts, self._go_on_with)
         self._is_full = False
@@ -148,9 +151,13 @@ class _Run:
             is_idle = self._waits.wait_until_idle(by=min(self._context.now() + _LOOK_AGAIN, next_due))
             if not self._shares.hand_over() and is_idle:
                 return
+            self._not_claimed.go_on(self._may_start_abandoned)
 
     def _start_due(self) -> datetime:
-        """Start the tasks that are due now, earliest first. Returns when the lanes must be read again."""
+        """Start the tasks that are due now, earliest first, but higher priorities before lower ones in sight.
+
+        Returns when the lanes must be read again.
+        """
         if not self._attempts:
             self._shares.measure_from_now()
         self._attempts.record_again()
@@ -160,27 +167,25 @@ class _Run:
         lanes = [lane for lane in self._lease.lanes if lane not in leaving]
         known = {*self._attempts.under_way(), *self._attempts.not_claimed}
         known = known.union(*(self._trouble.passed_over(lane) for lane in lanes))
-        next_due = NEVER
         self._lease.heads = None
         self._attempts.begin_look()
         self._lease.quiet, keys = self._reader.queued(lanes, now=now)
-        for key in keys:
-            if key.queued > now:
-                next_due = key.queued
-                break
-            if key in known:
-                continue
+        ahead = LookAhead(keys, now=now, skipping=known)
+        while ahead:
             if not self._attempts.has_place:
                 was_full = self._is_full = True
                 self._waits.stop_taking_over()
+                ahead.read_on()
             has_place = self._wait_for_place()
             if self._is_time_to_stop:
                 self._attempts.tally.stopped_early = True
                 return NEVER
             if not has_place or self._shares.change_lanes():
                 return self._context.now()
+            key = ahead.pop()
             if self._may_start(key, Status.SCHEDULED):
                 self._attempts.start(key, Status.SCHEDULED)
+        next_due = ahead.next_due
         self._is_full = was_full
         self._lease.heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
@@ -195,46 +200,25 @@ class _Run:
     def _run_abandoned(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, as one may have killed it.
 
-        Reserved tasks, which cannot be claimed either, are left or dropped. One that is alone is claimed as
-        running first: most often a run has died, and a read for each would cost more.
-
-        Those with the fewest attempts are first: one that kills its process each time has more, and would
-        keep the others waiting until they are used up. After each, ended or not, the tasks that have come due
-        meanwhile are next. A task that cannot be claimed as running either was changed by someone else this
-        moment, or cannot be run by this version. It is skipped, and looked at again soon.
+        After each, ended or not, the tasks that have come due meanwhile are next.
         """
-        not_claimed = self._attempts.not_claimed
-        attempts: dict[QueueKey, int] = {}
-        while not_claimed:
-            if not_claimed[1:]:
-                new = [key for key in not_claimed if key not in attempts]
-                found = self._reader.tasks_of(new)
-                attempts |= {key: found[key].attempt if key in found else 0 for key in new}
-                settled = self._reservations.settle(found)
-                not_claimed[:] = [key for key in not_claimed if key not in settled]
-                if settled:
-                    continue
-            key = min(not_claimed, key=lambda key: (attempts.get(key, 0), key))
-            not_claimed.remove(key)
-            if not self._may_start(key, Status.RUNNING):
-                continue
-            if self._is_time_to_stop:
-                self._attempts.tally.stopped_early = True
-                return
-            self._attempts.start(key, Status.RUNNING)
+        while self._not_claimed.start_next(self._may_start_abandoned):
             self._waits.wait_until_idle(by=self._context.now() + _LOOK_AGAIN)
             self._run_due()
-            if key in not_claimed:
-                not_claimed.remove(key)
-                if not self._reservations.settle(self._reader.tasks_of([key])):
-                    self._context.log("passed_over", level=logging.WARNING, id=key.id)
-                    self._trouble.pass_over(key)
+            self._not_claimed.skip_refused()
+
+    def _may_start_abandoned(self, key: QueueKey) -> bool:
+        """Tell whether to claim this task as running; none when it is time to stop."""
+        if not self._may_start(key, Status.RUNNING):
+            return False
+        self._attempts.tally.stopped_early |= self._is_time_to_stop
+        return not self._is_time_to_stop
 
     def _go_on_with(self, task: Task) -> None:
         """Start the task's next occurrence if it is due already."""
         if not task.queued or task.queued > self._context.now() or self._is_time_to_stop:
             return
-        key = QueueKey(queued=task.queued, id=task.id, lane=task.lane)
+        key = queue_key(task)
         if self._may_start(key, Status.SCHEDULED):
             self._attempts.start(key, Status.SCHEDULED)
 

@@ -23,10 +23,11 @@ from .successor import log_died
 
 __all__ = ["Waits"]
 
-#: While a run waits for the next due date, how often it reads the arming record, unless its host says.
+#: The time between two reads of the arming record by a run that waits for the next due date, unless its host
+#: says another.
 _WATCH = timedelta(seconds=0.25)
 
-#: When a process has waited so long for a place, it sees whether to hand lanes over.
+#: A process that has waited this long for a place decides whether to hand lanes over.
 _LONG = timedelta(seconds=5)
 
 #: A renewal that failed is tried again after this pause.

@@ -99,7 +99,7 @@ class DuebellBackend(BaseTaskBackend):
         return result
 
     def get_result(self, result_id: str) -> TaskResult:
-        """What has become of a task, in one read. Raises TaskResultDoesNotExist, AwsError and NotDeployed.
+        """The result of a task, in one read. Raises TaskResultDoesNotExist, AwsError and NotDeployed.
 
         Of a task that is done, arguments of more than 2 KB are not kept; the result has none then.
         """
@@ -149,7 +149,7 @@ class DuebellBackend(BaseTaskBackend):
 
 
 def _due(run_after: datetime | None) -> datetime | timedelta:
-    """When the task is due: at once if Django says nothing. A naive time is in Django's time zone."""
+    """The due date of the task: now if Django says nothing. A naive time is in Django's time zone."""
     if run_after is None:
         return timedelta(0)
     is_naive = timezone.is_naive(run_after)

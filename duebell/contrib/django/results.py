@@ -1,4 +1,4 @@
-"""What Django knows of a task in the queue: its result, with status, times and errors."""
+"""The result of a task in the queue as Django has it: status, times and errors."""
 
 import builtins
 import re
@@ -19,8 +19,9 @@ from .framework import Task, TaskError, TaskResult, TaskResultStatus
 
 __all__ = ["AttemptFailed", "Call", "DuebellResult", "result_of"]
 
-#: What Django calls each status. A task that was cancelled or expired will not run.
+#: Django's name of each status. A task that was cancelled or expired will not run.
 _STATUSES = {
+    Status.RESERVED: TaskResultStatus.READY,
     Status.SCHEDULED: TaskResultStatus.READY,
     Status.PAUSED: TaskResultStatus.READY,
     Status.RUNNING: TaskResultStatus.RUNNING,

@@ -80,7 +80,7 @@ def _function(task: Task, attempts: int) -> Callable[[Call, StoredTask], None]:
             before = [TaskContext(task_result=result)] if task.takes_context else []
             task.call(*before, *result.args, **result.kwargs)
 
-    # By its module the worker tells which version of the code it is, and by its name what an action is.
+    # The worker hashes the code of this module for its version, and describes the action by this name.
     run.__module__, run.__doc__ = task.func.__module__, task.func.__doc__
     run.__name__, run.__qualname__ = task.func.__name__, task.func.__qualname__
     return run

@@ -82,6 +82,7 @@ def update(
     spread: options.Spread = None,
     no_spread: Annotated[bool, flag("--no-spread", "Right when it is due.")] = False,
     expires_after: options.ExpiresAfter = None,
+    priority: options.Priority = None,
     no_expires_after: Annotated[bool, flag("--no-expires-after", "Run it however late it is.")] = False,
 ) -> None:
     """Change a task that is scheduled or paused; what is not given stays as it is.
@@ -108,6 +109,7 @@ def update(
         max_runs=value("max-runs", max_runs, is_cleared=no_max_runs),
         spread=value("spread", spread, is_cleared=no_spread),
         expires_after=value("expires-after", expires_after, is_cleared=no_expires_after),
+        priority=UNSET if priority is None else priority,
     )
     print_change(context, changed)
 

@@ -156,6 +156,9 @@ Spread = Annotated[timedelta | None, _duration("--spread", "Delay it by up to th
 ExpiresAfter = Annotated[
     timedelta | None, _duration("--expires-after", "Do not run it when it is that late.")
 ]
+Priority = Annotated[
+    int | None, option("--priority", "N", "0 to 9: of what waits, higher ones go first. [0]")
+]
 StatusOption = Annotated[
     list[Listed] | None,
     option("--status", "STATUS", f"{', '.join(Listed)}; may be repeated. [those in the queue]"),

@@ -159,6 +159,8 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
         facts["reserved"] = f"until {when(task.reserved_until, now)}, for a transaction"
     if task.snoozes:
         facts["snoozed"] = f"{task.snoozes:,} times" if task.snoozes > 1 else "once"
+    if task.priority:
+        facts["priority"] = str(task.priority)
     if task.spread:
         facts["spread"] = f"up to {task.spread}"
     if task.expires_after is not None:

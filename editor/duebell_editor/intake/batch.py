@@ -1,7 +1,7 @@
 """A batch of intake messages: which are done, which come again and when, and which are dead letters."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from random import Random
 from typing import Any
@@ -28,8 +28,11 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 5, 900
 #: an hour, in which its add may come, or an attempt that is under way end.
 _PATIENCE = 10
 
-#: What may be right at another time, by itself.
+#: Errors of entries that may succeed at another time, without a change.
 _MAY_MEND = (TaskConflict, TaskNotFound, UnreadableTask)
+
+#: Entries after which a portion takes no further message.
+_PORTION = 1_000
 
 #: Characters of a reason.
 _LONGEST_REASON = 1_000
@@ -53,20 +56,55 @@ class Intake:
     ) -> None:
         self._editor = editor
         self._client = client
-        self._clock = clock
+        self.clock = clock
         self._parallel = parallel or Parallel()
         self._random = random or Random()
         self._queues: dict[str, IntakeQueue] = {}
 
-    def take(self, records: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, str]]]:
+    def take(
+        self, records: Sequence[Mapping[str, Any]], *, until: datetime | None = None
+    ) -> dict[str, list[dict[str, str]]]:
         """Let messages of one queue take effect. Returns those that come again, as Lambda expects it.
 
         A message is done when each of its entries took effect, or is a dead letter. What AWS does not answer
         comes again, until the queue's redrive policy takes it. No error is raised for any of them.
         https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
+
+        until  when to stop taking more: what is left then comes again. At least one portion is taken, so
+               that a batch of any size gets smaller each time
         """
-        now = self._clock()
-        entries = [one for record in records for one in entries_of(Message.of(record, now))]
+        now = self.clock()
+        messages = iter(sorted((Message.of(one, now) for one in records), key=lambda message: message.sent))
+        queue, place = self._queue(records)
+        again: list[Message] = []
+        entries = letters = 0
+        error: str | None = None
+        for portion in _portions(messages):
+            failed, buried = self._take_portion(portion, queue, place)
+            again += [one[0][0].message for one in failed.values()]
+            error = error or next((type(one[0][1]).__name__ for one in failed.values()), None)
+            entries += len(portion)
+            letters += buried
+            if until is not None and self.clock() >= until:
+                break
+        again = list({one.id: one for one in (*again, *messages)}.values())
+        if again:
+            queue.put_back([self._returned(one) for one in again], **place)
+        log_event(
+            _LOG,
+            "intake",
+            messages=len(records),
+            entries=entries,
+            dead_letters=letters,
+            again=len(again),
+            error=error,
+        )
+        return {"batchItemFailures": [{"itemIdentifier": one.id} for one in again]}
+
+    def _take_portion(
+        self, entries: Sequence[Entry], queue: IntakeQueue, place: Mapping[str, str]
+    ) -> tuple[dict[str, list[tuple[Entry, Exception]]], int]:
+        """Let entries take effect. Returns the failures of messages to repeat, and how many dead letters."""
         failures = take_effect(self._editor, entries, self._parallel)
 
         of_message: dict[str, list[tuple[Entry, Exception]]] = {}
@@ -79,26 +117,13 @@ class Intake:
         }
         # Only of messages that do not come again, for then they would be dead letters once more.
         final = [one for id, failed in of_message.items() if id not in again for one in failed]
-        queue, place = self._queue(records)
         taken = queue.bury([_letter(*one) for one in final], **place) if final else []
         for (entry, failure), is_taken in zip(final, taken, strict=True):
             if is_taken:
                 _log_dead_letter(entry, failure)
             else:
                 again.setdefault(entry.message.id, []).append((entry, failure))
-        messages = [failed[0][0].message for failed in again.values()]
-        if messages:
-            queue.put_back([self._returned(one) for one in messages], **place)
-        log_event(
-            _LOG,
-            "intake",
-            messages=len(records),
-            entries=len(entries),
-            dead_letters=sum(taken),
-            again=len(messages),
-            error=next((type(failed[0][1]).__name__ for failed in again.values()), None),
-        )
-        return {"batchItemFailures": [{"itemIdentifier": one.id} for one in messages]}
+        return again, sum(taken)
 
     def _queue(self, records: Sequence[Mapping[str, Any]]) -> tuple[IntakeQueue, dict[str, str]]:
         """The queue that the messages are from, and where it is."""
@@ -110,6 +135,21 @@ class Intake:
     def _returned(self, message: Message) -> Returned:
         pause = pause_after(message.received)
         return Returned(message.receipt, round(self._random.uniform(pause / 2, pause)))
+
+
+def _portions(messages: Iterator[Message]) -> Iterator[list[Entry]]:
+    """The entries of these messages, no more at a time than are done within seconds.
+
+    It takes no further message before its next portion is asked for.
+    """
+    entries: list[Entry] = []
+    for message in messages:
+        entries += entries_of(message)
+        if len(entries) >= _PORTION:
+            yield entries
+            entries = []
+    if entries:
+        yield entries
 
 
 def pause_after(received: int) -> int:

@@ -136,7 +136,7 @@ def _entry(message: Message, given: object, place: int | None = None) -> Entry:
 
 
 def _wanted(message: Message, given: object, place: int | None) -> NewTask | Change:
-    """What an entry wants. Raises InvalidTask, naming the field."""
+    """The task or change that an entry asks for. Raises InvalidTask, naming the field."""
     if not isinstance(given, Mapping):
         raise InvalidTask("message", f"must be a JSON object or a list of them, not {quoted(given)}")
     source, fields = message.id, dict(given)
@@ -175,6 +175,8 @@ def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
             f"is always 'keep' here, not {quoted(if_exists)}, as a message may come twice: leave it out, and "
             f"change a task that is there by do 'update'",
         )
+    if "at_most" in fields:
+        raise InvalidTask("at_most", "goes with if_exists 'push', which messages do not take: leave it out")
     task = NewTask.from_json(fields)
     if task.due is None and task.schedule is None:
         raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`, or give a `schedule`")

@@ -13,7 +13,7 @@ from duebell_shared.instants import FIRST, NEVER, to_utc
 from duebell_shared.lanes import lane_of
 from duebell_shared.past_index import RECURRING_KINDS, Past, PastKey, key_of
 from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.task import QueueKey, Status, Task, queue_key
 from duebell_shared.transactions import ItemRefusal, Other, TaskWrite, Transacted
 from duebell_shared.worker_record import WorkerRecord
 
@@ -29,7 +29,7 @@ class MemoryStore:
         self.tasks: dict[tuple[int, str], Task] = {}
         self.record: ArmingRecord | None = None
         self.worker: WorkerRecord | None = None
-        #: What transactions would have written to other tables, in order; their conditions count as true.
+        #: The writes of transactions to other tables, in order; their conditions count as true.
         self.others: list[Other] = []
         self._committed: set[str] = set()  # the tokens of transactions
         self._queues: defaultdict[int, _Index[QueueKey]] = defaultdict(_Index)  # by lane
@@ -105,7 +105,7 @@ class MemoryStore:
 
     def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
         task = self.tasks.get((key.lane, key.id))
-        if task is None or task.status is not status or task.queued != key.queued:
+        if task is None or task.status is not status or queue_key(task) != key:
             return None
         claimed = msgspec.structs.replace(
             task,
@@ -200,13 +200,13 @@ class MemoryStore:
             self._take_from_indexes(there)
         self.tasks[task.lane, task.id] = task
         if task.queued:
-            self._queues[task.lane].add(QueueKey(queued=task.queued, id=task.id, lane=task.lane))
+            self._queues[task.lane].add(queue_key(task))
         if key := key_of(task):
             self._pasts[task.lane, key.kind].add(key)
 
     def _take_from_indexes(self, task: Task) -> None:
         if task.queued:
-            self._queues[task.lane].remove(QueueKey(queued=task.queued, id=task.id, lane=task.lane))
+            self._queues[task.lane].remove(queue_key(task))
         if key := key_of(task):
             self._pasts[task.lane, key.kind].remove(key)
 
@@ -257,5 +257,5 @@ def _time(key: QueueKey | PastKey) -> datetime:
     return key[0] or FIRST
 
 
-def _order(key: QueueKey | PastKey) -> tuple[datetime, str]:
-    return _time(key), key.id
+def _order(key: QueueKey | PastKey) -> tuple[tuple[datetime, int], str]:
+    return (key.order if isinstance(key, QueueKey) else (_time(key), 0)), key.id

@@ -23,7 +23,7 @@ from duebell_shared.lanes import lane_of
 from duebell_shared.past_index import Past
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import VERIFY
-from duebell_shared.task import QueueKey, Task
+from duebell_shared.task import QueueKey, Task, queue_key
 
 from ..aws import code_of
 from .check import Found, Wrong, check, expect
@@ -188,7 +188,7 @@ def _lane_in(task: Task) -> int | None:
 
 def key_of(task: Task) -> QueueKey:
     """The key of a task in the queue's index."""
-    return QueueKey(queued=task.queued or task.due, id=task.id, lane=task.lane)
+    return queue_key(task)._replace(queued=task.queued or task.due)
 
 
 @check()

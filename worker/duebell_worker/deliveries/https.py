@@ -54,13 +54,15 @@ def send(deliverer: Deliverer, delivery: Delivery, messages: Sequence[Message]) 
             redirect=False,
             preload_content=False,
         )
-        try:
-            said = response.read(_MOST_READ, decode_content=False)
-        finally:
-            response.close()
     except urllib3.exceptions.HTTPError as error:
         why = re.sub(r"^.*?(Connection|Pool)\(.*?\): ", "", str(error))  # it may repeat the URL
         return [Undelivered(f"{delivery.target.shown} did not answer: {type(error).__name__}: {why}")]
+    try:
+        said = response.read(_MOST_READ, decode_content=False)
+    except urllib3.exceptions.HTTPError:  # the status has told already whether the message was accepted
+        said = b""
+    finally:
+        response.close()
     return [_error(delivery.target, response.status, response.headers, said)]
 
 

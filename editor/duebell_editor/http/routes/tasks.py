@@ -55,7 +55,7 @@ def _answer(task: Task) -> Json:
 def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: ReplacedRev) -> Json:
     """Answers when the task is stored and the rule is confirmed to ring for it.
 
-    201 when it is new; 200 when the id was taken, and the task was kept or replaced by `if_exists`.
+    201 when it is new; 200 when the id was taken, and the task was kept, replaced or pushed by `if_exists`.
 
     A list has at most 1,000 tasks. All are checked before any is written: one that is wrong is named, as
     `tasks[2].due`, and nothing is added. Then each succeeds or fails by itself; the answer, 200, has the

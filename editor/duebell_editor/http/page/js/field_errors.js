@@ -16,6 +16,7 @@ const WORDS = {
   max_runs: "The number of runs",
   spread: "The spread",
   expires_after: "The expiry",
+  priority: "The priority",
   payload: "The payload",
   id: "The id",
 };

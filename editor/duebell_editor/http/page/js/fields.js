@@ -19,6 +19,7 @@ export const NAMES = {
   max_runs: "Number of runs",
   spread: "Spread",
   expires_after: "Expiry",
+  priority: "Priority",
   payload: "Payload",
   id: "Id",
 };
@@ -81,6 +82,13 @@ function inputs(task, isNew) {
     max_runs: number("max_runs", { min: String(limits("NewTask", "max_runs").minimum), value: maxRuns ?? "" }),
     spread: number("spread", { min: "0", step: "any", value: task?.spread || "" }),
     expires_after: number("expires_after", { min: "0", step: "any", value: task?.expires_after ?? "" }),
+    priority: h(
+      "select",
+      { name: "priority" },
+      ...Array.from({ length: limits("NewTask", "priority").maximum + 1 }, (_, value) =>
+        h("option", { value: String(value), selected: value === (task?.priority ?? 0) }, String(value)),
+      ),
+    ),
     payload: h(
       "textarea",
       { name: "payload", rows: "4", spellcheck: "false" },
@@ -154,6 +162,7 @@ function more(input, moments, id) {
       {},
       id,
       field("Spread, in seconds", input.spread, { hint: "run up to so much later" }),
+      field("Priority", input.priority, { hint: "of what waits, higher ones go first" }),
       h(
         "div.once",
         {},

@@ -13,6 +13,7 @@ const VALUE = {
   max_runs: number,
   spread: (text) => number(text) || null,
   expires_after: number,
+  priority: (text) => number(text) || null,
   payload: (text) => text.trim() || "{}",
 };
 const FIELDS = [
@@ -27,6 +28,7 @@ const FIELDS = [
   "max_runs",
   "spread",
   "expires_after",
+  "priority",
 ];
 const RECURRING = ["schedule", "timezone", "start", "end", "missed", "max_runs"];
 const ONCE = ["due", "expires_after"];
@@ -89,6 +91,7 @@ export function toChange(form, before, task) {
     ...schedule,
     schedule: schedule?.expression,
     spread: task.spread || null,
+    priority: task.priority || null,
     payload: task.payloadText,
   };
   return {

@@ -36,6 +36,7 @@ export function when(task) {
         pair("Missed runs", MISSED[recurrence.missed]),
       recurrence?.max_runs && pair("Ends", `after ${recurrence.max_runs} runs; ${recurrence.runs} are over`),
       recurrence?.schedule.end && pair("Until", time(recurrence.schedule.end)),
+      task.priority > 0 && pair("Priority", String(task.priority)),
       task.spread > 0 && pair("Spread", `up to ${lateness(task.spread * 1000)}`),
       task.expires_after && pair("Expires", `when ${lateness(task.expires_after * 1000)} late`),
     ),

@@ -52,12 +52,13 @@ function whatIsLost(task) {
 
 // A cancelled task is added again as it was, if nobody has put another in its place.
 async function addAgain(task, rev) {
-  const { id, action, due, spread, expires_after: expiresAfter } = task;
+  const { id, action, due, spread, priority, expires_after: expiresAfter } = task;
   const body = bodyOf({
     id,
     action,
     due,
     spread: spread || undefined,
+    priority: priority || undefined,
     expires_after: expiresAfter ?? undefined,
     if_exists: "replace",
     payload: task.payloadText,

@@ -1,0 +1,74 @@
+"""The backend of Django's tasks: its options, its checks, the editor that it takes, what it imports."""
+
+# First: it skips these tests where Django is not installed, and configures it before its tasks are imported.
+from tests.contrib.project import TASKS
+
+# isort: split
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import django
+import pytest
+from django.core.checks import run_checks
+from django.test import override_settings
+
+from duebell import Editor
+from duebell.contrib.django import DuebellBackend
+from duebell.contrib.django.framework import InvalidTaskBackend, Task
+from tests.contrib.shop import tasks
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"table": "shop"}, r"TASKS\['default'\]\['OPTIONS'\]: 'table' is unknown"),
+        ({"editor": "nowhere.editor"}, r"'nowhere\.editor' cannot be imported"),
+        ({"editor": 7}, "7 cannot be imported"),
+        ({"editor": "tests.contrib.project.HOUR"}, "which is no Editor; name an Editor, or a function"),
+    ],
+)
+def test_an_option_that_is_wrong_is_told(options: dict[str, Any], fault: str) -> None:
+    with (
+        override_settings(TASKS={"default": {**TASKS, "OPTIONS": options}}),
+        pytest.raises(InvalidTaskBackend, match=fault),
+    ):
+        tasks.mail.enqueue(7)
+
+
+def test_djangos_checks_find_an_editor_that_cannot_be_imported() -> None:
+    django.setup()
+    assert run_checks() == []
+    with override_settings(TASKS={"default": {**TASKS, "OPTIONS": {"editor": "nowhere.editor"}}}):
+        [error] = DuebellBackend("default", {"OPTIONS": {"editor": "nowhere.editor"}}).check()
+    assert (error.id, "cannot be imported" in error.msg) == ("duebell.E001", True)
+
+
+def test_without_an_option_there_is_one_editor_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    one, two = DuebellBackend("default", {}), DuebellBackend("other", {})
+    assert isinstance(one.editor, Editor)
+    assert one.editor is two.editor
+
+
+def test_a_web_process_loads_no_worker() -> None:
+    program = (
+        "from django.conf import settings\n"
+        "settings.configure(TASKS={'default': {'BACKEND': 'duebell.contrib.django.DuebellBackend'}})\n"
+        "import django; django.setup()\n"
+        "from duebell.contrib.django import DuebellBackend\n"
+        "import tests.contrib.shop.jobs\n"
+        "import sys; print('duebell_worker' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "False\n", done.stderr
+
+
+def test_this_is_the_real_django() -> None:
+    assert django.VERSION >= (5, 2)
+    assert Task.__module__ == ("django.tasks.base" if django.VERSION >= (6, 0) else "django_tasks.base")

@@ -1,0 +1,155 @@
+"""Groups of tasks, whose ids begin alike: listed and changed for what the group holds, in order of time."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from duebell_editor import Editor, Status
+from duebell_editor.listing import QUICKLY
+from duebell_shared.task import QueueKey, Task
+from tests.editor.memory import KEEP, Scheduler
+from tests.editor.test_listing_pages import OrderOfItsOwn
+from tests.support import Calls
+
+HOUR = timedelta(hours=1)
+GROUP = "customer-42/"
+
+
+def add(scheduler: Scheduler, count: int, *, prefix: str = "", due: timedelta = HOUR) -> None:
+    step = timedelta(milliseconds=1)
+    tasks = ({"action": "act", "due": due + n * step, "id": f"{prefix}{n:05}"} for n in range(count))
+    assert not scheduler.editor.add_many(tasks).failures
+
+
+def pages(editor: Editor, **query: Any) -> list[list[str]]:
+    found, cursor = [], None
+    while True:
+        page = editor.list(prefix=GROUP, cursor=cursor, **query)
+        found.append([task.id for task in page.tasks])
+        if (cursor := page.cursor) is None:
+            return found
+
+
+@pytest.fixture
+def read(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """The number of keys read from the index, and of tasks read by their ids."""
+    counted: Counter[str] = Counter()
+    queued, named = scheduler.store.queued, scheduler.store.named
+
+    def count_keys(lane: int, **bounds: Any) -> Iterator[QueueKey]:
+        for key in queued(lane, **bounds):
+            counted["keys"] += 1
+            yield key
+
+    def count_tasks(lane: int, prefix: str, **bounds: Any) -> tuple[list[Task], str | None]:
+        tasks, end = named(lane, prefix, **bounds)
+        counted["tasks"] += len(tasks)
+        return tasks, end
+
+    monkeypatch.setattr(scheduler.store, "queued", count_keys)
+    monkeypatch.setattr(scheduler.store, "named", count_tasks)
+    return counted
+
+
+def test_a_group_costs_one_read_for_each_lane_however_long_the_queue_is(editor: Editor, calls: Calls) -> None:
+    editor.add_many({"action": "act", "due": HOUR, "id": f"other-{n}"} for n in range(200))
+    editor.add_many({"action": "act", "due": HOUR * 2, "id": f"{GROUP}{n}"} for n in range(5))
+    calls.clear()
+    assert len(editor.list(prefix=GROUP).tasks) == 5
+    assert dict(calls) == {"GetItem": 1, "Query": 4}
+    calls.clear()
+    assert len(editor.select("cancel", prefix=GROUP).ids) == 5
+    assert dict(calls) == {"GetItem": 1, "Query": 4}
+
+
+@pytest.mark.parametrize("latest_first", [False, True])
+def test_a_group_is_listed_in_order_of_time_over_all_pages(
+    scheduler: Scheduler, read: Counter[str], latest_first: bool
+) -> None:
+    add(scheduler, 2_000)
+    for n in range(30):
+        scheduler.editor.add("act", due=HOUR * (30 - n), id=f"{GROUP}{n:02}")
+    found = pages(scheduler.editor, limit=7, latest_first=latest_first)
+    names = [f"{GROUP}{n:02}" for n in range(30)]
+    assert [id for page in found for id in page] == (names if latest_first else names[::-1])
+    assert [len(page) for page in found] == [7, 7, 7, 7, 2]
+    assert read == {"tasks": 5 * 30}
+
+
+def test_history_of_a_group_and_its_failing_tasks_are_listed(scheduler: Scheduler) -> None:
+    for status in Status:
+        scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"{GROUP}{status}"), status)
+        scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"x-{status}"), status)
+    assert pages(scheduler.editor, status=["failed"]) == [[f"{GROUP}failed"]]
+    assert pages(scheduler.editor, status=["paused", "running"]) == [[f"{GROUP}paused", f"{GROUP}running"]]
+    assert pages(scheduler.editor) == [[f"{GROUP}reserved", f"{GROUP}running", f"{GROUP}scheduled"]]
+
+
+def test_history_of_a_group_that_has_expired_is_not_listed(scheduler: Scheduler) -> None:
+    scheduler.become(scheduler.editor.add("act", due=HOUR, id=f"{GROUP}1"), Status.DONE)
+    scheduler.clock.now += KEEP
+    assert pages(scheduler.editor, status="done") == [[]]
+
+
+def test_tasks_of_one_moment_come_once_each_whatever_order_the_index_has() -> None:
+    scheduler = Scheduler.start(store=OrderOfItsOwn())
+    names = [f"{GROUP}{n:02}" for n in range(40)]
+    for id in names:
+        scheduler.editor.add("act", due=HOUR, id=id)
+    found = pages(scheduler.editor, limit=3)
+    assert sorted(id for page in found for id in page) == names
+
+
+def test_a_failing_recurring_task_of_a_group_is_listed_once(scheduler: Scheduler) -> None:
+    task = scheduler.editor.add("act", schedule="rate(1 hour)", id=f"{GROUP}report")
+    scheduler.become(task, Status.FAILED)
+    assert pages(scheduler.editor, status="failing") == [[f"{GROUP}report"]]
+    assert pages(scheduler.editor, status=["failing", "scheduled"]) == [[f"{GROUP}report"]]
+    assert pages(scheduler.editor) == [[f"{GROUP}report"]]
+
+
+def test_the_times_of_a_filter_apply_to_a_group(scheduler: Scheduler) -> None:
+    for n in range(5):
+        scheduler.editor.add("act", due=HOUR * n, id=f"{GROUP}{n}")
+    now = scheduler.clock.now
+    assert pages(scheduler.editor, after=now + HOUR, before=now + HOUR * 3) == [
+        [f"{GROUP}{n}" for n in (1, 2, 3)]
+    ]
+
+
+def test_a_page_of_a_large_group_is_read_by_time_when_that_costs_less(
+    scheduler: Scheduler, read: Counter[str]
+) -> None:
+    add(scheduler, 5_000, prefix=GROUP)
+    page = scheduler.editor.list(prefix=GROUP, limit=100)
+    assert [task.id for task in page.tasks] == sorted(task.id for task in page.tasks)
+    assert read["tasks"] <= 401
+    assert read["keys"] <= 210
+
+
+@pytest.mark.parametrize("most_keys", [None, 1_000])
+def test_a_group_far_behind_in_a_long_queue_does_not_cost_the_queue(
+    scheduler: Scheduler, read: Counter[str], most_keys: int | None
+) -> None:
+    add(scheduler, 8_000)
+    add(scheduler, 700, prefix=GROUP, due=HOUR * 2)
+    page = scheduler.editor.list(prefix=GROUP, limit=10, most_keys=most_keys)
+    assert [task.id for task in page.tasks] == [f"{GROUP}{n:05}" for n in range(10)]
+    assert read["tasks"] == 700
+    assert read["keys"] <= QUICKLY
+
+
+def test_a_change_to_a_group_selects_all_of_it(
+    scheduler: Scheduler, read: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duebell_editor.listing.QUICKLY", 300)
+    add(scheduler, 8_000)
+    add(scheduler, 700, prefix=GROUP, due=HOUR * 2)
+    selected = scheduler.editor.select("pause", prefix=GROUP, limit=500)
+    assert (len(selected.ids), selected.is_all) == (500, False)
+    assert scheduler.editor.select("pause", prefix=GROUP, limit=2_000).is_all
+    assert read["tasks"] == 2 * 700
+    assert read["keys"] <= 2 * 4 * 700

@@ -1,0 +1,241 @@
+"""What becomes of a transaction that AWS refuses, does not answer, or answers too late."""
+# ruff: noqa: PT012, SIM117 (a transaction is a block, and its end raises)
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+
+from duebell_editor import (
+    AwsRefused,
+    AwsUnavailable,
+    DuebellError,
+    NotArmed,
+    Status,
+    TaskExists,
+    TransactionCancelled,
+    TransactionUnknown,
+)
+from duebell_infra.testing import MemoryStore
+from duebell_shared.transactions import ItemRefusal, Other, TaskWrite, Transacted
+from tests.editor.memory import Scheduler
+from tests.editor.trials import start_trial
+from tests.shared.fake_events import refusal
+
+HOUR = timedelta(hours=1)
+
+
+REFUSED = Transacted(refusals=(ItemRefusal(index=0, code="ConditionalCheckFailed", message="no"),))
+BUSY = Transacted(refusals=(ItemRefusal(index=0, code="TransactionConflict"),))
+
+
+class Troubled(MemoryStore):
+    """A store whose next transactions are answered so: an answer, an error without effect, or "lost"."""
+
+    def __init__(self, *answers: Transacted | DuebellError | str) -> None:
+        super().__init__()
+        self.answers = list(answers)
+        self.tokens: list[str] = []
+
+    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+        self.tokens.append(token)
+        answer = self.answers.pop(0) if self.answers else None
+        if isinstance(answer, Transacted):
+            return answer
+        if isinstance(answer, DuebellError):
+            raise answer
+        transacted = super().transact(writes, token=token)
+        if answer == "lost":
+            raise AwsUnavailable("no answer")
+        return transacted
+
+
+class Forgetful(Troubled):
+    """The same, over an emulator that does not know tokens."""
+
+    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+        self._committed.clear()
+        return super().transact(writes, token=token)
+
+
+def troubled(*answers: Transacted | DuebellError | str, kind: type[Troubled] = Troubled) -> Scheduler:
+    return Scheduler.start(store=kind(*answers))
+
+
+def test_a_refused_transaction_names_the_write_and_leaves_nothing() -> None:
+    scheduler = troubled(REFUSED)
+    with pytest.raises(TransactionCancelled, match="Put to table 'trials': no") as cancelled:
+        start_trial(scheduler.editor)
+    [refused] = cancelled.value.refusals
+    assert (refused.index, refused.code) == (0, "ConditionalCheckFailed")
+    assert scheduler.store.tasks == {}
+    # And it can be made again at once
+    start_trial(scheduler.editor)
+    assert scheduler.editor.get("one").status is Status.SCHEDULED
+
+
+def test_a_task_that_changed_meanwhile_is_named(scheduler: Scheduler) -> None:
+    scheduler.editor.add("act", due=HOUR, id="two")
+    with pytest.raises(TransactionCancelled, match="task 'two': it was changed since it was read"):
+        with scheduler.editor.transaction() as tx:
+            tx.add("act", due=HOUR, id="one")
+            tx.cancel("two")
+            scheduler.editor.update("two", payload={"n": 2})
+    assert [task.id for task in scheduler.store.tasks.values()] == ["two"]
+
+
+def test_a_reservation_that_ended_meanwhile_is_named(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transact = scheduler.store.transact
+
+    def drop_first(writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+        scheduler.store.tasks.clear()
+        return transact(writes, token=token)
+
+    monkeypatch.setattr(scheduler.store, "transact", drop_first)
+    with pytest.raises(TransactionCancelled, match="task 'one': its reservation has ended"):
+        start_trial(scheduler.editor)
+
+
+def test_an_id_that_is_taken_leaves_no_other_reservation(scheduler: Scheduler) -> None:
+    scheduler.editor.add("act", due=HOUR, id="two")
+    with pytest.raises(TaskExists), scheduler.editor.transaction() as tx:
+        tx.put(table="trials", item={"id": 42})
+        tx.add("act", due=HOUR, id="one")
+        tx.add("act", due=HOUR, id="two")
+    assert [task.id for task in scheduler.store.tasks.values()] == ["two"]
+    assert scheduler.store.others == []
+
+
+def test_a_rule_that_cannot_be_set_keeps_the_transaction_from_being_made(scheduler: Scheduler) -> None:
+    scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
+    with pytest.raises(NotArmed):
+        start_trial(scheduler.editor)
+    assert scheduler.store.others == []
+    start_trial(scheduler.editor)
+    assert scheduler.editor.get("one").status is Status.SCHEDULED
+
+
+def test_what_aws_refuses_leaves_no_reservation() -> None:
+    scheduler = troubled(AwsRefused("AccessDenied"))
+    with pytest.raises(AwsRefused):
+        start_trial(scheduler.editor)
+    assert scheduler.store.tasks == {}
+
+
+def test_a_busy_item_is_tried_again_with_the_same_token() -> None:
+    scheduler = troubled(BUSY, BUSY)
+    start_trial(scheduler.editor)
+    store = scheduler.store
+    assert isinstance(store, Troubled)
+    assert len(store.tokens) == 3
+    assert len(set(store.tokens)) == 1
+    assert scheduler.editor.get("one").status is Status.SCHEDULED
+
+
+def test_an_item_that_stays_busy_is_given_up() -> None:
+    scheduler = troubled(*[BUSY] * 9)
+    with pytest.raises(TransactionCancelled, match="TransactionConflict"):
+        start_trial(scheduler.editor)
+    assert scheduler.store.tasks == {}
+
+
+@pytest.mark.parametrize("kind", [Troubled, Forgetful])
+def test_a_lost_answer_of_a_committed_transaction_is_no_error(kind: type[Troubled]) -> None:
+    scheduler = troubled("lost", kind=kind)
+    start_trial(scheduler.editor)
+    assert scheduler.editor.get("one").status is Status.SCHEDULED
+    assert len(scheduler.store.others) == 1
+
+
+def test_a_transaction_whose_every_answer_is_lost_is_found_committed_by_its_tasks() -> None:
+    scheduler = troubled(*["lost"] * 9)
+    start_trial(scheduler.editor)
+    assert scheduler.editor.get("one").status is Status.SCHEDULED
+
+
+def test_a_transaction_of_which_nothing_is_known_keeps_its_reservations() -> None:
+    scheduler = troubled(*[AwsUnavailable("no answer")] * 9)
+    with pytest.raises(TransactionUnknown, match="it is not known whether the transaction is committed"):
+        start_trial(scheduler.editor)
+    # Then it may be committed yet, and nothing runs if it is not
+    assert scheduler.editor.get("one").status is Status.RESERVED
+
+
+def test_a_refusal_after_a_lost_answer_is_certain_once_a_reservation_is_dropped() -> None:
+    scheduler = troubled(AwsUnavailable("no answer"), REFUSED)
+    with pytest.raises(TransactionCancelled):
+        start_trial(scheduler.editor)
+    assert scheduler.store.tasks == {}
+
+
+def test_a_refusal_after_a_lost_answer_is_not_certain_without_a_reservation() -> None:
+    scheduler = troubled(AwsUnavailable("no answer"), REFUSED)
+    scheduler.editor.add("act", due=HOUR, id="one")
+    with pytest.raises(TransactionUnknown, match="may be made yet"), scheduler.editor.transaction() as tx:
+        tx.put(table="trials", item={"id": 42})
+        tx.cancel("one")
+
+
+def test_a_reserved_task_that_someone_cancelled_is_no_sign_of_a_commit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Given a transaction that is never answered, whose reserved task someone cancels meanwhile
+    scheduler = troubled(*[AwsUnavailable("no answer")] * 9)
+    cancels = [scheduler.editor.cancel]
+    transact = scheduler.store.transact
+
+    def cancel_first(writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+        if cancels:
+            cancels.pop()("one")
+        return transact(writes, token=token)
+
+    monkeypatch.setattr(scheduler.store, "transact", cancel_first)
+
+    # When it is made; then nobody is told that it is committed
+    with pytest.raises(TransactionUnknown):
+        start_trial(scheduler.editor)
+
+
+def test_a_call_that_is_refused_after_a_lost_answer_is_found_committed() -> None:
+    # Given credentials that expire between two tries, the first of which was made
+    scheduler = troubled("lost", AwsRefused("ExpiredToken"))
+    start_trial(scheduler.editor)
+    assert scheduler.editor.get("one").status is Status.SCHEDULED
+
+
+def test_a_call_that_is_refused_after_no_answer_is_certain_once_a_reservation_is_dropped() -> None:
+    scheduler = troubled(AwsUnavailable("no answer"), AwsRefused("ExpiredToken"))
+    with pytest.raises(AwsRefused):
+        start_trial(scheduler.editor)
+    assert scheduler.store.tasks == {}
+
+
+def test_a_call_that_is_refused_after_no_answer_is_not_certain_without_a_reservation() -> None:
+    scheduler = troubled(AwsUnavailable("no answer"), AwsRefused("ExpiredToken"))
+    scheduler.editor.add("act", due=HOUR, id="one")
+    with pytest.raises(TransactionUnknown, match="may be made yet"), scheduler.editor.transaction() as tx:
+        tx.cancel("one")
+
+
+def test_the_same_update_by_another_process_is_no_sign_of_a_commit() -> None:
+    # Given a transaction that is never answered, and the same update of its task by someone else
+    scheduler = troubled(*[AwsUnavailable("no answer")] * 9)
+    scheduler.editor.add("act", due=HOUR, id="one")
+    other = scheduler.editor.update_item("one", payload=2)
+
+    # When it is made; then nobody is told that its other write is
+    with pytest.raises(TransactionUnknown):
+        with scheduler.editor.transaction() as tx:
+            tx.put(table="trials", item={"id": "one"})
+            tx.update("one", payload=2)
+            assert scheduler.store.save(other._write.old, other._write.new)
+
+
+def test_a_cancellation_whose_every_answer_is_lost_is_found_committed() -> None:
+    scheduler = troubled(*["lost"] * 9)
+    scheduler.editor.add("act", due=HOUR, id="one")
+    with scheduler.editor.transaction() as tx:
+        tx.cancel("one")
+    assert scheduler.editor.get("one").status is Status.CANCELLED

@@ -1,0 +1,157 @@
+"""Long actions in a long-running process: it claims other lanes beside them, or leaves these to others."""
+
+from datetime import datetime
+
+import pytest
+
+from duebell_shared.arming import ArmingRecord
+from duebell_shared.errors import AwsUnavailable
+from duebell_shared.instants import NEVER
+from duebell_worker import Status
+from tests.support import NOON
+from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
+
+OUT = AwsUnavailable("no answer")
+
+
+def test_an_action_of_five_hours_is_started_once_and_hinders_nobody(hosted: Hosted) -> None:
+    hosted.takes(5 * HOUR)
+    long = hosted.add("long", NOON + MINUTE)
+    dues = [NOON + MINUTE + SECOND, NOON + 2 * HOUR + 17 * SECOND, NOON + 4 * HOUR]
+    for due in dues[:2]:
+        hosted.add("act", due)
+    hosted.at(NOON + 3 * HOUR, lambda: hosted.add("act", dues[2]))  # while it runs
+    hosted.run_until(NOON + 6 * HOUR)
+    assert hosted.starts == dues
+    done = hosted.editor.get(long.id)
+    assert (done.status, done.attempt) == (Status.DONE, 1)
+    assert done.finished_at == NOON + MINUTE + 5 * HOUR
+
+
+def test_lanes_of_a_run_that_died_are_claimed_during_a_long_action(hosted: Hosted) -> None:
+    # Given another run that holds half of the lanes, with something due in one, and dies
+    hosted.takes(5 * HOUR)
+    other = hosted.other(2, 3)
+    hosted.add("long", NOON + SECOND, lane=0)
+    hosted.add("act", NOON + HOUR, lane=3)
+    hosted.run_until(NOON + 6 * HOUR)
+    # Then the run that is at work starts it in time
+    assert hosted.starts == [NOON + HOUR]
+    [died] = hosted.log.lines("run_died")
+    assert died["died"] == other.lease.owner
+
+
+def test_lanes_that_another_run_gives_back_are_claimed_before_they_are_due(hosted: Hosted) -> None:
+    hosted.takes(5 * HOUR)
+    hosted.add("long", NOON + SECOND, lane=0)
+    hosted.add("act", NOON + HOUR, lane=3)
+    other = hosted.other(2, 3)
+
+    def give_back() -> None:
+        other.lease.clear()
+        other.lease.release({2: NEVER, 3: NOON + HOUR}, unless_due_within=None)
+
+    hosted.at(NOON + MINUTE, give_back)
+    hosted.run_until(NOON + 6 * HOUR)
+    assert hosted.starts == [NOON + HOUR]
+    assert not hosted.log.lines("run_died")
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_a_lane_that_is_claimed_later_is_looked_into(is_answered: bool, hosted: Hosted) -> None:
+    # Given a run that waits for a due date, and another one that gives lanes back, one due before that
+    hosted.add("act", NOON + 60 * SECOND, lane=0)
+    hosted.add("act", NOON + 55 * SECOND, lane=3)
+    other = hosted.other(2, 3)
+
+    def give_back() -> None:
+        other.lease.clear()
+        other.lease.release({2: NEVER, 3: NOON + 55 * SECOND}, unless_due_within=None)
+
+    hosted.at(NOON + 52 * SECOND, give_back)
+    claims: list[ArmingRecord] = []
+    swap = hosted.store.swap_record
+
+    def swapped(old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
+        written = swap(old, new)
+        before = {lane.owner for lane in old.lanes} if old else set()
+        is_more = None in before and len(before) == 2 and {lane.owner for lane in new.lanes} < before
+        if written and is_more and not claims:
+            claims.append(new)
+            if not is_answered:
+                raise OUT
+        return written
+
+    hosted.store.swap_record = swapped  # type: ignore[method-assign]
+    # When the run claims these, and perhaps the answer to that is lost
+    hosted.run_until(NOON + HOUR)
+    # Then what waits in them starts in time
+    assert claims
+    assert hosted.starts == [NOON + 55 * SECOND, NOON + 60 * SECOND]
+
+
+def test_what_is_added_while_it_waits_for_a_place_is_not_taken_for_seen(hosted: Hosted) -> None:
+    # Given actions that have all places for a while, and a task that waits for one of them
+    hosted.takes(20 * SECOND)
+    for lane in (0, 1):
+        hosted.add("long", NOON + SECOND, lane=lane)
+    hosted.add("act", NOON + 2 * SECOND, lane=2)
+    # When another one is added, in a lane that was looked into
+    hosted.at(NOON + 10 * SECOND, lambda: hosted.add("act", NOON + 13 * SECOND, lane=3))
+    hosted.run_until(NOON + 10 * MINUTE)
+    # Then it starts as soon as there is a place
+    assert len(hosted.starts) == 2
+    assert max(hosted.starts) <= NOON + 23 * SECOND
+
+
+def test_a_run_that_finds_work_every_minute_ends_from_time_to_time(hosted: Hosted) -> None:
+    hosted.editor.add("act", schedule="rate(1 minute)")
+    hosted.run_until(NOON + HOUR)
+    # Each minute is served to the second
+    assert {start.second for start in hosted.starts} == {hosted.starts[0].second}
+    assert len(hosted.starts) >= 59
+    # And the results are told more than once, with the metrics of a run
+    assert len(hosted.log.lines("run")) >= 10
+
+
+def test_lanes_are_left_to_others_while_long_actions_have_all_places(hosted: Hosted) -> None:
+    # Given a process whose places are taken for an hour, and a task in a lane in which nothing runs
+    hosted.serve(look_every=SECOND, max_runs=2)
+    hosted.takes(HOUR)
+    for lane in (0, 1):
+        hosted.add("long", NOON + SECOND, lane=lane)
+    hosted.add("act", NOON + 2 * SECOND, lane=3)
+    free: list[tuple[datetime, datetime]] = []
+    for seconds in (60, 1800):
+        hosted.at(
+            NOON + seconds * SECOND,
+            lambda: free.append((hosted.record.free_due(hosted.clock.now), hosted.rings_at)),
+        )
+    hosted.run_until(NOON + 2 * HOUR)
+    # Then the lane is free for the next process that looks, and the rule rings for it
+    assert all(due <= NOON + MINUTE for due, _ in free)
+    assert free[0][1] <= NOON + 3 * MINUTE
+    assert not hosted.called.events
+    # And as nobody claims it, the process does as soon as it has a place
+    [start] = hosted.starts
+    assert NOON + HOUR <= start <= NOON + HOUR + 10 * SECOND
+
+
+def test_a_share_is_given_to_a_lambda_where_it_may_be_called(hosted: Hosted) -> None:
+    hosted.serve(look_every=SECOND, max_runs=2, calls=True)
+    hosted.takes(HOUR)
+    for lane in (0, 1):
+        hosted.add("long", NOON + SECOND, lane=lane)
+    hosted.add("act", NOON + 2 * SECOND, lane=3)
+    hosted.run_until(NOON + 5 * MINUTE)
+    assert {"duebell": {"lanes": [2, 3]}} in hosted.called.events
+
+
+def test_alone_by_its_setting_a_process_keeps_its_lanes(hosted: Hosted) -> None:
+    hosted.takes(HOUR)
+    for lane in (0, 1):
+        hosted.add("long", NOON + SECOND, lane=lane)
+    hosted.add("act", NOON + 2 * SECOND, lane=3)
+    hosted.run_until(NOON + 2 * HOUR)
+    assert not hosted.log.lines("shared")
+    assert len(hosted.starts) == 1

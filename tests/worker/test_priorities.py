@@ -1,0 +1,174 @@
+"""Priorities in a run: of what waits for a place, as far as the run sees, higher ones are started first."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from duebell_editor import Editor
+from duebell_shared.backend import Backend
+from duebell_shared.task import QueueKey
+from duebell_worker import Backoff, Retry, Task, Worker
+from duebell_worker.lane_reader import LaneReader
+from duebell_worker.look_ahead import LookAhead
+from duebell_worker.trouble import Trouble
+from tests.support import NOON, Clock
+
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+
+
+@pytest.fixture
+def started() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def one_by_one(backend: Backend, started: list[str]) -> Worker:
+    """A worker for one task at a time."""
+    worker = Worker(backend=backend, concurrency=1)
+
+    @worker.action("act")
+    def act(payload: object, task: Task) -> None:
+        started.append(task.id)
+
+    return worker
+
+
+def test_of_what_waits_higher_priorities_are_started_first_then_the_earliest(
+    editor: Editor, one_by_one: Worker, clock: Clock, started: list[str]
+) -> None:
+    for number, priority in enumerate((0, 9, 0, 5, 9, 0, 5)):
+        editor.add("act", due=NOON + number * SECOND, id=f"{priority}-{number}", priority=priority)
+    clock.advance(MINUTE)
+    one_by_one.run()
+    assert started == ["9-1", "9-4", "5-3", "5-6", "0-0", "0-2", "0-5"]
+
+
+def test_what_is_not_due_yet_waits_whatever_its_priority(
+    editor: Editor, one_by_one: Worker, clock: Clock, started: list[str]
+) -> None:
+    editor.add("act", due=NOON + timedelta(days=1), id="urgent", priority=9)
+    editor.add("act", due=NOON, id="plain")
+    clock.advance(MINUTE)
+    assert one_by_one.run().done == 1
+    assert started == ["plain"]
+    clock.advance(timedelta(days=1))
+    one_by_one.run()
+    assert started == ["plain", "urgent"]
+
+
+def test_a_retry_keeps_its_priority(editor: Editor, backend: Backend, clock: Clock) -> None:
+    started: list[str] = []
+    worker = Worker(backend=backend, concurrency=1)
+
+    @worker.action("act", attempts=3, backoff=Backoff(first=MINUTE))
+    def act(payload: object, task: Task) -> None:
+        started.append(task.id)
+        if task.id == "urgent" and task.attempt == 1:
+            raise Retry(after=MINUTE)
+
+    editor.add("act", due=NOON, id="urgent", priority=7)
+    clock.advance(MINUTE)
+    worker.run()
+    assert editor.get("urgent").priority == 7
+    editor.add("act", due=clock.now, id="plain")
+    clock.advance(10 * MINUTE)
+    worker.run()
+    assert started == ["urgent", "urgent", "plain"]
+    assert editor.get("urgent").status == "done"
+
+
+def test_a_recurring_task_keeps_its_priority(
+    editor: Editor, one_by_one: Worker, clock: Clock, started: list[str]
+) -> None:
+    editor.add("act", schedule="rate(1 hour)", start=NOON + MINUTE, id="hourly", priority=4)
+    clock.advance(2 * MINUTE)
+    one_by_one.run()
+    editor.add("act", due=NOON + 30 * MINUTE, id="plain")
+    clock.advance(2 * 60 * MINUTE)
+    one_by_one.run()
+    assert started[:3] == ["hourly", "hourly", "plain"]
+    assert editor.get("hourly").priority == 4
+
+
+def keys(*priorities: int) -> Iterator[QueueKey]:
+    for number, priority in enumerate(priorities):
+        yield QueueKey(queued=NOON + number * SECOND, id=str(number), lane=0, priority=priority)
+
+
+def order(ahead: LookAhead) -> list[int]:
+    found = []
+    while ahead:
+        ahead.read_on()
+        found.append(int(ahead.pop().id))
+    return found
+
+
+def test_without_priorities_no_more_than_a_thousand_keys_are_read_ahead() -> None:
+    to_read = keys(*[0] * 5_000)
+    ahead = LookAhead(to_read, now=NOON + timedelta(days=1), skipping=())
+    for _ in range(100):
+        assert ahead
+        ahead.read_on()
+    assert int(next(to_read).id) == 1_000
+
+
+def test_the_first_task_is_not_kept_waiting_by_reading_ahead() -> None:
+    to_read = keys(*[0] * 5_000)
+    assert LookAhead(to_read, now=NOON + timedelta(days=1), skipping=())
+    assert int(next(to_read).id) == 100
+
+
+def test_once_a_priority_is_in_sight_a_burst_is_seen_through() -> None:
+    to_read = keys(*[0] * 50, 1, *[0] * 60_000, 9)
+    ahead = LookAhead(to_read, now=NOON + timedelta(days=1), skipping=())
+    found = order(ahead)
+    assert found[0] == 50
+    assert found.index(60_051) < 1_000
+    assert found[1:] != sorted(found)
+    assert len(found) == 60_052
+
+
+def test_lower_priorities_go_on_when_no_more_fit_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("duebell_worker.look_ahead._AT_ONCE", 1)
+    monkeypatch.setattr("duebell_worker.look_ahead._MOST_WITH_PRIORITIES", 10)
+    mixed = keys(*[9 if number % 2 else 0 for number in range(200)])
+    found = order(LookAhead(mixed, now=NOON + timedelta(days=1), skipping=()))
+    # The eleventh task of priority 0 that comes into sight lets the first of them go
+    assert found.index(0) < 25
+    assert sorted(found) == list(range(200))
+
+
+def test_tasks_of_one_moment_and_priority_keep_the_order_of_the_queue() -> None:
+    same = [key._replace(queued=NOON) for key in keys(*[3] * 20)]
+    assert order(LookAhead(iter(same), now=NOON, skipping=())) == list(range(20))
+
+
+def test_what_is_known_is_passed_over_and_what_is_next_is_told() -> None:
+    first, second, third = keys(0, 9, 0)
+    ahead = LookAhead(iter([first, second, third]), now=second.queued, skipping={first})
+    assert order(ahead) == [1]
+    assert ahead.next_due == third.queued
+
+
+def test_tasks_of_one_moment_are_in_order_over_all_lanes(backend: Backend, editor: Editor) -> None:
+    for number in range(40):
+        editor.add("act", due=NOON, id=f"{number:02}", priority=number % 3)
+    reader = LaneReader(backend, Trouble("run", backend.clock))
+    _, found = reader.queued(range(4), now=NOON)
+    assert [key.priority for key in found] == sorted((number % 3 for number in range(40)), reverse=True)
+
+
+def test_a_burst_is_in_order_of_priority_beyond_what_is_in_sight_at_first(
+    editor: Editor,
+    one_by_one: Worker,
+    clock: Clock,
+    started: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("duebell_worker.look_ahead._AT_ONCE", 2)
+    for number in range(20):
+        editor.add("act", due=NOON + number * SECOND, id=f"{number:02}", priority=9 * (number == 8))
+    clock.advance(MINUTE)
+    one_by_one.run()
+    assert started.index("08") == 3

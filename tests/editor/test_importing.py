@@ -225,13 +225,13 @@ FAILURE = {"type": "E", "message": "m"}
 WHOLE = {
     **ENDED, "status": "scheduled", "queued": LINE["queued"], "finished_at": None, "expires_at": None,
     "started_at": LINE["due"], "run": "r", "lateness_ms": 1, "spread": "PT1H", "rev": 2,
-    "expires_after": None,
+    "expires_after": None, "snoozes": 2,
     "failure": FAILURE, "failures": [{**FAILURE, "due": LINE["due"], "attempt": 1}],
     "occurrences": [OCCURRENCE],
     "recurrence": {
         "schedule": {"expression": "rate(2 hours)", "timezone": "UTC", "start": LINE["due"], "end": None},
         "missed": "once", "max_runs": 5, "runs": 1, "consecutive_failures": 0, "next_due": LINE["due"],
-        "turn": "alone", "missed_runs": 0, "aside": [SEAT],
+        "turn": "alone", "missed_runs": 0, "aside": [{**SEAT, "snoozes": 1}],
     },
 }  # fmt: skip
 

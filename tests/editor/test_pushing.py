@@ -1,6 +1,6 @@
 """Adding with `if_exists="push"`: a task that waits already waits anew, for so long at most."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -72,6 +72,20 @@ def test_the_limit_is_that_of_the_due_date_and_the_spread_comes_on_top(scheduler
     scheduler.clock.advance(MINUTE)
     task = push(scheduler, due=HOUR, spread=HOUR, at_most=30 * MINUTE)
     assert (task.due, task.queued) == (first.due, first.queued)
+
+
+@pytest.mark.parametrize("now", [NOON, NOON + HOUR])
+def test_a_push_gives_the_new_priority_too(scheduler: Scheduler, now: datetime) -> None:
+    # Given a task that waits, or is overdue and keeps its time in the queue
+    push(scheduler, priority=3)
+    scheduler.clock.now = now
+    # When it is pushed with another priority, then without one
+    for priority in (7, None):
+        task = push(scheduler, priority=priority, at_most=10 * MINUTE)
+        # Then its place in the queue is that of this priority
+        assert (task.queued, task.priority) == (NOON + 10 * MINUTE, priority or 0)
+        [key] = scheduler.store.queued(task.lane)
+        assert (key.queued, key.priority) == (task.queued, task.priority)
 
 
 def test_a_paused_task_stays_paused(scheduler: Scheduler) -> None:

@@ -13,6 +13,7 @@ from duebell_shared.instants import LATEST, render
 from duebell_worker import Snooze, Task, Worker
 from tests.full_lanes import lanes_hold
 from tests.support import NOON, Clock
+from tests.worker.hosted import Hosted
 from tests.worker.log_lines import Log
 
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
@@ -251,6 +252,57 @@ def test_a_full_lane_takes_what_is_snoozed(editor: Editor, worker: Worker, clock
             worker.run()
             clock.advance(HOUR)
     assert (editor.get("a").status, len(called)) == (Status.DONE, 111)
+
+
+def test_it_keeps_its_priority(editor: Editor, backend: Backend, clock: Clock) -> None:
+    # Given a task of priority 7 that is snoozed until another, of none, is due
+    started: list[str] = []
+    worker = Worker(backend=backend, concurrency=1)
+
+    @worker.action("poll")
+    def poll(payload: object, task: Task) -> None:
+        started.append(task.id)
+        if task.id == "urgent" and not task.snoozes:
+            raise Snooze(HOUR)
+
+    editor.add("poll", due=NOON, id="urgent", priority=7)
+    worker.run()
+    editor.add("poll", due=NOON + 30 * MINUTE, id="plain")
+    # When a run comes after both are due
+    clock.advance(2 * HOUR)
+    worker.run()
+    assert started == ["urgent", "urgent", "plain"]
+
+
+def test_a_long_running_process_wakes_it_to_the_second(hosted: Hosted) -> None:
+    called = polls(hosted.worker, Snooze(90), Snooze(HOUR), None)
+    task = hosted.add("poll", NOON + 3 * SECOND)
+    assert hosted.run_until(NOON + 2 * HOUR)
+    starts = [one.started_at for one in called]
+    assert starts == [NOON + 3 * SECOND, NOON + 93 * SECOND, NOON + 93 * SECOND + HOUR]
+    assert hosted.editor.get(task.id).status is Status.DONE
+
+
+def test_an_export_has_it_as_it_waits(editor: Editor, worker: Worker, clock: Clock) -> None:
+    # Given a task that is snoozed, and a recurring one whose snoozed occurrence waits beside the next
+    polls(worker, Snooze(2 * HOUR, payload=2), Snooze(2 * HOUR))
+    editor.add("poll", due=NOON, id="one", payload=1)
+    editor.add("poll", schedule="rate(1 hour)", id="hourly")
+    clock.advance(HOUR)
+    assert worker.run().snoozed == 2
+    before = [editor.get(id) for id in ("one", "hourly")]
+    assert before[1].recurrence
+    assert [seat.snoozes for seat in before[1].recurrence.aside] == [1]
+    # When they are exported, and imported where they are no more
+    lines = list(editor.export_tasks())
+    with Rehearsal(Worker()) as other:
+        other.editor.import_tasks(lines)
+        after = [other.editor.get(id) for id in ("one", "hourly")]
+    # Then they wait as they did
+    assert [(task.queued, task.snoozes, task.payload) for task in after] == [
+        (task.queued, task.snoozes, task.payload) for task in before
+    ]
+    assert after[1].recurrence == before[1].recurrence
 
 
 def test_a_rehearsal_wakes_it_again() -> None:

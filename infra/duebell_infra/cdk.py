@@ -1,6 +1,6 @@
 """The scheduler as a construct for the AWS CDK: the template of `duebell deploy`, in a stack of yours."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -130,6 +130,7 @@ class Scheduler(Construct):
             parameters=_texts(parameters_given),
             preserve_logical_ids=False,  # a stack may have several
         )
+        self._narrow(parameter_names(template_text()) - parameters_given.keys())
         for condition, parameter in GIVEN.items():
             if _is_made(parameters_given.get(parameter)):
                 self._template.get_condition(condition).expression = Fn.condition_equals("yes", "yes")
@@ -147,6 +148,17 @@ class Scheduler(Construct):
             self.intake = Queue.from_queue_arn(self, "Intake", arn)
         policy = self._template.get_resource("EditorPolicy").ref
         self._editing = ManagedPolicy.from_managed_policy_arn(self, "Editing", policy)
+
+    def _narrow(self, names: Iterable[str]) -> None:
+        """Let a pattern say what a parameter takes, where a list of values does.
+
+        The CDK's validation (aws-cdk-lib 2.275) tries the values of all lists that a resource refers to in
+        all combinations, and runs out of memory. A pattern has none to try.
+        """
+        for name in names:
+            parameter = self._template.get_parameter(name)
+            if parameter.type == "String" and (values := parameter.allowed_values):
+                parameter.allowed_pattern, parameter.allowed_values = "|".join(values), None
 
     def grant_editing(self, role: IRole) -> None:
         """Let this role add tasks and change them."""

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from tests.support import REGION
 
-__all__ = ["ACCOUNT", "Guarded", "Statements", "granted", "statements_of"]
+__all__ = ["ACCOUNT", "Guarded", "Statements", "granted", "statements_of", "worker_document"]
 
 ACCOUNT = "123456789012"
 VALUES = {"Name": "duebell", "AWS::Partition": "aws", "AWS::Region": REGION, "AWS::AccountId": ACCOUNT}
@@ -45,6 +45,19 @@ def statements_of(document: Any, given: Mapping[str, Mapping[str, Sequence[str]]
     given  conditions that hold, each with the lists that it is about, by their parameters
     """
     return [resolved for one in document["Statement"] if (resolved := _resolved(one, given)) is not None]
+
+
+def worker_document(resources: Any) -> Any:
+    """All that the worker's role is allowed: by itself, and by the policies that are for it."""
+    document = resources["Role"]["Properties"]["Policies"][0]["PolicyDocument"]
+    statements = list(document["Statement"])
+    for one in resources.values():
+        if one["Type"] == "AWS::IAM::Policy" and one["Properties"]["Roles"] == [{"Ref": "Role"}]:
+            added = one["Properties"]["PolicyDocument"]["Statement"]
+            if "Condition" in one:
+                added = [{"Fn::If": [one["Condition"], each, {"Ref": "AWS::NoValue"}]} for each in added]
+            statements += added
+    return {**document, "Statement": statements}
 
 
 def granted(statements: Statements) -> set[tuple[str, str]]:

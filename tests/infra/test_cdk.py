@@ -65,12 +65,8 @@ def test_an_intake_is_made_and_may_be_sent_to(stack: Stack) -> None:
     assert scheduler.intake
     scheduler.intake.grant_send_messages(role)
     made = synthesised(stack)
-    [granted] = [
-        one["Properties"]["PolicyDocument"]["Statement"]
-        for one in made["Resources"].values()
-        if one["Type"] == "AWS::IAM::Policy"
-    ]
-    [statement] = granted
+    [policy] = [one for key, one in made["Resources"].items() if key.startswith("SenderDefaultPolicy")]
+    [statement] = policy["Properties"]["PolicyDocument"]["Statement"]
     assert "sqs:SendMessage" in statement["Action"]
     queue = statement["Resource"]["Fn::GetAtt"][0]
     assert made["Resources"][queue]["Properties"]["VisibilityTimeout"]
@@ -162,10 +158,10 @@ def test_deliveries_go_to_what_the_same_app_makes(stack: Stack) -> None:
     for name in ("remind", "again", "end", "Trial ended", "call", there, "https://example.com/hook"):
         assert name in told
     # And its role may send to each, and to nothing else
-    [role] = [one["Properties"] for one in of_type(made, "AWS::IAM::Role") if "Policies" in one["Properties"]]
+    [policy] = [one["Properties"] for key, one in made["Resources"].items() if "SendingPolicy" in key]
     statements = {
         one["Fn::If"][1]["Sid"]: one["Fn::If"][1]["Resource"]
-        for one in role["Policies"][0]["PolicyDocument"]["Statement"]
+        for one in policy["PolicyDocument"]["Statement"]
         if "Fn::If" in one and one["Fn::If"][1]["Sid"].startswith(("Deliver", "Read"))
     }
     [queued] = statements["DeliverToQueues"]

@@ -12,7 +12,7 @@ from duebell_infra.delivery_options import deliveries_given, without_none
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.delivery import Delivery, deliveries_in
 from duebell_shared.errors import InvalidSettings
-from tests.infra.policies import granted, statements_of
+from tests.infra.policies import granted, statements_of, worker_document
 
 HERE = "eu-central-1:123456789012"
 QUEUE = f"arn:aws:sqs:{HERE}:reminders"
@@ -39,7 +39,7 @@ PERMISSIONS = {
 
 @pytest.fixture
 def role(template: Any) -> Any:
-    return template["Resources"]["Role"]["Properties"]["Policies"][0]["PolicyDocument"]
+    return worker_document(template["Resources"])
 
 
 @pytest.mark.parametrize("condition", PERMISSIONS)

@@ -17,7 +17,7 @@ from duebell_infra.deliveries import permitted
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
-from tests.infra.policies import ACCOUNT, Guarded, granted, statements_of
+from tests.infra.policies import ACCOUNT, Guarded, granted, statements_of, worker_document
 from tests.infra.test_deliveries import PERMISSIONS
 from tests.support import REGION, Clock
 
@@ -82,7 +82,7 @@ def address() -> Iterator[str]:
 def test_a_worker_may_deliver_where_it_shall_and_nowhere_else(
     session: boto3.Session, editor: Editor, template: Any, address: str, clock: Clock
 ) -> None:
-    role = template["Resources"]["Role"]["Properties"]["Policies"][0]["PolicyDocument"]
+    role = worker_document(template["Resources"])
     deliveries = {name: {"to": address, **fields} for name, fields in made(session).items()}
 
     def invoked(**_: object) -> Any:

@@ -21,7 +21,7 @@ from duebell_shared.keeping import History
 from duebell_shared.settings import Settings
 from duebell_shared.store import Saved
 from duebell_worker import Worker
-from tests.infra.policies import ACCOUNT, Guarded, Statements, granted, statements_of
+from tests.infra.policies import ACCOUNT, Guarded, Statements, granted, statements_of, worker_document
 from tests.intake.conftest import ARN, Queues
 from tests.support import NOON, REGION, SCHEDULED, Clock, create_schedule
 
@@ -124,7 +124,7 @@ def test_an_editor_may_do_all_it_does_and_no_more(resources: Any, backend: Backe
 def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
     resources: Any, backend: Backend, clock: Clock
 ) -> None:
-    allowed = statements_of(resources["Role"]["Properties"]["Policies"][0]["PolicyDocument"])
+    allowed = statements_of(worker_document(resources))
     guarded = Guarded(allowed)
     plain, deleting = (
         Backend.connect(settings, guarded.session, clock=clock, sleep=clock.sleep)
@@ -157,7 +157,7 @@ def by_schedule(session: boto3.Session, resources: Any) -> tuple[Statements, Sta
     given: dict[str, dict[str, list[str]]] = {"HasSchedule": {}}
     documents = (
         resources["EditorPolicy"]["Properties"]["PolicyDocument"],
-        resources["Role"]["Properties"]["Policies"][0]["PolicyDocument"],
+        worker_document(resources),
     )
     editor, worker = (
         [one for one in statements_of(document, given) if one["Sid"] != "Arm"] for document in documents
@@ -217,7 +217,7 @@ def test_with_a_schedule_they_may_set_it_pass_its_role_and_no_more(
 def test_the_intake_may_be_taken_and_looked_at_and_no_more(
     resources: Any, session: boto3.Session, clock: Clock
 ) -> None:
-    role = resources["Role"]["Properties"]["Policies"][0]["PolicyDocument"]
+    role = worker_document(resources)
     policy = resources["EditorPolicy"]["Properties"]["PolicyDocument"]
     given: dict[str, dict[str, Sequence[str]]] = {"HasIntake": {}}
     queues = Queues()
@@ -284,7 +284,7 @@ DENIED = {
 @pytest.mark.parametrize(("service", "call", "arguments"), DENIED.values(), ids=DENIED.keys())
 @pytest.mark.usefixtures("session")
 def test_nobody_may_do_more(resources: Any, service: Any, call: str, arguments: dict[str, Any]) -> None:
-    role = resources["Role"]["Properties"]["Policies"][0]["PolicyDocument"]
+    role = worker_document(resources)
     for document in (role, resources["EditorPolicy"]["Properties"]["PolicyDocument"]):
         client = Guarded(statements_of(document)).session.client(service)
         with pytest.raises(ClientError, match="AccessDenied"):
@@ -292,9 +292,7 @@ def test_nobody_may_do_more(resources: Any, service: Any, call: str, arguments: 
 
 
 def test_no_statement_is_for_every_resource(resources: Any) -> None:
-    for name in ("Role", "EditorPolicy"):
-        properties = resources[name]["Properties"]
-        document = properties.get("PolicyDocument") or properties["Policies"][0]["PolicyDocument"]
+    for document in (worker_document(resources), resources["EditorPolicy"]["Properties"]["PolicyDocument"]):
         assert all("*" not in statement["Resource"] for statement in statements_of(document))
 
 

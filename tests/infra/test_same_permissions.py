@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.infra.both import properties
-from tests.infra.policies import ACCOUNT, statements_of
+from tests.infra.policies import ACCOUNT, statements_of, worker_document
 from tests.support import REGION
 
 
@@ -12,7 +12,7 @@ def test_the_permissions(template: Any, module: Any) -> None:
     editor = _allowed(documents["editor"])
     assert editor == _ours(properties(template, "EditorPolicy")["PolicyDocument"])
     worker = editor | _allowed(documents["worker"]) | _delivering(module)
-    assert worker == _ours(properties(template, "Role")["Policies"][0]["PolicyDocument"])
+    assert worker == _ours(worker_document(template["Resources"]))
 
 
 def test_the_permissions_are_for_the_same(template: Any, module: Any) -> None:
@@ -52,13 +52,13 @@ def test_the_permissions_are_for_the_same(template: Any, module: Any) -> None:
         "ArmSchedule": [f"arn:aws:scheduler:{here}:schedule/default/duebell"],
         "PassBellRole": ["the ARN of BellRole"],
     }
-    role = properties(template, "Role")["Policies"][0]["PolicyDocument"]
+    role = worker_document(template["Resources"])
     both = statements_of(role, {"HasSchedule": {}})
     assert theirs == {statement["Sid"]: [statement["Resource"]] for statement in both}
 
 
 def test_the_schedules_role_may_be_passed_to_its_service_only(template: Any, module: Any) -> None:
-    role = properties(template, "Role")["Policies"][0]["PolicyDocument"]
+    role = worker_document(template["Resources"])
     for document in (role, properties(template, "EditorPolicy")["PolicyDocument"]):
         [ours] = [one for one in statements_of(document, {"HasSchedule": {}}) if one["Sid"] == "PassBellRole"]
         assert ours["Condition"] == {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
@@ -98,7 +98,7 @@ def test_the_schedule_may_wake_the_worker_and_nothing_else(template: Any, module
 def test_a_key_is_for_what_asks_for_it_on_their_behalf_only(template: Any, module: Any) -> None:
     # Given what each is allowed with a key, in CloudFormation
     editor = _conditions(properties(template, "EditorPolicy")["PolicyDocument"])
-    worker = _conditions(properties(template, "Role")["Policies"][0]["PolicyDocument"])
+    worker = _conditions(worker_document(template["Resources"]))
     # Then an editor may use it as DynamoDB asks for the table's items, and no otherwise
     assert editor == {"Key": {"dynamodb.${AWS::Region}.*"}}
     assert worker == editor | {"WorkerKey": {"lambda.${AWS::Region}.*", "sqs.${AWS::Region}.*"}}
@@ -110,7 +110,7 @@ def test_a_key_is_for_what_asks_for_it_on_their_behalf_only(template: Any, modul
 
 
 def test_the_code_in_a_vpc_may_not_change_its_network(template: Any, module: Any) -> None:
-    role = properties(template, "Role")["Policies"][0]["PolicyDocument"]
+    role = worker_document(template["Resources"])
     ours = {one["Fn::If"][1]["Sid"]: one["Fn::If"][1] for one in role["Statement"] if "Fn::If" in one}
     denied = ours["NotByItself"]
     assert denied["Effect"] == "Deny"

@@ -29,7 +29,7 @@ SCALED = (("Table", "Read"), ("Table", "Write"), ("Past", "Read"), ("Past", "Wri
 UNTAGGED = {
     *("Version", "Alias"),
     *("Rule", "Schedule", "Dashboard", "Budget", "EditorPolicy"),
-    *("Permission", "Retries", "LostRingsPolicy", "AlarmSubscription"),
+    *("Permission", "Retries", "LostRingsPolicy", "AlarmSubscription", "IntakePolicy", "SendingPolicy"),
     *("FailuresQuery", "LatestQuery", "TaskQuery"),
     *(f"{of}{what}{kind}" for of, what in SCALED for kind in ("s", "Scaling")),
 }

@@ -9,7 +9,7 @@ from duebell_infra.errors import InvalidDeployment
 from duebell_infra.snap_start import version_parameter
 from duebell_infra.template import template_text
 from tests.infra.both import properties
-from tests.infra.policies import ACCOUNT, granted, statements_of
+from tests.infra.policies import ACCOUNT, granted, statements_of, worker_document
 from tests.support import REGION
 
 ON = {"SnapStart": "yes", "Runtime": "python3.13", "CodeKey": "one", "Environment": "{}"}
@@ -64,7 +64,7 @@ def test_editors_and_worker_may_call_it_only_where_it_is(template: Any) -> None:
     there = ("lambda:InvokeFunction", f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:duebell:live")
     for document in (
         properties(template, "EditorPolicy")["PolicyDocument"],
-        properties(template, "Role")["Policies"][0]["PolicyDocument"],
+        worker_document(template["Resources"]),
     ):
         assert there not in granted(statements_of(document))
         assert there in granted(statements_of(document, {"StartsFromSnapshot": {}}))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from duebell_shared.errors import AwsError, DuebellError, InvalidInput, InvalidTask, NotArmed, NotDeployed
 from duebell_shared.instants import utc_now
 from duebell_shared.parallel import Parallel
-from duebell_shared.quoting import quoted
+from duebell_shared.quoting import in_brief
 from duebell_shared.task import Status
 from duebell_shared.verbs import Verb
 
@@ -86,7 +86,7 @@ def _by_place(error: InvalidInput) -> dict[int, InvalidTask]:
         if named := _PLACE.fullmatch(one.field):
             found[int(named[1])] = InvalidTask(named[2], one.reason)
     if not found:
-        raise TypeError(f"{quoted(error)} names no task")
+        raise TypeError(f"names no task: {in_brief(error)}")
     return found
 
 

@@ -11,7 +11,7 @@ from duebell_shared.recurrence import delay_of, delayed
 from duebell_shared.status import Status
 from duebell_shared.task import Task
 
-__all__ = ["check_at_most", "check_push", "pushed"]
+__all__ = ["check_at_most", "check_push", "limited", "pushed"]
 
 #: The statuses of a task that has not begun: a push keeps the time of its first add.
 _WAITING = frozenset({Status.SCHEDULED, Status.PAUSED})
@@ -32,6 +32,13 @@ def check_at_most(given: object, *, is_push: bool) -> timedelta | None:
     if given is not None and not is_push:
         raise InvalidTask("at_most", "goes with if_exists='push'")
     return check_duration("at_most", given, most=MAX_EXPIRY)
+
+
+def limited(new: Task, at_most: timedelta | None) -> Task:
+    """This new task, due `at_most` from now at the latest."""
+    if at_most is None or new.due <= (limit := new.created_at + at_most):
+        return new
+    return replace(new, due=limit, queued=delayed(limit, delay_of(new.id, new.spread)))
 
 
 def pushed(there: Task, new: Task, at_most: timedelta | None) -> Task:

@@ -19,7 +19,7 @@ from duebell_shared.verbs import Verb
 
 from .batches import check_all
 from .change_many import ChangeReport, change_all, check_verb
-from .debounce import check_at_most, check_push
+from .debounce import check_at_most, check_push, limited
 from .filters import check_flag, check_ids
 from .health import Problem, silence_problem
 from .status import Diagnosis, SchedulerStatus, after_repair
@@ -151,6 +151,7 @@ class Editor(TransactionEditor):
         checked = self._check(given)
         if if_exists is IfExists.PUSH:
             check_push(checked, is_generated=id is None)
+            checked = limited(checked, at_most)
         return self._adder.add(checked, if_exists, rev=rev, at_most=at_most, is_generated=id is None)
 
     def add_many(
@@ -178,6 +179,7 @@ class Editor(TransactionEditor):
             task = self._check(given)
             if if_exists is IfExists.PUSH:
                 check_push(task, is_generated=given.id is None)
+                task = limited(task, at_most)
             chosen.update([] if given.id is None else [task.id])
             return task
 

@@ -58,6 +58,22 @@ def test_pushes_never_go_beyond_at_most_after_the_first_add(scheduler: Scheduler
     assert task.payload == "last"
 
 
+@pytest.mark.parametrize("status", [None, Status.RUNNING, Status.DONE])
+def test_a_first_push_is_not_due_beyond_at_most_either(scheduler: Scheduler, status: Status | None) -> None:
+    if status:
+        scheduler.become(scheduler.editor.add("index", due=HOUR, id="one"), status)
+    scheduler.clock.advance(5 * HOUR)
+    task = push(scheduler, due=HOUR, at_most=20 * MINUTE)
+    assert (task.due, task.queued) == (NOON + 5 * HOUR + 20 * MINUTE, NOON + 5 * HOUR + 20 * MINUTE)
+    # Nor one of many, whose spread comes on top
+    tasks = [NewTask(action="index", due=HOUR, id="two", spread=HOUR)]
+    scheduler.editor.add_many(tasks, if_exists="push", at_most=20 * MINUTE)
+    task = scheduler.editor.get("two")
+    assert task.due == NOON + 5 * HOUR + 20 * MINUTE
+    assert task.queued
+    assert task.due < task.queued <= task.due + HOUR
+
+
 def test_a_limit_that_has_passed_makes_it_due_now(scheduler: Scheduler) -> None:
     push(scheduler, due=9 * HOUR)
     scheduler.clock.advance(HOUR)

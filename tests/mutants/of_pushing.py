@@ -17,6 +17,14 @@ OF_PUSHING = (
         killers=(Killer.PUSHING,),
     ),
     Mutant(
+        name="a first push without a limit",
+        file=_DEBOUNCE,
+        line="if at_most is None or new.due <= (limit := new.created_at + at_most):",
+        broken="if (limit := new.created_at) or at_most:",
+        why="a task that is added by a push, and by no other after that, is due later than its limit",
+        killers=(Killer.PUSHING,),
+    ),
+    Mutant(
         name="an overdue task that is pushed back in the queue",
         file=_DEBOUNCE,
         line="due, queued = min(there.due, now), min(there.queued or now, now)",

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from duebell_worker import Abort, Retry, Task, Worker
+from duebell_worker import Abort, Retry, Snooze, Task, Worker
 
 worker = Worker.from_env()
 
@@ -24,6 +24,12 @@ def fail(payload: dict[str, Any], task: Task) -> None:
 def fail_once(payload: dict[str, Any], task: Task) -> None:
     if task.attempt == 1:
         raise Retry("the first attempt always fails", after=1)
+
+
+@worker.action("snooze_once", attempts=1)
+def snooze_once(payload: dict[str, Any], task: Task) -> None:
+    if not task.snoozes:
+        raise Snooze(5, payload={"page": payload["page"] + 1})
 
 
 @worker.action("abort", attempts=3)

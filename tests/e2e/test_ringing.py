@@ -24,6 +24,10 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     editor.add("fail_once", due=SOON, id="ring-retried")
     editor.add("no_such_action", due=SOON, id="ring-unknown")
     editor.add("succeed", due=next_year, id="ring-later")
+    # Among them one that its action puts off, and one that is pushed from next year to at most so soon
+    editor.add("snooze_once", due=SOON, id="ring-snoozed", payload={"page": 1})
+    editor.add("succeed", due=next_year, id="ring-pushed", if_exists="push", payload={"n": 1})
+    editor.add("succeed", due=next_year, id="ring-pushed", if_exists="push", at_most=SOON, payload={"n": 2})
     assert editor.status().rings_at
 
     # When the rule rings
@@ -47,6 +51,15 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     # And the one that failed is done with the next ring
     wait_for(lambda: editor.get("ring-retried").status is Status.DONE)
     assert editor.get("ring-retried").attempt == 2
+    # As is the one that was snoozed, at its only attempt and with the payload that its action gave it
+    wait_for(lambda: editor.get("ring-snoozed").status is Status.DONE)
+    snoozed = editor.get("ring-snoozed")
+    assert (snoozed.attempt, snoozed.snoozes, snoozed.payload) == (1, 1, {"page": 2})
+    assert (snoozed.failure, snoozed.failures) == (None, ())
+    # And the one that was pushed is done once, in time
+    pushed = editor.get("ring-pushed")
+    assert (pushed.status, pushed.attempt, pushed.payload) == (Status.DONE, 1, {"n": 2})
+    assert pushed.due < next_year
 
     # When nothing else is due any more, the rule is armed for what comes later
     def is_armed_for_the_head() -> bool:

@@ -24,6 +24,7 @@ from .faults import Faults, Outage
 from .notes import LIMITS, Known, Start
 from .processes import backend_of, context_of
 from .promises import Promises
+from .putting_off import PuttingOff
 from .relaner import Relaner
 from .transactor import Transactor
 from .wire import Network, backend_over
@@ -43,6 +44,9 @@ _RELANES = 0.1
 
 #: How likely tasks are added in transactions as well, in a history in which things go wrong.
 _TRANSACTS = 0.2
+
+#: How likely actions and users put tasks off, in a history in which things go wrong.
+_PUTS_OFF = 0.2
 
 #: Long enough for an outage, all retries with their back-off, and leases, watchdogs and echoes between.
 END = timedelta(hours=8)
@@ -76,11 +80,13 @@ class History:
         over: Over = Over.TWIN,
         relanes: bool | None = None,
         transactions: bool | None = None,
+        puts_off: bool | None = None,
     ) -> None:
         """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds.
 
-        `outage` is what is out, `relanes` whether the queue is given more lanes, and `transactions` whether
-        tasks are added in transactions as well, if that is not left to chance.
+        `outage` is what is out, `relanes` whether the queue is given more lanes, `transactions` whether tasks
+        are added in transactions as well, and `puts_off` whether actions snooze and users push tasks, if that
+        is not left to chance.
         """
         self.seed = seed
         self.faults = faults
@@ -113,6 +119,10 @@ class History:
             Transactor(seed, self.world, self._backend, self._skew_of, lambda: self.others)
             if (transacts if transactions is None else transactions)
             else None
+        )
+        is_put_off = faults.any and Random(seed + 8).random() < _PUTS_OFF
+        self.putting_off = (
+            PuttingOff(seed, self.world) if (is_put_off if puts_off is None else puts_off) else None
         )
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
@@ -168,6 +178,7 @@ class History:
         now = process.clock()
         mine = [known for known in self.known if known.startswith(id.partition("-")[0] + "-")]
         what = self.random.choice(["add", "add", "add", "many", "move", "cancel", "pause"])
+        what = self.putting_off.instead_of(what) if self.putting_off else what
         if what == "add" or not mine:
             self._add(editor, process, id, self._new(self._due(now), self.random.choice(self.actions)))
         elif what == "many":
@@ -205,6 +216,9 @@ class History:
             known.may_be_out = True
             if self._insist(process, lambda: editor.cancel(id)):
                 known.cancelled_at = self.world.now
+        elif what == "push" and self.putting_off:
+            insist = partial(self._insist, process)
+            self.putting_off.push(editor, process, known, id, insist, priority=_priority(id))
         elif what == "pause":
             known.may_be_out = True
             self._insist(process, lambda: editor.pause(id))
@@ -284,11 +298,10 @@ class History:
     def _action(self, name: str, process: Process) -> Callable[[Any, Task], None]:
         chance = self.random
 
-        def act(_: Any, task: Task) -> None:
-            due, claimed_at = task.queued or task.due, task.started_at or self.world.now
-            if self.transactor:
-                self.transactor.note_start(task.id)
-            self.starts.append(Start(task.id, self.world.now, process.clock(), due, task.attempt, claimed_at))
+        def act(payload: Any, task: Task) -> None:
+            self._note_start(process, task)
+            if self.putting_off:
+                self.putting_off.may_snooze(name, payload, task)
             match name:
                 case "slow":
                     process.sleep(chance.uniform(10, 200))
@@ -310,6 +323,12 @@ class History:
                     process.sleep(chance.uniform(0, 0.5))
 
         return act
+
+    def _note_start(self, process: Process, task: Task) -> None:
+        due, claimed_at = task.queued or task.due, task.started_at or self.world.now
+        if self.transactor:
+            self.transactor.note_start(task.id)
+        self.starts.append(Start(task.id, self.world.now, process.clock(), due, task.attempt, claimed_at))
 
     def _backend(self, process: Process) -> Backend:
         if self.network:

@@ -54,6 +54,7 @@ class Promises:
             ),
             *self._rule_is_wrong(),
             *self._misplaced(),
+            *(self._played.putting_off.wrong if self._played.putting_off else ()),
             *(self._played.transactor.problems(self._tasks, self._starts) if self._played.transactor else ()),
         ]
 

@@ -1,0 +1,119 @@
+"""Tasks that are put off in a history: by their actions, with Snooze, and by users, with pushes."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from random import Random
+from typing import Any
+from zlib import crc32
+
+from duebell_editor import Editor, Status, Task
+from duebell_worker import Snooze
+
+from .notes import Known
+from .world import Process, World
+
+__all__ = ["PuttingOff"]
+
+#: Actions that snooze before they do what they are for. The others end or hold up their process.
+_SNOOZING = frozenset({"quick", "once", "slow", "flaky", "bad", "asks", "chains"})
+
+#: Seconds for which an action snoozes, and seconds after the first add by which a pushed task is due.
+_PAUSES, _LIMITS = (0.0, 5.0, 60.0, 400.0), (None, 30.0, 300.0, 1800.0)
+
+
+class PuttingOff:
+    """Puts off some tasks of a history, and notes what went wrong with that.
+
+    snoozed       how often an action snoozed
+    pushed        how many pushes were answered
+    pushed_again  how many of them came next after a push of the same task
+    """
+
+    def __init__(self, seed: int, world: World) -> None:
+        """Its chances are of its own, so that histories without it stay as they were."""
+        self.snoozed = 0
+        self.pushed = 0
+        self.pushed_again = 0
+        self.wrong: list[str] = []
+        self._random = Random(seed + 7)
+        self._world = world
+        self._answers: dict[str, Task] = {}
+
+    def may_snooze(self, name: str, payload: Any, task: Task) -> None:
+        """Raise Snooze if this action, which was just started, puts its task off."""
+        if task.snoozes and payload != {"snoozed": task.snoozes}:
+            self.wrong.append(f"{task.id} was snoozed {task.snoozes} times, and its payload is {payload}")
+        if name in _SNOOZING and task.snoozes < _chance(task.id) % 4:
+            self.snoozed += 1
+            raise Snooze(self._random.choice(_PAUSES), payload={"snoozed": task.snoozes + 1})
+
+    def instead_of(self, what: str) -> str:
+        """What a user does instead of this: half of the moves are pushes, and of the adds."""
+        return "push" if what in {"add", "move"} and self._random.random() < 0.5 else what
+
+    def push(
+        self,
+        editor: Editor,
+        process: Process,
+        known: Known,
+        id: str,
+        insist: Callable[[Callable[[], object]], bool],
+        *,
+        priority: int | None,
+    ) -> None:
+        """Push a task up to three times, to the due date that is asked for and a bit later each time.
+
+        `insist` makes a call again until it is answered.
+        """
+        assert known.pending
+        _, due = known.pending
+        for number in range(self._random.randint(1, 3)):
+            if number:
+                process.sleep(self._random.uniform(0, 40))
+            later = due + timedelta(seconds=20 * number)
+            known.pending = "push", later
+            known.cancelled_at = None  # from now on it may be added anew
+            asked_at, answers = self._world.now, list[Task]()
+
+            def push(due: datetime, answers: list[Task]) -> None:
+                answers.append(
+                    editor.add(
+                        known.action,
+                        due=due,
+                        id=id,
+                        priority=priority,
+                        if_exists="push",
+                        at_most=_limit(id),
+                    )
+                )
+
+            if not insist(partial(push, later, answers)):
+                # It kept changing, and a try that was not answered may have pushed it, or nothing has.
+                known.may_be_out = True
+                return
+            self._note(known, answers[-1], asked_at, process.clock())
+
+    def _note(self, known: Known, task: Task, asked_at: datetime, now: datetime) -> None:
+        """Note a push that was answered."""
+        self.pushed += 1
+        known.due, known.asked_at, known.acknowledged_at = task.due, asked_at, self._world.now
+        known.may_be_out = task.status is Status.PAUSED
+        before, self._answers[task.id] = self._answers.get(task.id), task
+        if before and task.rev == before.rev + 1:
+            self.pushed_again += 1
+            if task.created_at != before.created_at:
+                self.wrong.append(f"a push of {task.id} did not keep its first add, {before.created_at}")
+        at_most = _limit(task.id)
+        if at_most and task.due > max(task.created_at + at_most, now):
+            self.wrong.append(f"{task.id}, added at {task.created_at}, was pushed to {task.due}")
+
+
+def _limit(id: str) -> timedelta | None:
+    """The `at_most` of all pushes of a task."""
+    seconds = _LIMITS[_chance(id) // 4 % len(_LIMITS)]
+    return None if seconds is None else timedelta(seconds=seconds)
+
+
+def _chance(id: str) -> int:
+    return crc32(f"put off {id}".encode())

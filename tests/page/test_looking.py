@@ -89,6 +89,32 @@ def test_a_task_tells_of_each_failed_attempt(open_page: Open, url: str, scene: S
     fits(page)
 
 
+def test_a_snoozed_task_says_so_and_when_it_starts(open_page: Open, url: str, scene: Scene) -> None:
+    # Given a task that is overdue, for its action snoozed it twice
+    at = utc_now().replace(microsecond=0)
+    task = scene.editor.add("poll", due=at - timedelta(hours=1), id="poll", payload={"page": 1})
+    for number in (1, 2):
+        running = scene.claimed(task, at)
+        task = running.snoozed(at + number * timedelta(hours=3), '{"page": 2}')
+        assert scene.store.save(running, task)
+    # When it is looked at
+    page = open_page(f"{url}#task=poll", **PHONE)
+    panel = page.get_by_role("dialog")
+    # Then it is scheduled, with no attempt, and starts when the action said
+    expect(panel.get_by_text("scheduled", exact=True)).to_be_visible()
+    facts = {
+        name: panel.locator("dl div").filter(has=page.locator(f"dt:text-is('{name}')")).locator("dd")
+        for name in ("Due", "Starts", "Attempts", "Snoozed")
+    }
+    expect(facts["Snoozed"]).to_have_text("2 times")
+    expect(facts["Attempts"]).to_have_text("0")
+    expect(facts["Due"]).to_contain_text("ago")
+    expect(facts["Starts"]).to_contain_text("in 6 h")
+    expect(panel.get_by_text('"page": 2')).to_be_visible()
+    is_accessible(page)
+    fits(page)
+
+
 def test_everything_can_be_done_with_the_keyboard(open_page: Open, url: str, scene: Scene) -> None:
     page = open_page(url)
     expect(page.locator("#list tbody tr").first).to_be_visible()

@@ -86,7 +86,7 @@ def test_what_was_deployed_stays_until_it_is_taken_away(deployer: Deployer, tmp_
     def sent_to() -> set[str]:
         """The queues that the worker's role may send to, but for that of failed runs."""
         iam = deployer.session.client("iam")
-        document: Any = iam.get_role_policy(RoleName=deployer.role, PolicyName="worker")["PolicyDocument"]
+        document: Any = iam.get_role_policy(RoleName=deployer.role, PolicyName="sending")["PolicyDocument"]
         document = json.loads(document) if isinstance(document, str) else document
         [several] = [one["Resource"] for one in document["Statement"] if one["Sid"] == "DeliverToQueues"]
         return set(several)

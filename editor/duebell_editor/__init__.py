@@ -31,6 +31,7 @@ from duebell_shared.errors import (
     WorkerNotStarted,
 )
 from duebell_shared.failure import FailedAttempt, Failure
+from duebell_shared.follow_up import FollowUp, Owed, Then
 from duebell_shared.keeping import History
 from duebell_shared.recurrence import Missed, Occurrence, Recurrence, Result
 from duebell_shared.run_notes import LastRun, LateRing, RestingLane
@@ -78,6 +79,7 @@ __all__ = [
     "Failure",
     "FailureGroup",
     "Failures",
+    "FollowUp",
     "History",
     "IfExists",
     "InvalidInput",
@@ -95,6 +97,7 @@ __all__ = [
     "NotArmed",
     "NotDeployed",
     "Occurrence",
+    "Owed",
     "Page",
     "PastCounts",
     "Precision",
@@ -121,6 +124,7 @@ __all__ = [
     "TaskExists",
     "TaskHistory",
     "TaskNotFound",
+    "Then",
     "Transaction",
     "TransactionCancelled",
     "TransactionItem",

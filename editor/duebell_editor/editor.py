@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from duebell_shared.add_report import AddReport
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidTask
+from duebell_shared.follow_up import Then
 from duebell_shared.given import check_changed_by, check_progress, check_rev
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
@@ -91,6 +92,8 @@ class Editor(TransactionEditor):
         spread: timedelta | None = None,
         expires_after: timedelta | None = None,
         priority: int | None = None,
+        on_failed: str | None = None,
+        then: Then | Mapping[str, Any] | None = None,
         payload: object = None,
         id: str | None = None,
         if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
@@ -116,6 +119,10 @@ class Editor(TransactionEditor):
                        at most
         priority       0 (the default) to 9: of what is due at the same moment, or waits because there is too
                        much, higher ones go first
+        on_failed      name of the action or delivery that gets a task of its own when this one has failed for
+                       good: its payload is the failed task in JSON. It goes before that of the task's action,
+                       and empty is none
+        then           the task to add when this one is done: `Then("invoice", {"order": 42})`
         payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB and 100
                        levels. A set is refused, unless its field in such a type says that it is one. It must
                        fit the action's type, as far as the worker has made that known
@@ -145,6 +152,8 @@ class Editor(TransactionEditor):
             spread=spread,
             expires_after=expires_after,
             priority=priority,
+            on_failed=on_failed,
+            then=then,
             payload=payload,
             id=id,
         )
@@ -218,6 +227,8 @@ class Editor(TransactionEditor):
         spread: timedelta | UnsetType | None = UNSET,
         expires_after: timedelta | UnsetType | None = UNSET,
         priority: int | UnsetType | None = UNSET,
+        on_failed: str | UnsetType | None = UNSET,
+        then: Then | Mapping[str, Any] | UnsetType | None = UNSET,
         rev: int | None = None,
     ) -> Task:
         """Change a task that is scheduled or paused, in one step; the arguments are those of `add`.
@@ -242,6 +253,8 @@ class Editor(TransactionEditor):
             spread=spread,
             expires_after=expires_after,
             priority=priority,
+            on_failed=on_failed,
+            then=then,
         )
         change.check()
         return self._change(Verb.UPDATE, id, self._change_of(change), rev)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from duebell_shared.counts import MAX_PRIORITY
 from duebell_shared.errors import InvalidTask
+from duebell_shared.follow_up import MAX_AFTER, Then, then_of
 from duebell_shared.given import MAX_COUNT, MAX_EXPIRY, MAX_NAME, check_count, check_due, check_missed
 from duebell_shared.instants import LATEST, MILLISECOND, render, to_utc
 from duebell_shared.item_size import check_size
@@ -51,6 +52,8 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     spread: timedelta | None = None
     expires_after: timedelta | None = None
     priority: int | None = None
+    on_failed: str | None = None
+    then: Then | Mapping[str, Any] | None = None
     payload: object = None
     id: str | None = None
 
@@ -80,6 +83,8 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
             spread=self.spread,
             expires_after=self.expires_after,
             priority=self.priority,
+            on_failed=self.on_failed,
+            then=self.then,
         )
         return check_size(task)
 
@@ -102,6 +107,8 @@ class TaskChange(msgspec.Struct, frozen=True, kw_only=True):
     spread: timedelta | UnsetType | None = UNSET
     expires_after: timedelta | UnsetType | None = UNSET
     priority: int | UnsetType | None = UNSET
+    on_failed: str | UnsetType | None = UNSET
+    then: Then | Mapping[str, Any] | UnsetType | None = UNSET
 
     @classmethod
     def from_mapping(cls, given: object) -> Self:
@@ -129,6 +136,8 @@ class TaskChange(msgspec.Struct, frozen=True, kw_only=True):
             action=self.action,
             expires_after=self.expires_after,
             priority=self.priority,
+            on_failed=self.on_failed,
+            then=self.then,
         )
         if self.spread is not UNSET:
             changed = changed.spread_over(self.spread, now=now)
@@ -258,6 +267,7 @@ _DUE = {**_TIME, "formatMaximum": render(LATEST)}
 _SPREAD = {"type": "number", "minimum": MILLISECOND.total_seconds(), "maximum": MAX_SPREAD.total_seconds()}
 _EXPIRY = {**_SPREAD, "maximum": MAX_EXPIRY.total_seconds()}
 _PRIORITY = {"type": "integer", "minimum": 0, "maximum": MAX_PRIORITY}
+_AFTER = {"type": "number", "minimum": 0, "maximum": MAX_AFTER.total_seconds()}
 _COUNT = {"type": "integer", "minimum": 1, "maximum": MAX_COUNT}
 _MISSED = {"type": "string", "enum": [missed.value for missed in Missed]}
 
@@ -298,6 +308,22 @@ FIELDS: Mapping[str, Field] = {
         read_seconds,
     ),
     "priority": Field(_PRIORITY, "Of what waits, higher ones go first; 0 if not given, 9 at most", "null: 0"),
+    "on_failed": Field(
+        {"type": "string", "maxLength": MAX_NAME},
+        "Name of the action or delivery that is given the task when it has failed for good",
+        "null: that of the action; empty: none",
+    ),
+    "then": Field(
+        {
+            "type": "object",
+            "properties": {"action": _NAME, "payload": {}, "after": _AFTER},
+            "required": ["action"],
+            "additionalProperties": False,
+        },
+        "The task to add when this one is done, due so many seconds after",
+        "null: none",
+        lambda field, given: then_of(given, read_after=read_seconds),
+    ),
     "payload": Field(
         {},
         "Any JSON value, at most 350 KB and 100 levels; null is an empty object",

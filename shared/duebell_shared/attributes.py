@@ -12,6 +12,7 @@ from pynamodb.constants import BINARY, NUMBER, STRING
 
 from .counts import LARGEST, MAX_PRIORITY
 from .failure import FailedAttempt, Failure, bounded
+from .follow_up import FollowUp, Owed
 from .given import fit_changed_by
 from .instants import MILLISECOND, in_utc, parse, render, to_json
 from .packed_occurrences import bounded_occurrences, pack_occurrences, unpack_occurrences
@@ -28,10 +29,12 @@ __all__ = [
     "Duration",
     "Expiry",
     "FailedAttempts",
+    "Following",
     "Instant",
     "LaneNumber",
     "LastFailure",
     "Occurrences",
+    "Owing",
     "PastPlace",
     "Priority",
     "Queued",
@@ -163,6 +166,10 @@ Duration = partial(
 )
 
 Recurring = partial(_Converted[Recurrence], STRING, to_json, _recurrence)
+
+Following = partial(_Converted[FollowUp], STRING, to_json, partial(_from_json, FollowUp))
+
+Owing = partial(_Converted[Owed], STRING, to_json, partial(_from_json, Owed))
 
 # Attributes that only inform: a task runs even if one of them cannot be read.
 

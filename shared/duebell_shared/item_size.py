@@ -16,6 +16,7 @@ from .errors import InvalidTask
 from .failure import Failure
 from .item_update import Item, ItemUpdate
 from .items import changes, item_of
+from .owing import paid
 from .packed_occurrences import bounded_occurrences, pack_occurrences
 from .recurrence import Recurrence, Result
 from .room import bytes_of, filler
@@ -41,8 +42,10 @@ _WRITTEN_BY_RUNS = (
     "failure",
     "failures",
     "finished_at",
+    "follow_up_error",
     "lateness_ms",
     "occurrences",
+    "owes",
     "past",
     _ROOM,
     "run",
@@ -146,6 +149,8 @@ def _forms(old: Task, new: Task) -> Iterator[Task]:
     if new.recurrence:
         recurrence = _without_retry(old, new.recurrence)
         yield replace(new, failure=None, failures=(), occurrences=(), recurrence=recurrence)
+    if new.owes:  # the outcome matters more: without it, the task would run again
+        yield from _forms(old, replace(paid(new, "its lane is full"), rev=new.rev))
 
 
 def _without_retry(old: Task, recurrence: Recurrence) -> Recurrence:

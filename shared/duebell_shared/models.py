@@ -19,10 +19,12 @@ from .attributes import (
     Duration,
     Expiry,
     FailedAttempts,
+    Following,
     Instant,
     LaneNumber,
     LastFailure,
     Occurrences,
+    Owing,
     PastPlace,
     Priority,
     Queued,
@@ -98,6 +100,10 @@ class TaskItem(Model):
     recurrence = Recurring(null=True)
     occurrences = Occurrences(null=True)
     changed_by = ChangedBy(null=True)
+    on_failed = UnicodeAttribute(null=True)
+    then = Following(null=True)
+    owes = Owing(null=True)
+    follow_up_error = UnicodeAttribute(null=True)
     past = PastPlace(null=True)
     room = Room(null=True)
 

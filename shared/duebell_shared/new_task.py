@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from . import payload as payloads
 from .errors import InvalidTask
+from .follow_up import check_follow_ups
 from .given import check_due, check_expiry, check_name, check_priority, check_spread
 from .instants import to_utc
 from .recurrence import Recurrence, delay_of, delayed
@@ -25,6 +26,8 @@ def new_task(
     spread: timedelta | None = None,
     expires_after: timedelta | None = None,
     priority: int | None = None,
+    on_failed: str | None = None,
+    then: object = None,
 ) -> Task:
     """A task as a user gives it, checked; raises InvalidTask with the field and the reason.
 
@@ -38,8 +41,9 @@ def new_task(
     else:
         first = recurrence.next_due or now
         recurrence = replace(recurrence, next_due=recurrence.schedule.next_after(first))
+    on_failed, follow_up = check_follow_ups(check_name("id", id), on_failed, then)
     task = Task(
-        id=check_name("id", id),
+        id=id,
         lane=0,
         action=check_name("action", action),
         due=first,
@@ -49,6 +53,8 @@ def new_task(
         expires_after=check_expiry(expires_after, recurs=recurrence is not None),
         priority=check_priority(priority),
         recurrence=recurrence,
+        on_failed=on_failed,
+        then=follow_up,
     )
     queued = delayed(task.due, delay_of(task.id, task.spread))
     if task.expires_after is not None and queued + task.expires_after < now:

@@ -58,7 +58,7 @@ def key_of(task: Task) -> PastKey | None:
     """The task's place in the index of the past, if it is there."""
     if task.status is Status.PAUSED:
         kind, at = (Past.PAUSED_RECURRING if task.recurrence else Past.PAUSED), task.due
-    elif task.status.is_finished:
+    elif task.status.is_finished and not (task.owes and task.owes.queued):
         kind, at = Past(task.status.value), task.finished_at or task.due
     elif task.recurrence:
         kind, at = (Past.FAILING if task.consecutive_failures else Past.RECURRING), None

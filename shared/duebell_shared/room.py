@@ -48,7 +48,8 @@ def bytes_of(item: Item, names: Iterable[str]) -> int:
 
 def room_of(task: Task) -> dict[str, dict[str, Any]]:
     """The attribute `room` of this task, by its name; none unless the task waits or runs."""
-    match task.status:
+    goes_on = task.owes is not None and task.owes.queued is not None
+    match Status.RUNNING if goes_on else task.status:
         case Status.SCHEDULED | Status.RESERVED:
             if (task.attempt, task.rev) == (0, 1) and not any(map(task.__getattribute__, _BY_RUNS)):
                 return _ROOM_OF_NEW

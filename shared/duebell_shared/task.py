@@ -8,18 +8,17 @@ from msgspec.structs import replace
 
 from . import payload as payloads
 from .errors import InvalidTask
-from .failure import FailedAttempt, Failure, attempts_left_running, bounded, in_short, latest
+from .failure import FailedAttempt, Failure, attempts_left_running, bounded, latest
+from .follow_up import check_follow_ups
 from .given import check_due, check_expiry, check_name, check_priority, check_spread
 from .instants import MILLISECOND, MOST_SKEW, render, to_utc
-from .keeping import History, Keeping
+from .keeping import Keeping
 from .quoting import quoted
 from .recurrence import (
-    Occurrence,
     Recurrence,
     Result,
     Seat,
     Turn,
-    bounded_occurrences,
 )
 from .status import Status
 from .task_state import QueueKey, TaskState, queue_key
@@ -29,9 +28,6 @@ __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task", "queue_key"
 
 #: A time to live is in whole seconds: rounded up by this, it is none too early.
 _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
-
-#: The last status of a task, by the result of its last or only occurrence.
-_FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
 
 
 class Task(TaskState, frozen=True, kw_only=True, dict=True):
@@ -66,6 +62,12 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     unlisted     whether it is found by its id only when it has ended and did not fail: see History
     payload_dropped  bytes of the payload that it had until it was done and that was too large to be kept
     changed_by   who added it or changed it last, by an editor; None if unknown. Runs leave it as it is
+    on_failed    the action of the task that is added when this one has failed for good; None for that of its
+                 action, if it has one, and empty for none
+    then         the task that is added when this one is done
+    owes         the follow-up, by `on_failed` or `then`, that is being added. Meanwhile the task stays in the
+                 queue, and cannot be changed
+    follow_up_error  why the last follow-up could not be added
 
     spread         it is looked at up to so much after it is due, always the same for the same id
     expires_after  when it cannot be started within so much of its time, it expires instead of running late
@@ -109,8 +111,10 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         action: str | UnsetType = UNSET,
         expires_after: timedelta | UnsetType | None = UNSET,
         priority: int | UnsetType | None = UNSET,
+        on_failed: object = UNSET,
+        then: object = UNSET,
     ) -> Self:
-        """With another payload, action, expiry or priority; a failed task too, to be retried then."""
+        """With another payload, action, expiry, priority or follow-ups; a failed task too, to be retried."""
         self._must_allow(Verb.UPDATE)
         changes: dict[str, Any] = {}
         if payload is not UNSET:
@@ -121,6 +125,12 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
             changes["expires_after"] = check_expiry(expires_after, recurs=self.recurrence is not None)
         if priority is not UNSET:
             changes["priority"] = check_priority(priority)
+        if on_failed is not UNSET or then is not UNSET:
+            follow_ups = [
+                before if one is UNSET else one
+                for before, one in ((self.on_failed, on_failed), (self.then, then))
+            ]
+            changes["on_failed"], changes["then"] = check_follow_ups(self.id, *follow_ups)
         return self._changed(**changes)
 
     def spread_over(self, spread: timedelta | None, *, now: datetime) -> Self:
@@ -275,11 +285,24 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         )
         return changed._requeued(to_utc(until))
 
-    def failed(self, failure: Failure, *, now: datetime, keep: Keeping, attempt: int | None = None) -> Self:
-        """The attempt failed and no other is made."""
-        attempt = self.attempt if attempt is None else attempt
-        failure = bounded(failure)
-        return self._concluded(Result.FAILED, now=now, keep=keep, failure=failure, attempt=attempt)
+    def failed(
+        self,
+        failure: Failure,
+        *,
+        now: datetime,
+        keep: Keeping,
+        attempt: int | None = None,
+        on_failed: str | None = None,
+    ) -> Self:
+        """The attempt failed and no other is made. `on_failed` is that of its action."""
+        return self._concluded(
+            Result.FAILED,
+            now=now,
+            keep=keep,
+            failure=bounded(failure),
+            attempt=self.attempt if attempt is None else attempt,
+            on_failed=on_failed if self.on_failed is None else self.on_failed,
+        )
 
     def expired(self, *, now: datetime, keep: Keeping) -> Self:
         """The attempt was not made, for it came too late."""
@@ -290,53 +313,3 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
             failure=self.failure,
             attempt=max(self.attempt - 1, 0),
         )
-
-    def _concluded(
-        self,
-        result: Result,
-        *,
-        now: datetime,
-        keep: Keeping,
-        failure: Failure | None,
-        attempt: int | None = None,
-    ) -> Self:
-        """With this occurrence over: at the next one, or finished."""
-        new = failure if result is Result.FAILED and attempt in (None, self.attempt) else None
-        over = replace(
-            self,
-            failure=failure,
-            failures=self._failures_with(new, now),
-            attempt=self.attempt if attempt is None else attempt,
-        )
-        if self.recurrence:
-            over = replace(
-                over,
-                recurrence=self.recurrence.concluded(result),
-                occurrences=bounded_occurrences((*self.occurrences, over._record(result, now))),
-            )
-        if seated := over._at_next():
-            return seated._changed(unlisted=keep.history is not History.ALL)
-        return over._finished(_FINAL[result], now=now, keep=keep)
-
-    def _record(self, result: Result, now: datetime) -> Occurrence:
-        return Occurrence(
-            due=self.due,
-            started_at=self.started_at,
-            finished_at=to_utc(now),
-            lateness_ms=self.lateness_ms,
-            attempts=self.attempt,
-            result=result,
-            missed=self.missed_runs,
-            extra=self.recurrence is not None and self.recurrence.turn is Turn.EXTRA,
-            failure=str(self.failure) if self.failure and result is Result.FAILED else None,
-        )
-
-    def _failures_with(self, failure: Failure | None, now: datetime) -> tuple[FailedAttempt, ...]:
-        """The failed attempts of this occurrence and those that wait aside; with this one, if it failed."""
-        aside = self.recurrence.aside if self.recurrence else ()
-        dues = {self.due, *(seat.due for seat in aside)}
-        kept = tuple(one for one in self.failures if one.due in dues)
-        if failure is None:
-            return kept
-        this = in_short(failure, self.due, self.attempt, self.started_at, to_utc(now))
-        return latest((*kept, this))

@@ -12,17 +12,21 @@ from msgspec.structs import replace
 from . import payload as payloads
 from .counts import Count, Milliseconds, Priority
 from .errors import TaskConflict
-from .failure import FailedAttempt, Failure
+from .failure import FailedAttempt, Failure, in_short, latest
+from .follow_up import FollowUp, Owed
 from .instants import MILLISECOND, NEVER, Instant, to_utc
 from .keeping import History, Keeping
+from .owing import owing
 from .quoting import quoted
 from .recurrence import (
     PUNCTUAL,
     Missed,
     Occurrence,
     Recurrence,
+    Result,
     Seat,
     Turn,
+    bounded_occurrences,
     delay_of,
     delayed,
 )
@@ -30,6 +34,9 @@ from .status import Status
 from .verbs import Verb
 
 __all__ = ["QueueKey", "TaskState", "queue_key"]
+
+#: The last status of a task, by the result of its last or only occurrence.
+_FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
 
 
 class QueueKey(NamedTuple):
@@ -83,6 +90,10 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     recurrence: Recurrence | None = None
     occurrences: tuple[Occurrence, ...] = ()
     changed_by: str | None = None
+    on_failed: str | None = None
+    then: FollowUp | None = None
+    owes: Owed | None = None
+    follow_up_error: str | None = None
 
     @cached_property
     def payload(self) -> Any:
@@ -116,7 +127,8 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def is_kept(self, keep: Keeping) -> bool:
         """Tell whether an ended task is kept; otherwise the write that ends it deletes it."""
-        return self.status is not Status.DONE or keep.history is not History.NONE
+        is_listed = self.status is not Status.DONE or keep.history is not History.NONE
+        return is_listed or self.owes is not None
 
     @property
     def can_wait(self) -> bool:
@@ -197,8 +209,62 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             failures=(),
             finished_at=None,
             expires_at=None,
+            follow_up_error=None,
             **changes,
         )
+
+    def _concluded(
+        self,
+        result: Result,
+        *,
+        now: datetime,
+        keep: Keeping,
+        failure: Failure | None,
+        attempt: int | None = None,
+        on_failed: str | None = None,
+    ) -> Self:
+        """With this occurrence over: at the next one, or finished; perhaps owing a follow-up."""
+        new = failure if result is Result.FAILED and attempt in (None, self.attempt) else None
+        over = replace(
+            self,
+            failure=failure,
+            failures=self._failures_with(new, now),
+            attempt=self.attempt if attempt is None else attempt,
+        )
+        if self.recurrence:
+            over = replace(
+                over,
+                recurrence=self.recurrence.concluded(result),
+                occurrences=bounded_occurrences((*self.occurrences, over._record(result, now))),
+            )
+        if seated := over._at_next():
+            ended = seated._changed(unlisted=keep.history is not History.ALL)
+        else:
+            ended = over._finished(_FINAL[result], now=now, keep=keep)
+        return owing(over, ended, result, on_failed=on_failed, now=now)
+
+    def _record(self, result: Result, now: datetime) -> Occurrence:
+        return Occurrence(
+            due=self.due,
+            started_at=self.started_at,
+            finished_at=to_utc(now),
+            lateness_ms=self.lateness_ms,
+            attempts=self.attempt,
+            result=result,
+            missed=self.missed_runs,
+            extra=self.recurrence is not None and self.recurrence.turn is Turn.EXTRA,
+            failure=str(self.failure) if self.failure and result is Result.FAILED else None,
+        )
+
+    def _failures_with(self, failure: Failure | None, now: datetime) -> tuple[FailedAttempt, ...]:
+        """The failed attempts of this occurrence and those that wait aside; with this one, if it failed."""
+        aside = self.recurrence.aside if self.recurrence else ()
+        dues = {self.due, *(seat.due for seat in aside)}
+        kept = tuple(one for one in self.failures if one.due in dues)
+        if failure is None:
+            return kept
+        this = in_short(failure, self.due, self.attempt, self.started_at, to_utc(now))
+        return latest((*kept, this))
 
     def _finished(self, status: Status, *, now: datetime, keep: Keeping, **changes: Any) -> Self:
         expires_at = (now + keep.retention).replace(microsecond=0)  # DynamoDB's time to live: whole seconds
@@ -231,9 +297,13 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return f": use `{other.replace('_', '-')}` instead"
 
     def _allows(self, verb: Verb, status: Status) -> bool:
-        return verb.applies_to(status, recurs=self.recurrence is not None)
+        return self.owes is None and verb.applies_to(status, recurs=self.recurrence is not None)
 
     def _must_be(self, words: str, statuses: Collection[Status], *, way_out: str = "") -> None:
+        if self.owes:
+            raise TaskConflict(
+                f"cannot {words} task {quoted(self.id)}: its follow-up is being added. Try again in a moment"
+            )
         if self.status not in statuses:
             raise TaskConflict(
                 f"cannot {words} task {quoted(self.id)}: it is {self.status}, and this needs it "

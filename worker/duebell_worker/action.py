@@ -42,6 +42,7 @@ class Action(Generic[_P, _R]):
     backoff   the wait between a failed attempt and the next
     function  the function itself
     delivery  what is sent, and where to, instead of a call of the function; None for all others
+    on_failed  the action of the task that is added when one of this action has failed for good; None for none
     """
 
     __name__: str
@@ -56,6 +57,7 @@ class Action(Generic[_P, _R]):
         *,
         attempts: int,
         backoff: Backoff,
+        on_failed: str | None = None,
         editor: "Callable[[], Editor]",
     ) -> None:
         update_wrapper(self, function)
@@ -63,6 +65,7 @@ class Action(Generic[_P, _R]):
         self.function = function
         self.attempts = attempts
         self.backoff = backoff
+        self.on_failed = on_failed
         self._parameters = parameters
         self._editor = editor
 

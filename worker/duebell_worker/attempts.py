@@ -1,7 +1,7 @@
 """The attempts of one run: its own thread starts them, waits for them, counts and logs them."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
@@ -102,6 +102,14 @@ class Attempts:
                 self._claims.add(claim)
         return bool(attempts)
 
+    def add_follow_ups(self, found: Mapping[QueueKey, Task]) -> set[QueueKey]:
+        """Add the follow-ups that these tasks owe, as they are now; return the keys of those that did."""
+        owing = {key: task for key, task in found.items() if task.owes and queue_key(task) == key}
+        for task in self._performer.follow_ups.add(list(owing.values())) if owing else ():
+            if task.queued:  # it goes on with its next occurrence, or could not be written now
+                self.put_back[task.lane, task.id] = queue_key(task)
+        return set(owing)
+
     def record_again(self) -> None:
         """Have a thread record the outcomes whose writes failed, except in lanes that are in trouble now.
 
@@ -128,7 +136,7 @@ class Attempts:
         over = self._context.pool.wait(awaited, patience)
         self._claims.difference_update(over)
         ended = [self._take_result(future) for future in over if future in self._under_way]
-        return [task for task in ended if task and task.queued]
+        return [task for task in ended if task and task.queued and not task.owes]
 
     def leave(self) -> None:
         """End all attempts: the process is about to be frozen or ended.

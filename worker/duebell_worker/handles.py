@@ -209,6 +209,7 @@ def new_action(
     *,
     attempts: int,
     backoff: Backoff = Backoff(),  # noqa: B008 (a value)
+    on_failed: str | None = None,
     editor: "Callable[[], Editor]" = _no_editor,
 ) -> Action[..., Any]:
     """Make an action of a function. Raises TypeError, ValueError or InvalidTask if it cannot be one.
@@ -223,7 +224,15 @@ def new_action(
         function = function.function
     parameters = Parameters.of(name, function, reserved=_RESERVED)
     kind = PayloadAction if parameters.takes_payload else ArgumentsAction
-    return kind(name, function, parameters, attempts=attempts, backoff=backoff, editor=editor)
+    return kind(
+        name,
+        function,
+        parameters,
+        attempts=attempts,
+        backoff=backoff,
+        on_failed=None if on_failed is None else check_name("on_failed", on_failed),
+        editor=editor,
+    )
 
 
 def _succeed() -> None:

@@ -1,15 +1,16 @@
-"""Tasks that could not be claimed as scheduled: reserved ones, and those that a run left running.
+"""Tasks that could not be claimed as scheduled: reserved, left running by a run, or owing a follow-up.
 
-Reserved tasks are left or dropped. A task that was left running is claimed as running, one at a time, as it
-may have killed its process.
+Reserved tasks are left or dropped. Follow-ups are added: the run that ended the task died before it had done
+so, or could not. A task that a run left running is claimed as running, one at a time, as it may have killed
+its process.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 from duebell_shared.instants import NEVER
-from duebell_shared.task import QueueKey, Status
+from duebell_shared.task import QueueKey, Status, Task
 
 from .attempts import Attempts
 from .context import RunContext
@@ -45,13 +46,13 @@ class NotClaimed:
         self._next_at = NEVER  # when the next one is started, even if that is still under way
 
     def settle(self) -> bool:
-        """Read the tasks, once each, and leave or drop the reserved ones.
+        """Read the tasks, once each; leave or drop the reserved ones, and add the follow-ups that are owed.
 
         Returns whether there were any, or others that need no claim.
         """
         new = [key for key in self._keys if key not in self._left_running]
         found = self._reader.tasks_of(new)
-        settled = self._reservations.settle(found)
+        settled = self._settled(found)
         self._left_running |= {key: task.attempt for key, task in found.items() if key not in settled}
         self._keys[:] = [key for key in self._keys if key not in settled]
         return bool(settled)
@@ -85,7 +86,7 @@ class NotClaimed:
         if key is None or key not in self._keys:
             return
         self._remove(key)
-        if not self._reservations.settle(self._reader.tasks_of([key])):
+        if not self._settled(self._reader.tasks_of([key])):
             self._context.log("passed_over", level=logging.WARNING, id=key.id)
             self._trouble.pass_over(key)
 
@@ -103,6 +104,10 @@ class NotClaimed:
         if self._context.host and not is_alone and self._attempts.has_place:
             self.skip_refused()
             self.start_next(may_start)
+
+    def _settled(self, found: Mapping[QueueKey, Task]) -> set[QueueKey]:
+        """See to those of these tasks that need no claim; return their keys."""
+        return self._attempts.add_follow_ups(found) | self._reservations.settle(found)
 
     def _remove(self, key: QueueKey) -> None:
         self._keys.remove(key)

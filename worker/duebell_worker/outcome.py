@@ -131,7 +131,8 @@ def without_attempt(
     if action.is_used_up(task):
         said = f"the process ended while it ran this task, and all {action.attempts} attempts are used up"
         died = Failure(type="WorkerDied", message=said)
-        return Ended(task, task.failed(died, now=now, keep=keep, attempt=action.attempts), Outcome.FAILED)
+        failed = task.failed(died, now=now, keep=keep, attempt=action.attempts, on_failed=action.on_failed)
+        return Ended(task, failed, Outcome.FAILED)
     if task.is_too_late:
         return Ended(task, task.expired(now=now, keep=keep), Outcome.EXPIRED)
     return None
@@ -156,7 +157,8 @@ def after_attempt(
             error = invalid
     failure = describe_error(error)
     if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts or not task.can_wait:
-        return Ended(task, task.failed(failure, now=now, keep=keep), Outcome.FAILED)
+        failed = task.failed(failure, now=now, keep=keep, on_failed=action.on_failed)
+        return Ended(task, failed, Outcome.FAILED)
     pause = error.after if isinstance(error, Retry) else action.backoff.wait(task.attempt, random)
     pause = max(min(pause, LATEST - now), timedelta(0))
     return Ended(task, task.to_retry(now + pause, failure, now=now), Outcome.RETRIED)

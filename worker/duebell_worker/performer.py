@@ -15,6 +15,7 @@ from duebell_shared.task import QueueKey, Status, Task
 
 from .batcher import Batcher
 from .context import RunContext
+from .follow_ups import FollowUps
 from .lane_writer import LaneWriter
 from .lease import Lease
 from .outcome import Ended, Unfinished, after_attempt, without_attempt
@@ -30,6 +31,8 @@ _BATCH, _BATCHES = 10, 4
 
 _Step = Callable[..., None]
 
+_SUPERSEDED = Outcome.SUPERSEDED
+
 
 class Attempt:
     """One attempt in the pool, and how far it has come: claimed, started, ended, recorded.
@@ -40,6 +43,7 @@ class Attempt:
              last attempt as begun is under way, or if the result of that write is unknown
     started  the task as its action was called with it
     ended    the end of the attempt
+    recorded  the same, once it is recorded, while the follow-up that the task owes is added
     over     done when the attempt is over. Its result is `ended` as it was recorded; None if the task could
              not be claimed, or the attempt was not made
     has_place  whether it takes one of the run's places: not once it waits to go in a batch with others
@@ -51,6 +55,7 @@ class Attempt:
         self.stored: tuple[Task, ...] = ()
         self.started: Task | None = None
         self.ended: Ended | None = None
+        self.recorded: Ended | None = None
         self.over: Future[Ended | None] = Future()
         self.has_place = True
 
@@ -71,13 +76,17 @@ class Attempt:
 
 
 class Performer:
-    """Takes attempts from the claim to the record, until it is told to `leave`."""
+    """Takes attempts from the claim to the record, until it is told to `leave`.
+
+    follow_ups  adds those that tasks owe, once their outcomes are recorded
+    """
 
     def __init__(self, context: RunContext, lease: Lease, trouble: Trouble) -> None:
         self._context = context
         self._keep = context.backend.settings.keeping
         self._lease = lease
         self._writer = LaneWriter(context, lease, trouble)
+        self.follow_ups = FollowUps(context, lease, trouble)
         self._starting = threading.Lock()
         self._has_left = False
         self._beginnings = Batcher(self._begin, most=AT_ONCE)
@@ -243,10 +252,20 @@ class Performer:
         return after_attempt(started, error, action, now=now, keep=self._keep, random=random)
 
     def record(self, attempts: Sequence[Attempt]) -> None:
-        """Record the outcomes of these attempts."""
+        """Record the outcomes of these attempts, and add the follow-ups that their tasks owe then."""
         ended = [(attempt, attempt.ended) for attempt in attempts if attempt.ended]
+        owing = []
         for attempt, recorded in self._save(ended):
-            attempt.set_over(recorded)
+            if isinstance(recorded, Ended) and recorded.task.owes and recorded.outcome is not _SUPERSEDED:
+                attempt.recorded = recorded
+                owing.append((attempt, recorded))
+            else:
+                attempt.set_over(recorded)
+        for (attempt, recorded), task in zip(owing, self._paid(owing), strict=True):
+            attempt.set_over(recorded._replace(task=task))
+
+    def _paid(self, owing: Sequence[tuple[Attempt, Ended]]) -> Sequence[Task]:
+        return self.follow_ups.add([recorded.task for _, recorded in owing]) if owing else ()
 
     def _save(
         self, ended: Sequence[tuple[Attempt, Ended]]
@@ -275,7 +294,9 @@ class Performer:
             self._has_left = True
         ended, to_give_back = [], []
         for attempt in attempts:
-            if attempt.stored:
+            if attempt.recorded:
+                yield attempt, attempt.recorded
+            elif attempt.stored:
                 if one := self._ended_by_leaving(attempt):
                     ended.append((attempt, one))
                 else:

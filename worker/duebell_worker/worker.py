@@ -157,7 +157,12 @@ class Worker:
 
     @overload
     def action(
-        self, name: str | None = None, *, attempts: int = 5, backoff: Backoff = ...
+        self,
+        name: str | None = None,
+        *,
+        attempts: int = 5,
+        backoff: Backoff = ...,
+        on_failed: str | None = None,
     ) -> ActionDecorator: ...
 
     # The function itself, as in ActionDecorator.
@@ -184,6 +189,7 @@ class Worker:
         *,
         attempts: int = 5,
         backoff: Backoff = Backoff(),  # noqa: B008 (a value)
+        on_failed: str | None = None,
     ) -> Any:
         """Register a function as the action of this name. It stays callable as it is, and can `add` tasks.
 
@@ -194,15 +200,23 @@ class Worker:
         `async`. Tasks run at least once, so make it idempotent: `task.id` and `task.attempt` help.
 
         An error that it raises is a failed attempt, retried after the `backoff` until `attempts` are used up;
-        `Retry` and `Abort` decide otherwise. Raises ValueError or TypeError if it cannot be an action. Names
-        that start with `duebell.` are reserved.
+        `Retry` and `Abort` decide otherwise. A task that has failed for good is given to the action or
+        delivery `on_failed`, unless the task says otherwise: see `Editor.add`.
+
+        Raises ValueError or TypeError if it cannot be an action. Names that start with `duebell.` are
+        reserved.
         """
 
         def register(function: Callable[..., Any]) -> Action[..., Any]:
             chosen = name_of(function) if name is None or callable(name) else name
             self._actions.check_is_new(chosen)
             action = new_action(
-                chosen, function, attempts=attempts, backoff=backoff, editor=lambda: self.editor
+                chosen,
+                function,
+                attempts=attempts,
+                backoff=backoff,
+                on_failed=on_failed,
+                editor=lambda: self.editor,
             )
             self._actions.add(action)
             return action

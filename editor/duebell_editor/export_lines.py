@@ -11,6 +11,7 @@ from duebell_shared import payload as payloads
 from duebell_shared import strict_json
 from duebell_shared.errors import InvalidTask
 from duebell_shared.failure import bounded, bounded_attempts
+from duebell_shared.follow_up import check_follow_ups
 from duebell_shared.given import (
     check_changed_by,
     check_count,
@@ -94,6 +95,11 @@ def _check_what(task: Task) -> None:
         check_spread(task.spread)
     check_changed_by(task.changed_by)
     check_expiry(task.expires_after, recurs=task.recurrence is not None)
+    check_follow_ups(task.id, task.on_failed, task.then)
+    if task.then:
+        payloads.check_text(task.then.payload_json)
+    if task.owes:
+        check_name("owes.action", task.owes.action)
     if task.occurrences and task.recurrence is None:
         raise InvalidTask("occurrences", "goes with a recurrence, and there is none")
 
@@ -102,8 +108,12 @@ def _check_when(task: Task) -> None:
     """Raise InvalidTask for a time that no rule can ring at, or one that the status forbids or needs."""
     for field, instant in _ring_times(task):
         _check_can_ring(field, instant)
-    waits = task.status in {Status.SCHEDULED, Status.RUNNING}
+    waits = task.owes is not None or task.status in {Status.SCHEDULED, Status.RUNNING}
     has_ended = task.status in _ENDED
+    if task.owes:
+        if task.queued is None or not has_ended:
+            raise InvalidTask("owes", f"goes with a task in the queue that has ended: it is {task.status}")
+        return
     for field, is_due in (("queued", waits), ("finished_at", has_ended), ("expires_at", has_ended)):
         if is_due and getattr(task, field) is None:
             raise InvalidTask(field, f"is missing: the task is {task.status}")
@@ -116,6 +126,8 @@ def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
     yield "due", task.due
     if task.queued is not None:
         yield "queued", task.queued
+    if task.owes is not None and task.owes.queued is not None:
+        yield "owes.queued", task.owes.queued
     if task.recurrence is None:
         return
     if task.recurrence.next_due is not None:

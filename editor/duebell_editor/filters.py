@@ -12,7 +12,7 @@ from duebell_shared.errors import InvalidQuery, InvalidTask
 from duebell_shared.given import check_name
 from duebell_shared.instants import FIRST, NEVER, floor, to_utc
 from duebell_shared.quoting import quoted
-from duebell_shared.task import Status, Task
+from duebell_shared.task import QueueKey, Status, Task
 
 from .places import Key, Place, is_failing, place_from
 
@@ -71,6 +71,8 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
     def _has_status(self, key: Key, task: Task) -> bool:
         """Tell whether it has a status asked for; one that fails is listed once, by its key as such."""
+        if isinstance(key, QueueKey) and task.owes:  # it is listed by its key in the index of the past
+            return False
         if not is_failing(key):
             return task.status in self.statuses and not (self.failing and task.consecutive_failures)
         failed_at = task.last.finished_at if task.last else task.due

@@ -8,7 +8,7 @@ import msgspec
 from duebell_shared.add_report import AddFailure
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import to_json
-from duebell_shared.past_index import Past
+from duebell_shared.past_index import Past, PastKey
 from duebell_shared.store import Failed, Inserted, Taken
 from duebell_shared.task import Status, Task
 
@@ -55,8 +55,9 @@ def export_tasks(queue: Queue) -> Iterator[bytes]:
     """
     for lane in range(queue.lanes_now()):
         queued, past = queue.store.queued(lane), (queue.store.past(lane, kind) for kind in _PAST)
-        for _, task in queue.tasks_at(itertools.chain(queued, *past)):
-            if task.status is not Status.RESERVED:
+        for key, task in queue.tasks_at(itertools.chain(queued, *past)):
+            is_twice = isinstance(key, PastKey) and task.owes is not None  # it is in the queue as well
+            if task.status is not Status.RESERVED and not is_twice:
                 yield to_json(task).encode()
 
 

@@ -173,7 +173,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         else:
             recurrence = self.recurrence.put_aside(self._seat(queued))
         seated = replace(self, recurrence=recurrence)
-        return seated._at_next() or self  # noqa: SLF001 - of the same class
+        return seated._at_next() or self
 
     def _seat(self, queued: datetime) -> Seat:
         turn = self.recurrence.turn if self.recurrence else Turn.ALONE

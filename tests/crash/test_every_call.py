@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, ProblemKind, Status, TaskNotFound, batches
+from duebell_editor import Editor, ProblemKind, Status, TaskNotFound, Then, batches
 from duebell_shared.expression import SENTINEL
+from duebell_shared.instants import render
 from duebell_shared.recurrence import Result
 from duebell_worker import Snooze, Task, Worker
 from tests.crash.dying import Death, Lambda, Moment, Processes, new_worlds
@@ -265,6 +266,35 @@ def test_a_run_that_dies_with_a_task_that_is_snoozed(world: Callable[[], World])
         assert task.payload == {"snoozes": 2, "asked": True}
         assert task.attempt <= 2, "only the death may have used an attempt up"
         all_is_well(now, "one")
+        if ended_well:
+            return
+    raise AssertionError("more calls than expected")
+
+
+@pytest.mark.parametrize("recurs", [False, True], ids=["once", "recurring"])
+@pytest.mark.parametrize("fails", [False, True], ids=["done", "failing"])
+def test_a_run_that_dies_with_a_task_that_has_follow_ups(
+    world: Callable[[], World], *, fails: bool, recurs: bool
+) -> None:
+    for number, moment in deaths():
+        now = world()
+        often = {"schedule": "rate(30 minutes)", "max_runs": 2, "missed": "all"}
+        when: dict[str, Any] = often if recurs else {"due": SOON}
+        then = Then("note", {"fails": False})
+        first = now.editor.add(
+            "note", id="one", payload={"fails": fails}, on_failed="note", then=then, **when
+        )
+        ring_in(now, SOON)
+        ended_well = die_running(now, number, moment)
+        now.lambda_.let_it_ring()
+        # Then each end has its one follow-up, which has run
+        cause = "failed" if fails else "then"
+        ends = {f"one/{cause}@{render(first.due)}", f"one/{cause}"} if recurs else {f"one/{cause}"}
+        assert {task.id for task in now.editor.find("one/").tasks} == ends
+        all_is_well(now, *ends)
+        task = now.editor.get("one")
+        assert task.status is (Status.FAILED if fails else Status.DONE)
+        assert (task.owes, task.queued, task.follow_up_error) == (None, None, None)
         if ended_well:
             return
     raise AssertionError("more calls than expected")

@@ -1,15 +1,22 @@
 """Follow-ups: the tasks that are added when a task is done, or has failed for good."""
 
+import dataclasses
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
-from duebell_editor import Editor, Then
-from duebell_worker import Status, Task, Worker
+from duebell_editor import Editor, TaskConflict, Then
+from duebell_shared.backend import Backend
+from duebell_shared.keeping import History
+from duebell_worker import Abort, Status, Task, Worker
 from tests.support import NOON, Clock
+from tests.worker.hooks import Hooks
+from tests.worker.log_lines import Log
 
-SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
 class Scene:
@@ -40,6 +47,22 @@ class Scene:
 
     def run(self) -> None:
         self.worker.run()
+
+
+def refuse_follow_ups(aws: Hooks) -> Callable[[], None]:
+    """Have DynamoDB throttle every write of a follow-up; what is returned ends that."""
+    calls = ("dynamodb.PutItem", "dynamodb.BatchExecuteStatement")
+    ends = [aws.refuse(call, "ThrottlingException", when=_names_a_follow_up) for call in calls]
+
+    def mend() -> None:
+        for end in ends:
+            end()
+
+    return mend
+
+
+def _names_a_follow_up(body: str) -> bool:
+    return "/then" in body
 
 
 @pytest.fixture
@@ -86,3 +109,181 @@ def test_a_task_that_failed_for_good_is_given_to_on_failed(scene: Scene, clock: 
     }
     assert scene.editor.get("a").status is Status.FAILED
     assert scene.editor.get("a/failed").status is Status.DONE
+
+
+def test_no_follow_up_for_the_other_result(scene: Scene) -> None:
+    # Given one that is done, with `on_failed`, and one that fails, with `then`
+    scene.editor.add("guarded", due=NOON, id="good")
+    scene.editor.add("act", due=NOON, id="bad", payload={}, then=Then("hear"))
+    scene.run()
+    scene.error = Abort("never")
+    scene.editor.add("act", due=NOON, id="bad-2", then={"action": "hear"})
+    scene.run()
+
+    # Then only the one that is done has its follow-up
+    assert scene.ids == ["bad/then"]
+
+
+def test_the_action_says_who_hears_of_failures_unless_the_task_does(scene: Scene) -> None:
+    scene.error = ValueError("no")
+    scene.editor.add("guarded", due=NOON, id="default")
+    scene.editor.add("guarded", due=NOON, id="own", on_failed="act")
+    scene.editor.add("guarded", due=NOON, id="none", on_failed="")
+    scene.run()
+
+    assert scene.ids == ["default/failed"]
+    assert scene.editor.get("own/failed").action == "act"
+    assert [task.id for task in scene.editor.find("none").tasks] == ["none"]
+
+
+def test_an_action_that_hears_of_failures_is_not_told_of_its_own(editor: Editor, worker: Worker) -> None:
+    # Given an action whose failures it would be told of itself
+    @worker.action("hear", attempts=1, on_failed="hear")
+    def hear() -> None:
+        raise ValueError("deaf")
+
+    editor.add("hear", due=NOON, id="a")
+    worker.run()
+
+    # Then it ends with the first
+    assert sorted(task.id for task in editor.find("a").tasks) == ["a", "a/failed"]
+    assert editor.get("a/failed").status is Status.FAILED
+
+
+def test_a_task_that_is_retried_and_fails_again_is_told_again(scene: Scene, clock: Clock) -> None:
+    scene.error = ValueError("no")
+    scene.editor.add("guarded", due=NOON, id="a")
+    scene.run()
+    clock.advance(MINUTE)
+    scene.editor.retry("a")
+    scene.run()
+
+    assert scene.ids == ["a/failed", "a/failed@2026-11-21T12:01:00.000Z"]
+
+
+def test_a_task_of_the_user_with_the_id_of_the_follow_up_hides_nothing(scene: Scene) -> None:
+    scene.editor.add("act", due=NOON + HOUR, id="a/then")
+    scene.editor.add("act", due=NOON, id="a", then=Then("hear"))
+    scene.run()
+
+    assert scene.ids == ["a/then@2026-11-21T12:00:00.000Z"]
+    assert scene.editor.get("a/then").action == "act"
+
+
+def test_a_task_whose_follow_up_can_never_be_added_says_so(scene: Scene, log: Log) -> None:
+    # Given a task with both ids taken
+    scene.editor.add("act", due=NOON + HOUR, id="a/then")
+    scene.editor.add("act", due=NOON + HOUR, id="a/then@2026-11-21T12:00:00.000Z")
+    scene.editor.add("act", due=NOON, id="a", then=Then("hear"))
+
+    scene.run()
+
+    task = scene.editor.get("a")
+    assert (task.status, task.queued, task.owes) == (Status.DONE, None, None)
+    assert "a/then@2026-11-21T12:00:00.000Z" in (task.follow_up_error or "")
+    assert [line["id"] for line in log.lines("follow_up_refused")] == ["a"]
+
+
+def test_the_failed_task_is_told_without_a_payload_that_is_too_large(scene: Scene) -> None:
+    scene.error = ValueError("no")
+    scene.editor.add("guarded", due=NOON, id="a", payload={"text": "x" * (350 * 1024 - 20)})
+    scene.run()
+
+    [(_, told)] = scene.followed
+    assert "payload" not in told
+    assert told["error"]["message"] == "no"
+
+
+def test_each_occurrence_has_its_follow_up(scene: Scene, clock: Clock) -> None:
+    # Given a recurring task that is done, then fails, then is done
+    scene.editor.add("guarded", schedule="rate(1 hour)", start=NOON, id="r", then=Then("hear", {"n": 1}))
+    for error in (None, Abort("never"), None):
+        clock.advance(HOUR)
+        scene.error = error
+        scene.run()
+
+    # Then each has its own, and the task goes on
+    assert scene.ids == [
+        "r/then@2026-11-21T13:00:00.000Z",
+        "r/failed@2026-11-21T14:00:00.000Z",
+        "r/then@2026-11-21T15:00:00.000Z",
+    ]
+    task = scene.editor.get("r")
+    assert (task.status, task.due, task.queued) == (Status.SCHEDULED, NOON + 4 * HOUR, NOON + 4 * HOUR)
+    assert task.runs == 3
+    assert scene.worker.backend.armer.read().target == NOON + 4 * HOUR
+
+
+def test_the_last_occurrence_ends_the_task(scene: Scene, clock: Clock) -> None:
+    scene.editor.add("act", schedule="rate(1 hour)", start=NOON, id="r", max_runs=1, then=Then("hear"))
+    clock.advance(HOUR)
+    scene.run()
+
+    assert scene.ids == ["r/then"]
+    assert scene.editor.get("r").status is Status.DONE
+
+
+@pytest.mark.parametrize("recurs", [False, True], ids=["once", "recurring"])
+def test_a_follow_up_that_could_not_be_added_is_owed(
+    scene: Scene, clock: Clock, aws: Hooks, recurs: bool
+) -> None:
+    # Given follow-ups that AWS refuses for now
+    when: dict[str, Any] = {"schedule": "rate(1 hour)", "start": NOON} if recurs else {"due": NOON}
+    scene.editor.add("act", id="a", then=Then("hear"), **when)
+    if recurs:
+        clock.advance(HOUR)
+    now = clock()
+    mend = refuse_follow_ups(aws)
+    scene.run()
+
+    # Then the task owes it, is in the queue, and cannot be changed
+    assert scene.worker.backend.armer.read().target == now + MINUTE
+    owing = scene.editor.get("a")
+    assert owing.owes
+    assert (owing.status, owing.can) == (Status.DONE, ())
+    for change in (scene.editor.cancel, scene.editor.pause, scene.editor.run_now, scene.editor.retry):
+        with pytest.raises(TaskConflict, match="follow-up is being added"):
+            change("a")
+    with pytest.raises(TaskConflict, match="follow-up is being added"):
+        scene.editor.add("act", due=NOON, id="a", if_exists="replace")
+
+    # And a later run adds it
+    mend()
+    clock.advance(MINUTE)
+    scene.run()
+    id = "a/then@2026-11-21T13:00:00.000Z" if recurs else "a/then"
+    assert scene.ids == [id]
+    task = scene.editor.get("a")
+    assert task.owes is None
+    assert task.queued == (now + HOUR if recurs else None)
+
+
+def test_a_task_that_owes_is_exported_once_and_pays_elsewhere(
+    scene: Scene, clock: Clock, aws: Hooks, backend: Backend
+) -> None:
+    scene.editor.add("act", due=NOON, id="a", then=Then("hear"))
+    mend = refuse_follow_ups(aws)
+    scene.run()
+    lines = list(scene.editor.export_tasks())
+    mend()
+    task = scene.editor.get("a")
+    assert backend.store.save(task, None)
+
+    assert len(lines) == 1
+    assert scene.editor.import_tasks(lines).written == 1
+    clock.advance(MINUTE)
+    scene.run()
+    assert scene.ids == ["a/then"]
+    assert scene.editor.get("a").expires_at
+
+
+def test_a_task_that_is_not_kept_is_deleted_once_its_follow_up_is_there(
+    scene: Scene, backend: Backend
+) -> None:
+    settings = msgspec.structs.replace(backend.settings, history=History.NONE)
+    scene.worker._given_backend = dataclasses.replace(backend, settings=settings)
+    scene.editor.add("act", due=NOON, id="a", then=Then("hear"))
+    scene.run()
+
+    assert scene.ids == ["a/then"]
+    assert not scene.editor.find("a").tasks

@@ -189,5 +189,5 @@ def _report_of(task: Task, owed: Owed) -> dict[str, Any]:
 
 
 def _is_same(there: Task, new: Task) -> bool:
-    """Tell whether the stored task is this follow-up, added before: even if it was changed or ended since."""
-    return (there.id, there.created_at) == (new.id, new.created_at)
+    """Tell whether the stored task is this follow-up, added before: even if it has ended since."""
+    return (there.id, there.created_at, there.action) == (new.id, new.created_at, new.action)

@@ -261,11 +261,19 @@ class Performer:
                 owing.append((attempt, recorded))
             else:
                 attempt.set_over(recorded)
-        for (attempt, recorded), task in zip(owing, self._paid(owing), strict=True):
-            attempt.set_over(recorded._replace(task=task))
+        if owing:
+            self._add_follow_ups(owing)
 
-    def _paid(self, owing: Sequence[tuple[Attempt, Ended]]) -> Sequence[Task]:
-        return self.follow_ups.add([recorded.task for _, recorded in owing]) if owing else ()
+    def _add_follow_ups(self, owing: Sequence[tuple[Attempt, Ended]]) -> None:
+        """Add the follow-ups that the tasks of these recorded attempts owe."""
+        try:
+            tasks = self.follow_ups.add([recorded.task for _, recorded in owing])
+        except BaseException as error:  # noqa: BLE001 (the process is told to end; the run must not wait)
+            for attempt, _ in owing:
+                attempt.set_over(error)
+        else:
+            for (attempt, recorded), task in zip(owing, tasks, strict=True):
+                attempt.set_over(recorded._replace(task=task))
 
     def _save(
         self, ended: Sequence[tuple[Attempt, Ended]]

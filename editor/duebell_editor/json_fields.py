@@ -31,6 +31,12 @@ def task_fields(task: Task) -> dict[str, Any]:
     fields: dict[str, Any] = plain_values(task) | {"payload": task.payload, "can": list(task.can)}
     del fields["payload_json"], fields["begun"]  # shown as `payload`; internal to the worker
     del fields["reservation"]  # internal to the transaction
+    if task.then:
+        fields["then"] = {
+            "action": task.then.action,
+            "payload": task.then.payload,
+            "after": task.then.after,
+        }
     if task.recurrence:
         words = task.recurrence.schedule.describe()
         fields["recurrence"] |= {"words": words, "upcoming": _upcoming(task.recurrence)}

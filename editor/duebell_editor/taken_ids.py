@@ -102,11 +102,8 @@ def settle(
             return _kept(there)
         if there and rev is not None and there.rev != rev:
             raise TaskChanged(task.id, expected=rev, rev=there.rev)
-        if there and there.owes:
-            raise TaskConflict(
-                f"cannot replace task {quoted(task.id)}: its follow-up is being added. Try again in a moment"
-            )
         if there:
+            there.check_owes_nothing("replace")
             replacement = msgspec.structs.replace(task, rev=there.rev + 1, lane=there.lane)
             if if_exists is IfExists.PUSH:
                 replacement = pushed(there, replacement, at_most)

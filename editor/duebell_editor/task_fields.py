@@ -1,8 +1,10 @@
 """The fields of new tasks and of changes as keyword arguments, for type checkers."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
+from duebell_shared.follow_up import Then
 from duebell_shared.recurrence import Missed
 
 __all__ = ["ChangeFields", "TaskFields"]
@@ -25,6 +27,8 @@ class ChangeFields(TypedDict, total=False):
     spread: timedelta | None
     expires_after: timedelta | None
     priority: int | None
+    on_failed: str | None
+    then: Then | Mapping[str, Any] | None
 
 
 class TaskFields(TypedDict, total=False):
@@ -40,5 +44,7 @@ class TaskFields(TypedDict, total=False):
     spread: timedelta | None
     expires_after: timedelta | None
     priority: int | None
+    on_failed: str | None
+    then: Then | Mapping[str, Any] | None
     payload: object
     id: str | None

@@ -299,11 +299,15 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _allows(self, verb: Verb, status: Status) -> bool:
         return self.owes is None and verb.applies_to(status, recurs=self.recurrence is not None)
 
-    def _must_be(self, words: str, statuses: Collection[Status], *, way_out: str = "") -> None:
+    def check_owes_nothing(self, words: str) -> None:
+        """Raise TaskConflict if a follow-up is being added: the change would lose it."""
         if self.owes:
             raise TaskConflict(
                 f"cannot {words} task {quoted(self.id)}: its follow-up is being added. Try again in a moment"
             )
+
+    def _must_be(self, words: str, statuses: Collection[Status], *, way_out: str = "") -> None:
+        self.check_owes_nothing(words)
         if self.status not in statuses:
             raise TaskConflict(
                 f"cannot {words} task {quoted(self.id)}: it is {self.status}, and this needs it "

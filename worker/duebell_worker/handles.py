@@ -18,6 +18,7 @@ from typing import (
 
 from duebell_shared.backoff import Backoff
 from duebell_shared.coroutines import as_coroutine
+from duebell_shared.follow_up import Then
 from duebell_shared.given import check_name
 from duebell_shared.payload_faults import wrong_names
 from duebell_shared.quoting import quoted
@@ -59,6 +60,8 @@ class TaskOptions(TypedDict, total=False):
     spread: timedelta | None
     expires_after: timedelta | None
     priority: int | None
+    on_failed: str | None
+    then: Then | Mapping[str, Any] | None
     id: str | None
 
 
@@ -111,6 +114,8 @@ class ArgumentsAction(Action[_P, _R], Generic[_A, _P, _R]):
             spread: timedelta | None = None,
             expires_after: timedelta | None = None,
             priority: int | None = None,
+            on_failed: str | None = None,
+            then: Then | Mapping[str, Any] | None = None,
             id: str | None = None,
             if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = "fail",
             at_most: timedelta | None = None,
@@ -131,6 +136,8 @@ class ArgumentsAction(Action[_P, _R], Generic[_A, _P, _R]):
             spread: timedelta | None = None,
             expires_after: timedelta | None = None,
             priority: int | None = None,
+            on_failed: str | None = None,
+            then: Then | Mapping[str, Any] | None = None,
             id: str | None = None,
             *args: _A.args,
             **arguments: _A.kwargs,

@@ -83,6 +83,12 @@ def update(
     no_spread: Annotated[bool, flag("--no-spread", "Right when it is due.")] = False,
     expires_after: options.ExpiresAfter = None,
     priority: options.Priority = None,
+    on_failed: options.OnFailed = None,
+    no_on_failed: Annotated[bool, flag("--no-on-failed", "Only the action's own.")] = False,
+    then: options.ThenOption = None,
+    then_payload: options.ThenPayload = None,
+    then_after: options.ThenAfter = None,
+    no_then: Annotated[bool, flag("--no-then", "Nothing is added when it is done.")] = False,
     no_expires_after: Annotated[bool, flag("--no-expires-after", "Run it however late it is.")] = False,
 ) -> None:
     """Change a task that is scheduled or paused; what is not given stays as it is.
@@ -110,6 +116,8 @@ def update(
         spread=value("spread", spread, is_cleared=no_spread),
         expires_after=value("expires-after", expires_after, is_cleared=no_expires_after),
         priority=UNSET if priority is None else priority,
+        on_failed=value("on-failed", on_failed, is_cleared=no_on_failed),
+        then=value("then", options.then_from(then, then_payload, then_after), is_cleared=no_then),
     )
     print_change(context, changed)
 

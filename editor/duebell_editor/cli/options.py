@@ -6,8 +6,9 @@ from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
+from msgspec import UNSET
 
-from duebell_editor import Missed
+from duebell_editor import Missed, Then
 from duebell_shared.errors import InvalidSchedule
 from duebell_shared.zones import zone_of
 
@@ -15,13 +16,13 @@ from ..filters import Listed
 from .completion import actions, ids, names, profiles, zones
 from .context import Context
 from .errors import WrongUsage
-from .parsing import duration, instant
+from .parsing import duration, instant, payload_from
 
 __all__ = [
     "Action", "After", "AtMost", "Before", "Due", "End", "EndpointUrl", "Error", "ExpiresAfter", "Id", "In",
-    "MaxRuns", "MissedOption", "Name", "Payload", "PayloadFile", "Prefix", "Profile", "Region",
-    "ScheduleOption", "Spread", "Start", "StatusOption", "Text", "Timezone", "Verbose", "check_order",
-    "due_from", "flag", "json_option", "option",
+    "MaxRuns", "MissedOption", "Name", "OnFailed", "Payload", "PayloadFile", "Prefix", "Profile", "Region",
+    "ScheduleOption", "Spread", "Start", "StatusOption", "Text", "ThenAfter", "ThenOption", "ThenPayload",
+    "Timezone", "Verbose", "check_order", "due_from", "flag", "json_option", "option", "then_from",
 ]  # fmt: skip
 
 
@@ -159,6 +160,20 @@ ExpiresAfter = Annotated[
 Priority = Annotated[
     int | None, option("--priority", "N", "0 to 9: of what waits, higher ones go first. [0]")
 ]
+OnFailed = Annotated[
+    str | None,
+    option("--on-failed", "ACTION", "The action or delivery that is given it when it has failed for good."),
+]
+ThenOption = Annotated[
+    str | None,
+    option("--then", "ACTION", "The action of a task that is added when it is done."),
+]
+ThenPayload = Annotated[
+    str | None, option("--then-payload", "JSON", "With --then: that task's payload, up to 32 KB.")
+]
+ThenAfter = Annotated[
+    timedelta | None, _duration("--then-after", "With --then: that task is due so long after. [0]")
+]
 StatusOption = Annotated[
     list[Listed] | None,
     option("--status", "STATUS", f"{', '.join(Listed)}; may be repeated. [those in the queue]"),
@@ -183,6 +198,16 @@ def due_from(due: datetime | None, in_: timedelta | None, timezone: ZoneInfo | N
     if when is None:
         raise WrongUsage("give --due, a date and time, or --in, a time from now")
     return when
+
+
+def then_from(action: str | None, payload: str | None, after: timedelta | None) -> Then | None:
+    """The follow-up that --then and the options beside it give."""
+    if action is None:
+        if payload is not None or after is not None:
+            raise WrongUsage("--then-payload and --then-after go with --then")
+        return None
+    value = payload_from(payload, None)
+    return Then(action, None if value is UNSET else value, after or timedelta(0))
 
 
 def check_order(after: datetime | None, before: datetime | None) -> None:

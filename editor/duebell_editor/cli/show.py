@@ -136,6 +136,20 @@ def doctor(
         raise typer.Exit(Exit.WRONG)
 
 
+def _follow_up_facts(task: Task) -> dict[str, str | Text]:
+    facts: dict[str, str | Text] = {}
+    if task.on_failed is not None:
+        facts["on failure"] = plain(task.on_failed) or "nothing"
+    if task.then:
+        after = f" {task.then.after} later" if task.then.after else ""
+        facts["then"] = f"{plain(task.then.action)}{after}"
+    if task.owes:
+        facts["follow-up"] = "is being added"
+    if task.follow_up_error:
+        facts["follow-up"] = f"could not be added: {plain(task.follow_up_error)}"
+    return facts
+
+
 def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
     facts: dict[str, str | Text] = {
         "id": task.id,
@@ -161,6 +175,7 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
         facts["snoozed"] = f"{task.snoozes:,} times" if task.snoozes > 1 else "once"
     if task.priority:
         facts["priority"] = str(task.priority)
+    facts.update(_follow_up_facts(task))
     if task.spread:
         facts["spread"] = f"up to {task.spread}"
     if task.expires_after is not None:

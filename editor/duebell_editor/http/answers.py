@@ -28,6 +28,7 @@ from duebell_editor import (
     WorkerDescription,
 )
 from duebell_editor.json_fields import as_text, plain_values, task_fields
+from duebell_shared.follow_up import FollowUp
 from duebell_shared.instants import Instant
 from duebell_shared.recurrence import Recurrence
 from duebell_shared.task import Task
@@ -100,6 +101,14 @@ _RECURRENCE = _struct(
 _CAN = _described(list[Verb], "The verbs that apply to it now")
 _FAILED_WITH = _described(str | None, "Why the last attempt failed, in a line")
 
+_THEN = _struct(
+    "FollowUp",
+    FollowUp,
+    hidden=("payload_json",),
+    payload=_described(Any, "Any JSON value"),
+    after=_described(float, "It is due so many seconds later"),
+)
+
 _TASK = _struct(
     "Task",
     Task,
@@ -108,6 +117,7 @@ _TASK = _struct(
     spread=_described(float, "It is delayed by up to this many seconds"),
     expires_after=_described(float | None, "It is not run when it is this many seconds late"),
     recurrence=_described(_RECURRENCE | None, "How it recurs; null if it runs once"),
+    then=_described(_THEN | None, "The task that is added when it is done"),
     can=_CAN,
 )
 

@@ -113,7 +113,7 @@ def _read(name: str, given: object) -> Any:
     try:
         return given if given is None or read is None else read(name, given)
     except InvalidTask as error:
-        raise ValueError(error.reason) from None
+        raise ValueError(error.reason if error.field == name else str(error)) from None
 
 
 def _field(name: str, *, default: Any = None, means: str | None = None, is_nullable: bool = True) -> Any:

@@ -37,6 +37,11 @@ export function when(task) {
       recurrence?.max_runs && pair("Ends", `after ${recurrence.max_runs} runs; ${recurrence.runs} are over`),
       recurrence?.schedule.end && pair("Until", time(recurrence.schedule.end)),
       task.priority > 0 && pair("Priority", String(task.priority)),
+      task.on_failed !== null && pair("When it has failed", task.on_failed || "nothing follows"),
+      task.then &&
+        pair("When it is done", task.then.action, task.then.after > 0 && ` ${lateness(task.then.after * 1000)} later`),
+      task.owes && pair("Follow-up", "is being added"),
+      task.follow_up_error && pair("Follow-up", `could not be added: ${task.follow_up_error}`),
       task.spread > 0 && pair("Spread", `up to ${lateness(task.spread * 1000)}`),
       task.expires_after && pair("Expires", `when ${lateness(task.expires_after * 1000)} late`),
     ),

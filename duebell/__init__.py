@@ -72,6 +72,9 @@ if TYPE_CHECKING:
     from duebell_shared.errors import WorkerNotStarted as WorkerNotStarted
     from duebell_shared.failure import FailedAttempt as FailedAttempt
     from duebell_shared.failure import Failure as Failure
+    from duebell_shared.follow_up import FollowUp as FollowUp
+    from duebell_shared.follow_up import Owed as Owed
+    from duebell_shared.follow_up import Then as Then
     from duebell_shared.keeping import History as History
     from duebell_shared.occurrence import Occurrence as Occurrence
     from duebell_shared.occurrence import Result as Result
@@ -125,6 +128,7 @@ __all__ = [
     "Failure",
     "FailureGroup",
     "Failures",
+    "FollowUp",
     "History",
     "IfExists",
     "InvalidInput",
@@ -142,6 +146,7 @@ __all__ = [
     "NotArmed",
     "NotDeployed",
     "Occurrence",
+    "Owed",
     "Page",
     "PastCounts",
     "PayloadAction",
@@ -172,6 +177,7 @@ __all__ = [
     "TaskExists",
     "TaskHistory",
     "TaskNotFound",
+    "Then",
     "Transaction",
     "TransactionCancelled",
     "TransactionItem",
@@ -203,6 +209,7 @@ _NAMES = {
         "WorkerNotStarted"
     ),
     "duebell_shared.failure": "FailedAttempt Failure",
+    "duebell_shared.follow_up": "FollowUp Owed Then",
     "duebell_shared.keeping": "History",
     "duebell_shared.occurrence": "Occurrence Result",
     "duebell_shared.recurrence": "Missed Recurrence",

@@ -10,6 +10,7 @@ from .of_deliveries import OF_DELIVERIES
 from .of_deploying import OF_DEPLOYING
 from .of_direct_calls import OF_DIRECT_CALLS
 from .of_echoes_and_holds import OF_ECHOES_AND_HOLDS
+from .of_follow_ups import OF_FOLLOW_UPS
 from .of_full_lanes import OF_FULL_LANES
 from .of_precision import OF_PRECISION
 from .of_priorities import OF_PRIORITIES
@@ -48,6 +49,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_THE_QUEUE,
     *OF_SNOOZING,
     *OF_PUSHING,
+    *OF_FOLLOW_UPS,
     *OF_BATCHES,
     *OF_FULL_LANES,
     *OF_THE_GUARD,

@@ -1,0 +1,80 @@
+"""Mutants of follow-ups, and of the tasks that owe them."""
+
+from .mutant import Killer, Mutant
+
+__all__ = ["OF_FOLLOW_UPS"]
+
+_OWING = "shared/duebell_shared/owing.py"
+_FOLLOW_UP = "shared/duebell_shared/follow_up.py"
+_FOLLOW_UPS = "worker/duebell_worker/follow_ups.py"
+_ATTEMPTS = "worker/duebell_worker/attempts.py"
+_STATE = "shared/duebell_shared/task_state.py"
+
+_KILLERS = (Killer.FOLLOW_UPS,)
+
+OF_FOLLOW_UPS = (
+    Mutant(
+        name="a task that owes a follow-up leaves the queue",
+        file=_OWING,
+        line="return replace(ended, status=_STATUSES[cause], queued=over.queued, expires_at=None, owes=owed)",
+        broken="return replace(ended, status=_STATUSES[cause], expires_at=None, owes=owed)",
+        why="a run that dies before it adds the follow-up leaves a task that no run looks at",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="a task that owes a follow-up can be changed",
+        file=_STATE,
+        line="        if self.owes:\n            raise TaskConflict(",
+        broken="        if False:\n            raise TaskConflict(",
+        why="a retry in that moment loses the follow-up",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="an occurrence with a follow-up is the last",
+        file=_OWING,
+        line="        queued=owed.queued,",
+        broken="        queued=None,",
+        why="a recurring task stops after its first follow-up",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="any task with the id counts as the follow-up",
+        file=_FOLLOW_UPS,
+        line="return (there.id, there.created_at, there.action) == (new.id, new.created_at, new.action)",
+        broken="return there.id == new.id",
+        why="the follow-up is lost where a task of the user has its id",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="a second failure has the id of the first alone",
+        file=_FOLLOW_UP,
+        line='return first, f"/{self.cause}@{render(self.at)}"',
+        broken="return first, first",
+        why="a task that is retried and fails again is told to nobody",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="a report of a failure that reports its own",
+        file=_FOLLOW_UPS,
+        line='new, told = partial(new, due=owed.at, on_failed=""), _report_of(task, owed)',
+        broken="new, told = partial(new, due=owed.at), _report_of(task, owed)",
+        why="an action that hears of failures and fails adds tasks without end",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="a task that owes a follow-up is not looked at by other runs",
+        file=_ATTEMPTS,
+        line="owing = {key: task for key, task in found.items() if task.owes and queue_key(task) == key}",
+        broken="owing: dict[QueueKey, Task] = {}",
+        why="a follow-up that could not be added at once never is",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="a follow-up that the rule is not set for",
+        file=_FOLLOW_UPS,
+        line="twins = {task.id for task in self._rule.arm_added(added, lanes)}",
+        broken="twins: set[str] = set()",
+        why="the follow-up waits until the rule rings for something else",
+        killers=_KILLERS,
+    ),
+)

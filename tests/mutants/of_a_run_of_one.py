@@ -239,7 +239,7 @@ OF_A_RUN_OF_ONE = (
     ),
     Mutant(
         name="of two tasks with one id, one is put back",
-        within="Attempts._take_result",
+        within="Attempts._note_queued",
         file=_ATTEMPTS,
         line="self.put_back[task.lane, task.id] =",
         broken="self.put_back[0, task.id] =",

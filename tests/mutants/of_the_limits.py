@@ -53,8 +53,8 @@ OF_THE_LIMITS = (
     Mutant(
         name="the error of a failed occurrence is kept whole",
         file=_TASK,
-        line="        failure = bounded(failure)\n        return self._concluded(",
-        broken="        return self._concluded(",
+        line="failure=bounded(failure),",
+        broken="failure=failure,",
         why="its item grows beyond what DynamoDB takes, and its outcome is never written",
         killers=(Killer.ITEM_SIZE,),
     ),

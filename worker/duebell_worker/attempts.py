@@ -106,8 +106,7 @@ class Attempts:
         """Add the follow-ups that these tasks owe, as they are now; return the keys of those that did."""
         owing = {key: task for key, task in found.items() if task.owes and queue_key(task) == key}
         for task in self._performer.follow_ups.add(list(owing.values())) if owing else ():
-            if task.queued:  # it goes on with its next occurrence, or could not be written now
-                self.put_back[task.lane, task.id] = queue_key(task)
+            self._note_queued(task)  # it goes on with its next occurrence, or could not be written now
         return set(owing)
 
     def record_again(self) -> None:
@@ -173,13 +172,16 @@ class Attempts:
             if recorded.outcome is Outcome.SUPERSEDED:
                 self.superseded = True
                 return None
-            if task.queued:
-                self.put_back[task.lane, task.id] = queue_key(task)
+            self._note_queued(task)
             return task
         if not self._lease.is_held():
             raise LeaseLost
         self.not_claimed.append(attempt.key)
         return None
+
+    def _note_queued(self, task: Task) -> None:
+        if task.queued:
+            self.put_back[task.lane, task.id] = queue_key(task)
 
     def _log_error(self, event: str, attempt: Attempt, error: BaseException) -> None:
         if not isinstance(error, Exception):

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from unittest import mock
 
-from duebell_editor import Editor
+from duebell_editor import Editor, FollowUp
 from duebell_shared import errors
 from duebell_shared.instants import render
 from tests.cli.program import Duebell, lines
@@ -93,3 +93,21 @@ def test_a_priority_is_given_changed_and_shown(duebell: Duebell, editor: Editor)
     assert "priority" not in duebell("show", "a").out
     status, _, err = duebell("add", "x", "--in", "1h", "--priority", "10")
     assert (status, "priority: must be a whole number, 0 to 9, not 10" in err) == (2, True)
+
+
+def test_follow_ups_are_given_changed_and_shown(duebell: Duebell, editor: Editor) -> None:
+    then = ("--then", "invoice", "--then-payload", '{"n": 1}', "--then-after", "1h")
+    assert duebell("add", "x", "--in", "1h", "--id", "a", "--on-failed", "tell", *then).status == 0
+    task = editor.get("a")
+    assert task.on_failed == "tell"
+    assert task.then == FollowUp(action="invoice", payload_json='{"n":1}', after=timedelta(hours=1))
+    shown = duebell("show", "a").out
+    assert "invoice 1:00:00 later" in shown
+    assert "tell" in shown
+
+    assert duebell("update", "a", "--no-on-failed", "--no-then").status == 0
+    task = editor.get("a")
+    assert (task.on_failed, task.then) == (None, None)
+
+    status, _, err = duebell("add", "x", "--in", "1h", "--then-after", "1h")
+    assert (status, "go with --then" in err) == (2, True)

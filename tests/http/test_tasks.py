@@ -53,6 +53,10 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "lane": editor.get("a b/c").lane,
         "rev": 1,
         "changed_by": "http",
+        "on_failed": None,
+        "then": None,
+        "owes": None,
+        "follow_up_error": None,
         "can": ["move", "update", "cancel", "pause", "run_now"],
     }
     assert editor.status().rings_at == datetime(2026, 12, 31, tzinfo=UTC)
@@ -176,3 +180,35 @@ def test_a_push_puts_a_waiting_task_off_for_as_long_as_it_may(client: TestClient
         refused = client.post("/api/tasks", json={**body, **odd})
         assert refused.status_code == 422
         assert refused.json()["errors"][0]["field"] == field
+
+
+def test_follow_ups_are_given_and_told_as_json(client: TestClient) -> None:
+    # Given a task with both, added and then changed by the API
+    then = {"action": "b", "payload": {"n": 1.5}, "after": 90}
+    body = {"action": "a", "in": 60, "id": "x", "on_failed": "tell", "then": then}
+    added = client.post("/api/tasks", json=body).json()
+    assert (added["on_failed"], added["then"], added["owes"]) == ("tell", then, None)
+
+    changed = client.patch("/api/tasks/x", json={"then": None, "on_failed": ""}).json()
+    assert (changed["then"], changed["on_failed"]) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"then": {"payload": 1}}, "then.action: is missing"),
+        ({"then": {"action": "b", "in": 1}}, "then.in: is not a field of Then"),
+        ({"then": {"action": "b", "after": "1h"}}, "then.after: must be a number of seconds"),
+        ({"then": {"action": "b", "after": -1}}, "then.after"),
+        ({"then": "b"}, "must be a Then, or a mapping"),
+        ({"on_failed": 7}, "must be the name of an action"),
+    ],
+)
+def test_a_follow_up_that_cannot_be_is_refused(
+    client: TestClient, given: dict[str, object], said: str
+) -> None:
+    answer = client.post("/api/tasks", json={"action": "a", "in": 60, "id": "x", **given})
+
+    assert answer.status_code == 422
+    assert said in answer.text
+    assert client.get("/api/tasks/x").status_code == 404

@@ -4,6 +4,8 @@ import logging
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTask
 from duebell_shared.nearest import did_you_mean
@@ -56,11 +58,21 @@ class KnownWorker:
         self._missing: set[str] = set()  # actions that a strongly consistent read of the record did not find
         self._is_told = False
 
-    def check(self, task: Task, payload: object) -> None:
+    def check_all(self, task: Task, payload: object) -> None:
+        """`check` the task and its follow-ups. What `on_failed` gets is told later, so its payload is not checked."""
+        self.check(task, payload)
+        if task.then:
+            following = replace(task, action=task.then.action, payload_json=task.then.payload_json)
+            self.check(following, task.then.payload, within="then")
+        if task.on_failed:
+            self.check(replace(task, action=task.on_failed, payload_dropped=0), None, within="on_failed")
+
+    def check(self, task: Task, payload: object, *, within: str = "") -> None:
         """Warn of an action that the worker does not have, or refuse it if actions are strict.
 
         Warns of a field of the payload, as it was given, that its type leaves out: the task will run.
-        Raises InvalidTask, for a payload that does not fit its action's schema, too.
+        Raises InvalidTask, for a payload that does not fit its action's schema, too. `within` is the field
+        that the task is described in.
         """
         if is_reserved(task.action):
             return
@@ -75,11 +87,15 @@ class KnownWorker:
             problem = self._problem(task, payload)
         if problem is None:
             return
+        error = problem.error
+        if within:
+            field = f"{within}.{error.field}" if within == "then" else within
+            error = InvalidTask(field, error.reason)
         if problem.warning is None or (self._is_strict and not problem.will_run):
-            raise problem.error
+            raise error
         if problem.warning is UnknownAction:
             self._missing.add(task.action)
-        warn_user(problem.error, problem.warning)
+        warn_user(error, problem.warning)
 
     def _problem(self, task: Task, payload: object) -> _Problem | None:
         worker = self._record.known if self._record else None

@@ -101,7 +101,7 @@ class TransactionEditor(QueueKeeper):
 
     def _check(self, given: NewTask) -> Task:
         task = msgspec.structs.replace(given.task(self._clock()), changed_by=self.changed_by)
-        self._known.check(task, given.payload)
+        self._known.check_all(task, given.payload)
         return task
 
     def _reserve(self, checked: Task, grace: timedelta, *, is_generated: bool) -> Task:
@@ -126,8 +126,9 @@ class TransactionEditor(QueueKeeper):
 
         def apply(task: Task) -> Task:
             changed = change.applied_to(task, now=self._clock())
-            if change.payload is not msgspec.UNSET or change.action is not msgspec.UNSET:
-                self._known.check(changed, change.payload)
+            given = (change.payload, change.action, change.on_failed, change.then)
+            if any(one is not msgspec.UNSET for one in given):
+                self._known.check_all(changed, change.payload)
             return changed
 
         return apply

@@ -10,7 +10,7 @@ import boto3
 import pydantic
 import pytest
 
-from duebell_editor import DoubtfulPayload, Editor, InvalidTask, TaskNotFound, UnknownAction
+from duebell_editor import DoubtfulPayload, Editor, InvalidTask, TaskNotFound, Then, UnknownAction
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from duebell_worker import Worker
@@ -203,3 +203,13 @@ def test_nothing_is_refused_by_a_record_that_cannot_be_read(
 @pytest.fixture
 def aws(backend: Backend) -> Hooks:
     return Hooks(backend)
+
+
+@pytest.mark.usefixtures("worker")
+def test_follow_ups_are_held_against_it_too(editor: Editor, strict: Editor) -> None:
+    with pytest.raises(InvalidTask, match=r"^then\.payload\.item: "):
+        editor.add("tick", due=HOUR, then=Then("put_on_sale", {"item": "one"}))
+    with pytest.warns(UnknownAction, match=r"^on_failed: the worker has no action 'tock'"):
+        editor.add("tick", due=HOUR, id="a", on_failed="tock")
+    with pytest.raises(InvalidTask, match=r"^then\.action: the worker has no action 'tock'"):
+        strict.update("a", then={"action": "tock"})

@@ -59,7 +59,7 @@ class KnownWorker:
         self._is_told = False
 
     def check_all(self, task: Task, payload: object) -> None:
-        """`check` the task and its follow-ups. What `on_failed` gets is told later, so its payload is not checked."""
+        """`check` the task and its follow-ups; not what `on_failed` gets, for that is told later."""
         self.check(task, payload)
         if task.then:
             following = replace(task, action=task.then.action, payload_json=task.then.payload_json)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duebell_editor import Status, UnknownAction
+from duebell_editor import Status, Then, UnknownAction
 from duebell_infra.testing import Rehearsal
 from duebell_worker import Task, Worker
 
@@ -80,3 +80,39 @@ def test_two_rehearsals_and_the_worker_itself_do_not_meet(worker: Worker, expire
     assert len(one.let_time_pass(DAY)) == 1
     assert one.reports
     assert expired == ["bob"]
+
+
+def test_follow_ups_come_in_their_time() -> None:
+    worker, followed = Worker(), list[tuple[str, str]]()
+
+    @worker.action("act", attempts=1)
+    def act(payload: dict[str, bool]) -> None:
+        if payload.get("fails"):
+            raise ValueError("as told")
+
+    @worker.action("follow")
+    def follow(_: object, task: Task) -> None:
+        followed.append((task.id, task.action))
+
+    worker.deliver("tell", to="arn:aws:sqs:eu-central-1:123456789012:failed")
+
+    with Rehearsal(worker) as rehearsal:
+        rehearsal.editor.add("act", due=HOUR, id="a", then=Then("follow", after=DAY))
+        rehearsal.editor.add("act", due=HOUR, id="b", payload={"fails": True}, on_failed="tell")
+        rehearsal.let_time_pass(2 * HOUR)
+        [message] = rehearsal.delivered
+        assert '"as told"' in str(message.body)
+        assert followed == []
+        rehearsal.let_time_pass(DAY)
+        assert followed == [("a/then", "follow")]
+
+
+def test_a_delivery_that_is_done_or_fails_has_follow_ups() -> None:
+    worker, followed = Worker(), list[str]()
+    worker.deliver("send", to="arn:aws:sqs:eu-central-1:123456789012:tasks")
+    worker.action("follow")(lambda _, task: followed.append(task.id))
+
+    with Rehearsal(worker) as rehearsal:
+        rehearsal.editor.add("send", due=HOUR, id="a", then=Then("follow"))
+        rehearsal.let_time_pass(2 * HOUR)
+        assert followed == ["a/then"]

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from duebell_editor import Editor, Status, Task
+from duebell_editor import Editor, Status, Task, Then
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import QueueFull
@@ -102,3 +103,29 @@ def test_a_retry_that_must_wait_beside_the_next_occurrence_fails_for_want_of_roo
     assert len(dues) == len(set(dues)) == 5
     task = editor.get("one")
     assert (task.status, task.runs, task.consecutive_failures) == (Status.SCHEDULED, 5, 5)
+
+
+@pytest.mark.parametrize("recurs", [False, True], ids=["once", "recurring"])
+def test_a_task_with_follow_ups_ends_in_a_full_lane_and_says_that_they_are_missing(
+    editor: Editor, backend: Backend, clock: Clock, *, recurs: bool
+) -> None:
+    # Given tasks with follow-ups, whose lanes are full when they are due
+    seen: Counter[str] = Counter()
+    worker = worker_of(backend, seen)
+    ids = {"done", "failing"}
+    for action in ids:
+        when: dict[str, Any] = {"schedule": "rate(1 hour)", "max_runs": 3} if recurs else {"due": HOUR}
+        editor.add(action, id=action, then=Then("done"), on_failed="done", **when)
+    clock.advance(HOUR)
+    # When time goes by
+    with lanes_hold(0):
+        for _ in range(20):
+            worker.run()
+            clock.advance(15 * MINUTE)
+    # Then each has run as often as it should, ended, and says so
+    assert seen["done"] == (3 if recurs else 1)
+    for id in ids:
+        task = editor.get(id)
+        assert task.status is (Status.DONE if id == "done" else Status.FAILED)
+        assert task.owes is None
+        assert "full" in (task.follow_up_error or "")

@@ -38,12 +38,12 @@ def _intake(backend: Backend, clock: Clock) -> Intake:
 
 
 def _batch(queues: Queues) -> list[dict[str, Any]]:
-    """Adds, one and many; a move to before them all; a wrong entry; a cancel; a change without its task."""
+    """Adds, one and many; a move to before them all; a wrong entry; two changes of one task; an update."""
     messages = [
         {"action": "remind", "in": 7200, "payload": 0},
         [{"action": "remind", "in": 7200 + n, "payload": n} for n in range(1, 6)],
         [{"do": "move", "id": "daily", "in": 1800}, {"action": "remind", "due": "tomorrow"}],
-        {"do": "cancel", "id": "old"},
+        [{"do": "move", "id": "old", "in": 3600}, {"do": "cancel", "id": "old"}],
         {"do": "update", "id": "other", "payload": 2},
     ]
     queues.send(*messages)

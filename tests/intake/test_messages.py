@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from duebell_editor import InvalidTask
+from duebell_editor.intake.marks import Mark
 from duebell_editor.intake.messages import Change, Entry, Message, entries_of
 from duebell_editor.values import NewTask
 from duebell_shared.verbs import Verb
@@ -73,7 +74,7 @@ def test_an_event_of_a_bus_says_by_its_detail_type_what_to_do(kind: str) -> None
 
 
 def test_changes_have_the_fields_of_the_api() -> None:
-    assert wanted({"do": "cancel", "id": "a"}) == Change(verb=Verb.CANCEL, id="a", mark="intake m-1")
+    assert wanted({"do": "cancel", "id": "a"}) == Change(verb=Verb.CANCEL, id="a", mark=Mark("m-1"))
     moved = wanted({"do": "move", "id": "a", **DUE})
     assert (moved.verb, list(moved.fields)) == (Verb.MOVE, ["due"])
     updated = wanted({"do": "update", "id": "a", "payload": None, "action": "ring", "end": None})
@@ -83,7 +84,7 @@ def test_changes_have_the_fields_of_the_api() -> None:
     assert wanted({"do": "update", "id": "a", "in": 60, "payload": 1}).verb is Verb.UPDATE
     # And each of a list has a mark of its own
     several = [{"do": "cancel", "id": "a"}, {"do": "cancel", "id": "a"}]
-    assert {entry.wanted.mark for entry in read(several)} == {"intake m-1-0", "intake m-1-1"}  # type: ignore[union-attr]
+    assert {entry.wanted.mark for entry in read(several)} == {Mark("m-1", 0), Mark("m-1", 1)}  # type: ignore[union-attr]
 
 
 WRONG = {

@@ -8,7 +8,7 @@ one task are made in the order in which they were sent.
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from duebell_shared.errors import AwsError, DuebellError, InvalidInput, InvalidTask, NotArmed, NotDeployed
 from duebell_shared.instants import utc_now
@@ -20,6 +20,7 @@ from duebell_shared.verbs import Verb
 from ..editor import Editor
 from ..taken_ids import IfExists
 from ..values import NewTask
+from .marks import Made
 from .messages import Change, Entry
 
 __all__ = ["Failures", "take_effect"]
@@ -128,12 +129,16 @@ def _change_in_turn(editor: Editor, group: dict[int, Change]) -> tuple[Failures,
     failures: Failures = {}
     repeated: list[int] = []
     trouble: DuebellError | None = None
+    made = {
+        source: Made(change.mark for change in of_source)
+        for source, of_source in _by_source(group.values()).items()
+    }
     for place, change in group.items():
         if trouble:
             failures[place] = trouble
             continue
         try:
-            if not _change(editor, change):
+            if not _change(editor, change, made[change.mark.source]):
                 repeated.append(place)
         except DuebellError as error:
             failures[place] = error
@@ -144,17 +149,28 @@ def _change_in_turn(editor: Editor, group: dict[int, Change]) -> tuple[Failures,
     return failures, repeated
 
 
-def _change(editor: Editor, change: Change) -> bool:
+def _by_source(changes: Iterable[Change]) -> dict[str, list[Change]]:
+    found: dict[str, list[Change]] = defaultdict(list)
+    for change in changes:
+        found[change.mark.source].append(change)
+    return found
+
+
+def _change(editor: Editor, change: Change, made: Made) -> bool:
     """Make the change; False if it was made when its message came before.
 
-    Problem: a message that comes twice would move a recurring task's next occurrence, or undo what was
-    changed since. Solution: the author of a task's last change says which entry made it.
+    Problem: a message that comes twice would move a recurring task's next occurrence, undo what was changed
+    since, or be refused for what it did itself. Solution: the author of a task's last change says which
+    entries made it.
     """
     there = editor.get(change.id)
-    if there.changed_by == change.mark:
+    made.recall(there.changed_by)
+    if change.mark in made:
         return False
     if change.verb is not Verb.CANCEL or there.status is not Status.CANCELLED:
-        getattr(editor.acting_as(change.mark), change.verb)(change.id, **change.fields)
+        author = made.author(change.mark)
+        getattr(editor.acting_as(author), change.verb)(change.id, **change.fields)
+    made.add(change.mark)
     return True
 
 

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from duebell_shared import strict_json
 from duebell_shared.errors import InvalidInput, InvalidTask
-from duebell_shared.given import check_due, check_name, fit_changed_by
+from duebell_shared.given import check_due, check_name
 from duebell_shared.payload import MAX_LEVELS
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.verbs import Verb
@@ -22,6 +22,7 @@ from duebell_shared.verbs import Verb
 from ..change_many import MAX_MANY
 from ..taken_ids import IfExists
 from ..values import NewTask, TaskChange
+from .marks import Mark
 
 __all__ = ["Change", "Entry", "Message", "entries_of"]
 
@@ -68,12 +69,12 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A change of the task with this id.
 
     fields  the arguments of the editor's method
-    mark    the author of the change, the same each time the message comes and of no other change
+    mark    what the change is known by when its message comes again
     """
 
     verb: Verb
     id: str
-    mark: str
+    mark: Mark
     fields: dict[str, Any] = {}
 
 
@@ -145,10 +146,9 @@ def _wanted(message: Message, given: object, place: int | None) -> NewTask | Cha
     do = fields.pop("do", _ADD)
     if do not in _DO:
         raise InvalidTask("do", f"{quoted(do)} is not one of {', '.join(_DO)}; left out, it is {_ADD}")
-    name = source if place is None else f"{source}-{place}"
     if do == _ADD:
-        return _new_task(fields, message.sent, id=name)
-    return _change(Verb(do), fields, message.sent, mark=fit_changed_by(f"intake {name}") or name)
+        return _new_task(fields, message.sent, id=source if place is None else f"{source}-{place}")
+    return _change(Verb(do), fields, message.sent, mark=Mark(source, place))
 
 
 def _event_fields(message: Message, event: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -185,7 +185,7 @@ def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
     )
 
 
-def _change(verb: Verb, fields: dict[str, Any], sent: datetime, *, mark: str) -> Change:
+def _change(verb: Verb, fields: dict[str, Any], sent: datetime, *, mark: Mark) -> Change:
     id = fields.pop("id", None)
     if id is None:
         raise InvalidTask("id", f"is missing: name the task to {verb.rule.words}")

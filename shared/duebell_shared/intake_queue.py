@@ -101,22 +101,22 @@ class IntakeQueue:
     def bury(self, letters: Sequence[DeadLetter], *, region: str, account: str) -> list[bool]:
         """Send these to the dead-letter queue; return for each whether SQS has taken it.
 
-        What it did not take is logged.
+        One that is too large with its attributes goes without them. What SQS did not take is logged.
         """
         client = self._client(region)
         url = _url(client, account, self.name + DEAD_LETTERS)
         taken = [False] * len(letters)
         for places in _batches(letters):
-            entries = [_entry(place, letters[place]) for place in places]
-            try:
-                answer = client.send_message_batch(QueueUrl=url, Entries=entries)
-            except (BotoCoreError, ClientError) as error:
-                _LOG.error("the dead-letter queue does not take messages, so they stay: %s", error)
-                continue
-            for one in answer.get("Successful", ()):
-                taken[int(one["Id"])] = True
-            for failed in answer.get("Failed", ()):
-                _LOG.error("the dead-letter queue does not take a message, so it stays: %s", failed)
+            refused = _send(client, url, {place: letters[place] for place in places})
+            [first, *others] = places
+            why = refused.get(first)
+            if not others and letters[first].attributes and _is_too_large(why):
+                _LOG.warning("SQS refuses a dead letter with its reason, so it goes without: %s", why)
+                refused = _send(client, url, {first: DeadLetter(letters[first].body, {})})
+            for place in places:
+                taken[place] = place not in refused
+            for why in set(refused.values()):
+                _LOG.error("the dead-letter queue does not take messages, so they stay: %s", why)
         return taken
 
     def _client(self, region: str) -> Any:
@@ -155,6 +155,27 @@ def _batches(letters: Sequence[DeadLetter]) -> Iterator[list[int]]:
         size += more
     if batch:
         yield batch
+
+
+def _send(client: Any, url: str, letters: Mapping[int, DeadLetter]) -> dict[int, str]:
+    """Send the letters with one call. Returns why SQS did not take some, by their places."""
+    try:
+        answer = client.send_message_batch(
+            QueueUrl=url, Entries=[_entry(place, letter) for place, letter in letters.items()]
+        )
+    except (BotoCoreError, ClientError) as error:
+        return dict.fromkeys(letters, str(error))
+    refused = {int(one["Id"]): f"{one.get('Code')}: {one.get('Message')}" for one in answer.get("Failed", ())}
+    sent = {int(one["Id"]) for one in answer.get("Successful", ())}
+    return {place: refused.get(place, "no answer") for place in letters if place not in sent}
+
+
+def _is_too_large(why: str | None) -> bool:
+    """Tell whether SQS may have refused a message for its size: its own, or that of the call it was alone in.
+
+    Attributes count. https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
+    """
+    return why is not None and ("BatchRequestTooLong" in why or "InvalidParameterValue" in why)
 
 
 def _entry(place: int, letter: DeadLetter) -> dict[str, Any]:

@@ -78,7 +78,9 @@ class Queues:
         ).get("Messages"):
             for one in got:
                 self.sqs.delete_message(QueueUrl=self._dead, ReceiptHandle=one["ReceiptHandle"])
-                attributes = {name: given["StringValue"] for name, given in one["MessageAttributes"].items()}
+                attributes = {
+                    name: given["StringValue"] for name, given in one.get("MessageAttributes", {}).items()
+                }
                 found.append((one["Body"], attributes))
         return found
 

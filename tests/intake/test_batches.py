@@ -5,11 +5,12 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import EndpointConnectionError
 
 from duebell_editor import AwsUnavailable, Editor, NotArmed, QueueFull, Status, TaskNotFound
 from duebell_editor.adder import Adder
@@ -326,17 +327,58 @@ def test_a_dead_letter_that_sqs_does_not_take_keeps_its_message(
     with failing(type(queue._client(REGION)), "send_message_batch", error):
         assert again(intake.take([record("no")])) == ["m-1"]
     assert "so they stay" in caplog.text
-    # Nor one that is too large with its reason, and others are taken all the same
-    large = "x" * (1024 * 1024)
 
-    def limit(params: Any, **_: Any) -> None:
-        if sum(len(one["MessageBody"]) for one in params["Entries"]) >= len(large):
-            error = {"Error": {"Code": "BatchRequestTooLong", "Message": "too long"}}
-            raise ClientError(error, "SendMessageBatch")  # type: ignore[arg-type]
 
-    queue._client(REGION).meta.events.register("before-parameter-build.sqs.SendMessageBatch", limit)
-    assert again(intake.take([record(large, "m-1"), record("no", "m-2")])) == ["m-1"]
-    assert [body for body, _ in queues.dead()] == ["no"]
+#: What AWS answers to a call with one message that is too large: the call is too large, or the message is.
+_TOO_LARGE: dict[str, tuple[int, dict[str, Any]]] = {
+    "the call": (400, {"Error": {"Code": "AWS.SimpleQueueService.BatchRequestTooLong", "Message": "long"}}),
+    "the message": (200, {"Failed": [{"Id": "0", "Code": "InvalidParameterValue", "SenderFault": True}]}),
+}
+
+
+@contextmanager
+def limited(queue: IntakeQueue, largest: int, refusal: tuple[int, dict[str, Any]]) -> Iterator[None]:
+    """The queue takes messages of so many bytes, their attributes included, which moto does not count."""
+
+    def limit(params: Any, **_: Any) -> Any:
+        given = json.loads(params["body"])["Entries"]
+        attributes = [text for one in given for text in json.dumps(one["MessageAttributes"])[2:-2]]
+        if sum(len(one["MessageBody"]) for one in given) + len(attributes) > largest:
+            status, document = refusal
+            return SimpleNamespace(status_code=status), {**document, "ResponseMetadata": {}}
+        return None
+
+    events = queue._client(REGION).meta.events
+    events.register("before-call.sqs.SendMessageBatch", limit)
+    yield
+    events.unregister("before-call.sqs.SendMessageBatch", limit)
+
+
+@pytest.mark.parametrize("refusal", _TOO_LARGE.values(), ids=_TOO_LARGE)
+def test_a_dead_letter_that_is_too_large_with_its_reason_goes_without(
+    intake: Intake, queues: Queues, caplog: pytest.LogCaptureFixture, refusal: tuple[int, dict[str, Any]]
+) -> None:
+    queue, _ = intake._queue([record({})])
+    large = "x" * 300_000
+    with limited(queue, len(large), refusal):
+        assert again(intake.take([record(large, "m-1"), record("no", "m-2")])) == []
+    assert sorted((len(body), bool(told)) for body, told in queues.dead()) == [(2, True), (len(large), False)]
+    assert "goes without" in caplog.text
+    # What is too large without its reason, too, stays
+    with limited(queue, len(large), refusal):
+        assert again(intake.take([record(large + "x", "m-1")])) == ["m-1"]
+    assert "so they stay" in caplog.text
+
+
+def test_an_entry_of_a_list_is_no_larger_alone(intake: Intake, queues: Queues) -> None:
+    # Given characters that JSON may escape, and some that SQS refuses unless they are
+    wrong = '{"action":"remind","in":60,"spread":-1,"payload":["ünß 日本 🔔","\\uffff","\\ud800","\\u0001"]}'
+    assert again(intake.take([record(f"[{wrong}]")])) == []
+    [(body, _)] = queues.dead()
+    assert json.loads(body) == json.loads(wrong)
+    assert len(body.encode()) <= len(wrong.encode())
+    assert "日本 🔔" in body
+    assert body.isprintable()
 
 
 def test_many_dead_letters_go_ten_at_a_time_and_large_ones_alone(queues: Queues, intake: Intake) -> None:

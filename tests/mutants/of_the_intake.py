@@ -127,4 +127,12 @@ OF_THE_INTAKE = (
         why="a change that comes before its add is lost",
         killers=(Killer.INTAKE,),
     ),
+    Mutant(
+        name="a dead letter that is too large with its reason stays",
+        file="shared/duebell_shared/intake_queue.py",
+        line="if not others and letters[first].attributes and _is_too_large(why):",
+        broken="if False:",
+        why="its message comes again a hundred times",
+        killers=(Killer.INTAKE,),
+    ),
 )

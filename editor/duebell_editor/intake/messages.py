@@ -5,6 +5,7 @@ for a change the `id` that is part of the API's address.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
@@ -29,6 +30,9 @@ __all__ = ["Change", "Entry", "Message", "entries_of"]
 #: The values of `do`: what an entry does. An event of EventBridge has them in its detail-type.
 _ADD, _CHANGES = "add", (Verb.MOVE, Verb.UPDATE, Verb.CANCEL)
 _DO = (_ADD, *_CHANGES)
+#: Characters that SQS refuses, and which JSON can have escaped.
+#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
+_NOT_IN_SQS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _DETAIL_TYPES = tuple(f"duebell.{do}" for do in _DO)
 
 
@@ -93,11 +97,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def body(self) -> str:
-        """The entry as a message of its own: of a list, only this entry."""
+        """The entry as a message of its own: of a list, only this entry, no larger than it was there."""
         if self.place is None:
             return self.message.body
         try:
-            return json.dumps(self.given)
+            text = json.dumps(self.given, ensure_ascii=False, separators=(",", ":"))
+            return _NOT_IN_SQS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
         except RecursionError:  # it could be read, but is nested too deeply to be written
             return self.message.body
 

@@ -16,6 +16,7 @@ from duebell_shared.settings import Precision
 from .prices import PRICES
 
 __all__ = [
+    "KEPT_WARM",
     "MONTH",
     "UNITS_FILE",
     "Cost",
@@ -26,6 +27,7 @@ __all__ = [
     "billed_seconds",
     "cost",
     "lambda_dollars",
+    "log_dollars",
     "measured",
     "scheduler_cost",
     "snapshot_dollars",
@@ -48,7 +50,7 @@ _CERTIFICATES_SECONDS = 0.015
 _SERVICES = 2
 
 #: Assumed: Lambda keeps a process for so long after an invocation. It gives no figure.
-_KEPT_WARM = timedelta(minutes=5)
+KEPT_WARM = timedelta(minutes=5)
 
 #: Assumed: the time that is billed for an invocation of a warm Lambda that runs one task and no duebell.
 _OTHERS_SECONDS = 0.005
@@ -191,7 +193,7 @@ def cost(usage: Usage, of: Measured) -> Cost:
     return Cost(
         dynamodb=tasks * life + runs * (run_dynamodb + wait_dynamodb),
         function=tasks * of_tasks + runs * (run_function + wait_function),
-        log=_log_dollars(usage.tasks * of.task_bytes + usage.runs * (of.run_bytes + _INVOCATION_BYTES)),
+        log=log_dollars(usage.tasks * of.task_bytes + usage.runs * (of.run_bytes + _INVOCATION_BYTES)),
     )
 
 
@@ -202,13 +204,13 @@ def scheduler_cost(usage: Usage, of: Measured) -> Cost:
     show what is in a task. It takes a put when a task is added and a delete when it has run, and no index.
     """
     tasks = usage.tasks / 1e6
-    is_cold = usage.every > _KEPT_WARM
+    is_cold = usage.every > KEPT_WARM
     seconds = billed_seconds(usage.memory_mb, of.start_ms, services=1) if is_cold else _OTHERS_SECONDS
     writes = 0 if usage.recurs else 2 * math.ceil(max(usage.size_kb, _SMALL_KB))
     return Cost(
         dynamodb=tasks * writes * PRICES["write"].dollars,
         function=tasks * (lambda_dollars(seconds, usage.memory_mb) + PRICES["invocation"].dollars),
-        log=_log_dollars(usage.tasks * _INVOCATION_BYTES),
+        log=log_dollars(usage.tasks * _INVOCATION_BYTES),
         others=tasks * PRICES["schedule"].dollars,
     )
 
@@ -242,7 +244,7 @@ def snapshot_dollars(memory_mb: int) -> float:
 
 def _run_dollars(usage: Usage, of: Measured) -> float:
     """Dollars for a million invocations, each with one run and its first task."""
-    is_cold = usage.every > _KEPT_WARM
+    is_cold = usage.every > KEPT_WARM
     processor_ms = of.one_ms if is_cold else of.one_ms - of.start_ms
     calls = of.run.calls + of.done.calls
     is_restored = is_cold and usage.snap_start
@@ -257,5 +259,6 @@ def _scaled(processor_seconds: float, memory_mb: int) -> float:
     return processor_seconds * max(_MB_OF_A_PROCESSOR / memory_mb, 1.0)
 
 
-def _log_dollars(log_bytes: float) -> float:
+def log_dollars(log_bytes: float) -> float:
+    """Dollars for so many bytes of log."""
     return PRICES["log"].dollars * log_bytes / 1e9

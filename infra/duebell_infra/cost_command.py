@@ -6,12 +6,14 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.program import everywhere, with_json
 from duebell_shared.settings import Precision
 
 from .cost import MONTH, Cost, Usage, cost, measured, scheduler_cost, snapshot_dollars
+from .intake_cost import Arriving, intake_cost
 from .prices import PRICES
 
 __all__ = ["app"]
@@ -52,6 +54,12 @@ def cost_command(
     snap_start: Annotated[
         bool, typer.Option("--snap-start", help="The worker starts from a snapshot, as deployed so.")
     ] = False,
+    intake: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Messages that come within a second, if tasks are added by the intake queue."
+        ),
+    ] = None,
     actions: Annotated[int, typer.Option(min=0, help="Actions with metrics in CloudWatch; 0 for none.")] = 0,
 ) -> None:
     """Say what tasks cost on AWS a month, in dollars of us-east-1 without free tiers. Calls nothing.
@@ -74,6 +82,18 @@ def cost_command(
     metrics = of.fixed_metrics + actions * of.action_metrics if actions else 0
     ours, theirs = cost(usage, of), scheduler_cost(usage, of)
     standing = {"snapshot": snapshot_dollars(memory)} if snap_start else {}
+    if intake:
+        together = min(intake, tasks)
+        arriving = Arriving(
+            messages=0 if recurring else tasks,
+            at_a_time=together,
+            every=MONTH / (tasks / together),
+            size_kb=size,
+            memory_mb=memory,
+        )
+        taking = intake_cost(arriving, of)
+        ours = replace(ours, function=ours.function + taking.function, log=ours.log + taking.log)
+        standing["SQS"] = taking.requests
     standing["metrics"] = metrics * PRICES["metric"].dollars
     total = ours.dollars + sum(standing.values())
     if context.out.as_json:

@@ -51,6 +51,12 @@ PRICES = {
         source="https://cloudburn.io/blog/amazon-eventbridge-pricing",
         dated="13 March 2026",
     ),
+    "request": Price(
+        dollars=0.40,
+        of="a million SQS requests, standard queues, each of up to 64 KB; 1 million a month are free",
+        source="https://cloudburn.io/blog/amazon-sqs-pricing",
+        dated="14 March 2026",
+    ),
     "transition": Price(
         dollars=25.0,
         of="a million Step Functions state transitions, standard workflows",

@@ -75,6 +75,11 @@ class IntakeQueue:
         names = (self.name, self.name + DEAD_LETTERS)
         return IntakeCounts(*(_count(client, _url(client, account, name)) for name in names))
 
+    def send(self, body: str, *, region: str, account: str) -> None:
+        """Send a message to the intake queue. Raises ClientError and BotoCoreError."""
+        client = self._client(region)
+        client.send_message(QueueUrl=_url(client, account, self.name), MessageBody=body)
+
     def put_back(self, returned: Iterable[Returned], *, region: str, account: str) -> None:
         """Have messages come again sooner than the queue's visibility timeout would.
 

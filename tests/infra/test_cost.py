@@ -18,6 +18,7 @@ from duebell_infra.cost import (
     scheduler_cost,
     snapshot_dollars,
 )
+from duebell_infra.intake_cost import Arriving, intake_cost
 from duebell_infra.prices import PRICES
 from duebell_shared.settings import Precision
 
@@ -121,3 +122,65 @@ def test_a_snapshot_is_paid_for_by_the_month_and_by_each_start_from_it() -> None
     parts = sum(dollars for name, dollars in told.items() if name != "total")
     assert told["snapshot"] == pytest.approx(1.95, abs=0.01)
     assert told["total"] == pytest.approx(parts, abs=0.001)
+
+
+ARRIVING = Arriving(messages=1_000_000, at_a_time=1, every=HOUR)
+
+
+def test_messages_that_come_alone_take_three_requests_and_an_invocation_each() -> None:
+    of = measured()
+    none = intake_cost(replace(ARRIVING, messages=0), of)
+    alone = intake_cost(ARRIVING, of)
+    assert alone.requests - none.requests == pytest.approx(3 * PRICES["request"].dollars)
+    assert alone.function > PRICES["invocation"].dollars
+    assert (none.function, none.log) == (0, 0)
+
+
+def test_a_queue_that_nobody_sends_to_is_read_all_the_same() -> None:
+    none = intake_cost(replace(ARRIVING, messages=0), measured())
+    # Five readers, three times a minute
+    assert none.requests == pytest.approx(5 * 3 * 60 * 24 * 30 / 1e6 * PRICES["request"].dollars)
+
+
+def test_messages_that_come_together_share_requests_and_invocations() -> None:
+    of = measured()
+    none = intake_cost(replace(ARRIVING, messages=0), of).requests
+    alone, together = intake_cost(ARRIVING, of), intake_cost(replace(ARRIVING, at_a_time=1_000), of)
+    assert together.requests - none == pytest.approx(1.2 * PRICES["request"].dollars)
+    assert together.function < alone.function / 50
+    assert together.log == pytest.approx(alone.log / 100)
+
+
+def test_large_messages_are_several_requests() -> None:
+    of = measured()
+    none = intake_cost(replace(ARRIVING, messages=0), of).requests
+    large = intake_cost(replace(ARRIVING, size_kb=65), of)
+    assert large.requests - none == pytest.approx(5 * PRICES["request"].dollars)
+    # Ten of 32 KB are sent by themselves, and received as five requests
+    together = intake_cost(replace(ARRIVING, size_kb=32, at_a_time=10), of)
+    assert together.requests - none == pytest.approx(1.6 * PRICES["request"].dollars)
+
+
+def test_a_worker_that_is_warm_takes_messages_sooner() -> None:
+    of = measured()
+    cold, warm = intake_cost(ARRIVING, of), intake_cost(replace(ARRIVING, every=timedelta(minutes=1)), of)
+    assert cold.function > 3 * warm.function
+
+
+def test_the_command_adds_the_intake_if_there_is_one() -> None:
+    def told(*options: str) -> dict[str, float]:
+        done = duebell("cost", "--tasks", "100000", "--json", *options)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, float] = json.loads(done.stdout)["usd_a_month"]
+        return found
+
+    without, alone = told(), told("--intake", "1")
+    assert "SQS" not in without
+    arriving = replace(ARRIVING, messages=100_000, every=timedelta(days=30) / 100_000)
+    assert alone["SQS"] == pytest.approx(intake_cost(arriving, measured()).requests, abs=1e-3)
+    assert alone["Lambda"] > without["Lambda"]
+    assert alone["total"] == pytest.approx(sum(alone.values()) - alone["total"], abs=1e-3)
+    # Tasks that recur are added once: the queue is read, and that is all
+    recurring = ("--recurring", "daily")
+    assert told(*recurring, "--intake", "1")["Lambda"] == told(*recurring)["Lambda"]
+    assert duebell("cost", "--tasks", "1", "--intake", "0").returncode == 2

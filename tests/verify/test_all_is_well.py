@@ -105,8 +105,8 @@ def test_without_the_probe_nothing_is_waited_for(account: Account) -> None:
     before = account.clock()
     found = account.verify(when=(When.ALWAYS,))
 
-    assert all_ok(found, "dead-letter", "at-once", "probe")
-    assert {found[name].result for name in ("at-once", "probe")} == {Result.SKIPPED}
+    assert all_ok(found, "dead-letter", "at-once", "intake", "probe")
+    assert {found[name].result for name in ("at-once", "intake", "probe")} == {Result.SKIPPED}
     assert account.clock() == before
     assert account.items() == []
 

@@ -115,7 +115,7 @@ def test_a_users_task_of_such_an_id_is_never_removed(account: Account) -> None:
         editor.add("act", due=timedelta(days=9), id=probe["id"]["S"], if_exists="replace")
     account.clock.advance(LONGER_THAN_ANY)
     # When the next one removes what was left
-    assert all_ok(account.verify(when=(When.ALWAYS,)), "at-once", "probe", "dead-letter")
+    assert all_ok(account.verify(when=(When.ALWAYS,)), "at-once", "intake", "probe", "dead-letter")
     # Then that is still there
     assert [item["action"]["S"] for item in account.items()] == ["act"]
     killed.close()

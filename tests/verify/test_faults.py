@@ -57,7 +57,7 @@ def test_batches_that_are_not_taken_are_the_slower_path(account: Account) -> Non
         assert found[name].result is Result.SLOWER, found[name]
         assert found[name].found.startswith("one by one")
         assert found[name].way_out
-    assert all_ok(found, *BATCHES, "at-once", "probe", "dead-letter")
+    assert all_ok(found, *BATCHES, "at-once", "intake", "probe", "dead-letter")
 
 
 def test_the_longer_form_of_a_statement_is_told_as_such(account: Account) -> None:
@@ -218,7 +218,7 @@ def test_a_table_without_past_index_is_told_with_the_way_out(account: Account) -
     assert found["history"].result is Result.FAILED
     assert "no past-index" in found["history"].found
     assert str(found["history"].way_out).startswith("`duebell deploy`")
-    assert all_ok(found, "status", "history", "at-once", "probe", "dead-letter")
+    assert all_ok(found, "status", "history", "at-once", "intake", "probe", "dead-letter")
     assert account.items() == []
 
 
@@ -281,4 +281,4 @@ def test_an_aws_that_does_not_answer_one_call_fails_that_check_alone(account: Ac
 
     assert found["expiry"].result is Result.FAILED
     assert "ConnectTimeoutError" in [answer.code for answer in found["expiry"].answers]
-    assert all_ok(found, "expiry", "at-once", "probe", "dead-letter")
+    assert all_ok(found, "expiry", "at-once", "intake", "probe", "dead-letter")

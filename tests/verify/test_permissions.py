@@ -40,7 +40,7 @@ def test_a_check_that_is_not_allowed_says_so_and_the_others_are_made(
         assert (found[name].result, found[name].lacks) == (Result.SKIPPED, permission), found[name]
         assert permission in found[name].found
         assert "docs/security.md" in str(found[name].way_out)
-    assert all_ok(found, *checks, "at-once", "probe", "dead-letter"), found
+    assert all_ok(found, *checks, "at-once", "intake", "probe", "dead-letter"), found
     assert account.items() == []
 
 

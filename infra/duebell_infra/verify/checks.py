@@ -14,7 +14,7 @@ from duebell_shared.errors import AwsRefused, DuebellError
 from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
 
-from . import dead_letters, own_tasks, reads, record, worker, writes
+from . import dead_letters, intake, own_tasks, reads, record, worker, writes
 from .answers import Answers
 from .check import Check, When
 from .finding import Finding, Result
@@ -44,6 +44,7 @@ CHECKS: tuple[Check, ...] = (
     dead_letters.lost_rings,
     dead_letters.failed_runs,
     worker.call,
+    intake.intake,
     worker.at_once,
     worker.probe,
     dead_letters.dead_letter,

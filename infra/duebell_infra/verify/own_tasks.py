@@ -104,12 +104,13 @@ class OwnTasks:
         self._keys.add((lane, entry.id))
         return entry.id
 
-    def remove(self) -> bool:
-        """Remove all tasks of this verify; False if they are only marked as expired: deleting is not allowed.
+    def remove(self, id: str | None = None) -> bool:
+        """Remove the tasks of this verify, all or those of one id.
 
-        Raises DuebellError and what botocore raises.
+        False if they are only marked as expired: deleting is not allowed. Raises DuebellError and what
+        botocore raises.
         """
-        return self._remove_all(self._keys)
+        return self._remove_all(key for key in self._keys if id in {None, key[1]})
 
     def remove_left_overs(self) -> int:
         """Remove what is left of earlier ones that were broken off; the count of those tasks."""

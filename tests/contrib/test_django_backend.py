@@ -26,6 +26,8 @@ ROOT = Path(__file__).parents[2]
     ("options", "fault"),
     [
         ({"table": "shop"}, r"TASKS\['default'\]\['OPTIONS'\]: 'table' is unknown"),
+        ({"default_priority": 10}, r"\['default_priority'\]: must be a whole number, 0 to 9, not 10"),
+        ({"default_priority": "5"}, r"\['default_priority'\]: must be a whole number, 0 to 9, not '5'"),
         ({"editor": "nowhere.editor"}, r"'nowhere\.editor' cannot be imported"),
         ({"editor": 7}, "7 cannot be imported"),
         ({"editor": "tests.contrib.project.HOUR"}, "which is no Editor; name an Editor, or a function"),

@@ -12,7 +12,8 @@ from django.utils.module_loading import import_string
 
 from duebell_editor.editor import Editor
 from duebell_shared.coroutines import call_in_thread
-from duebell_shared.errors import InvalidInput, TaskNotFound
+from duebell_shared.errors import InvalidInput, InvalidTask, TaskNotFound
+from duebell_shared.given import check_priority
 from duebell_shared.quoting import quoted
 from duebell_shared.task import Task as StoredTask
 
@@ -25,9 +26,12 @@ from .framework import (
     normalize_json,
     task_enqueued,
 )
+from .priorities import stored_priority
 from .results import DuebellResult, result_of
 
 __all__ = ["DuebellBackend"]
+
+_OPTIONS = {"default_priority", "editor"}
 
 
 @cache
@@ -42,22 +46,36 @@ class DuebellBackend(BaseTaskBackend):
     The option `editor` is the dotted path of an Editor, or of a function that returns one. Without it, there
     is one for the process, set up by the `DUEBELL_…` variables.
 
+    Django's priority 0 becomes the option `default_priority`, which is 0 unless given, and 1 to 100 become
+    what duebell has above it, up to 9. Those below 0 become what it has below it: with 5, -1 to -100 become
+    4 to 0; with 0, which has none below it, they are 0 as well.
+
     The worker's action is named by the path of the task's function, such as `shop.tasks.send_mail`: see
-    `register_tasks`. Priorities are not supported, so Django refuses a task that has one.
+    `register_tasks`.
     """
 
     supports_defer = True
     supports_async_task = True
     supports_get_result = True
-    supports_priority = False
+    supports_priority = True
 
     def __init__(self, alias: str, params: Mapping[str, Any]) -> None:
-        """Makes no call and needs no AWS settings yet. Raises InvalidTaskBackend for an unknown option."""
+        """Makes no call and needs no AWS settings yet.
+
+        Raises InvalidTaskBackend for an unknown option, and for a default priority that is none of duebell's.
+        """
         super().__init__(alias, params)
-        if unknown := sorted(set(self.options) - {"editor"}):
+        if unknown := sorted(set(self.options) - _OPTIONS):
             raise InvalidTaskBackend(
-                f"TASKS[{quoted(alias)}]['OPTIONS']: {quoted(unknown[0])} is unknown: there is only 'editor'"
+                f"TASKS[{quoted(alias)}]['OPTIONS']: {quoted(unknown[0])} is unknown: there are only "
+                f"{' and '.join(map(quoted, sorted(_OPTIONS)))}"
             )
+        try:
+            self.default_priority = check_priority(self.options.get("default_priority"))
+        except InvalidTask as error:
+            raise InvalidTaskBackend(
+                f"TASKS[{quoted(alias)}]['OPTIONS']['default_priority']: {error.reason}"
+            ) from None
 
     @property
     def editor(self) -> Editor:
@@ -128,8 +146,10 @@ class DuebellBackend(BaseTaskBackend):
             "queue_name": task.queue_name,
             "backend": self.alias,
         }
-        due = _due(task.run_after)
-        return lambda: self.editor.add(task.module_path, due=due, payload=payload)
+        if task.priority:
+            payload["priority"] = task.priority
+        due, priority = _due(task.run_after), stored_priority(task.priority, default=self.default_priority)
+        return lambda: self.editor.add(task.module_path, due=due, payload=payload, priority=priority)
 
     def _result(self, stored: StoredTask, task: Task) -> DuebellResult:
         return result_of(stored, task, backend=self.alias)

@@ -15,7 +15,8 @@ from duebell_shared.failure import FailedAttempt
 from duebell_shared.status import Status
 from duebell_shared.task import Task as StoredTask
 
-from .framework import Task, TaskError, TaskResult, TaskResultStatus
+from .framework import Task, TaskError, TaskResult, TaskResultStatus, task_backends
+from .priorities import told_priority
 
 __all__ = ["AttemptFailed", "Call", "DuebellResult", "result_of"]
 
@@ -49,12 +50,13 @@ class AttemptFailed(Exception):
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The payload of a Django task: the arguments of its function, and where it was enqueued."""
+    """The payload of a Django task: the arguments of its function, where it was enqueued, its priority."""
 
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     queue_name: str = "default"
     backend: str = "default"
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +74,14 @@ class DuebellResult(TaskResult):
 
 
 def result_of(stored: StoredTask, task: Task, *, backend: str) -> DuebellResult:
-    """The result of the stored task, which is `task` with the arguments and dates that it is stored with.
+    """The result of the stored task: of `task`, with the arguments, due date and priority that are stored.
 
     backend  the alias to use if the stored task does not tell its own
     """
     call = _call_of(stored, backend)
     changes: dict[str, Any] = {"queue_name": call.queue_name, "backend": call.backend}
+    default = getattr(task_backends[call.backend], "default_priority", 0)
+    changes["priority"] = told_priority(stored.priority, enqueued=call.priority, default=default)
     if stored.due > stored.created_at:
         changes["run_after"] = _in_djangos_zone(stored.due)
     changes = {name: value for name, value in changes.items() if getattr(task, name) != value}

@@ -66,6 +66,7 @@ class Killer(Enum):
         "pytest",
         "tests/worker/test_process.py",
         "tests/worker/test_long_actions.py",
+        "tests/worker/test_outliving.py",
         "tests/worker/test_draining.py",
         "tests/worker/test_process_trouble.py",
         "tests/worker/test_process_health.py",

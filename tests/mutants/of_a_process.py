@@ -9,6 +9,8 @@ _PROCESS = "worker/duebell_worker/process.py"
 _LEASE = "worker/duebell_worker/lease.py"
 _WAITS = "worker/duebell_worker/waits.py"
 _SHARES = "worker/duebell_worker/shares.py"
+_ATTEMPTS = "worker/duebell_worker/attempts.py"
+_CONTEXT = "worker/duebell_worker/context.py"
 _RUN = "worker/duebell_worker/run.py"
 _SUCCESSOR = "worker/duebell_worker/successor.py"
 _RECORD = "shared/duebell_shared/arming.py"
@@ -190,6 +192,46 @@ OF_A_PROCESS = (
         line="        if self._host.stop_at is None:\n            self._host.drain",
         broken="        if True:\n            self._host.drain",
         why="it is killed before it has given its lanes back",
+        killers=(Killer.PROCESS,),
+    ),
+    Mutant(
+        name="a process forgets what still runs when its lease is lost",
+        file=_ATTEMPTS,
+        line="host.keep(running)",
+        broken="pass",
+        why="it ends as if all had come to their end, and has more actions at work than places",
+        killers=(Killer.PROCESS,),
+    ),
+    Mutant(
+        name="a process gives actions of a lost lease no time to end",
+        file=_PROCESS,
+        line="        self._wait_for_outliving()\n",
+        broken="",
+        why="an action that needs a second more is cut off",
+        killers=(Killer.PROCESS,),
+    ),
+    Mutant(
+        name="actions of a lost lease that were cut off are not told",
+        file=_PROCESS,
+        line="self._host.unfinished + len(self._host.outliving)",
+        broken="self._host.unfinished",
+        why="the exit status says that all came to their end",
+        killers=(Killer.PROCESS,),
+    ),
+    Mutant(
+        name="actions of a lost lease keep no places",
+        file=_CONTEXT,
+        line="self.places - (self.host.kept_places if self.host else 0)",
+        broken="self.places",
+        why="each lost lease adds as many threads as there are places, for ever if actions never return",
+        killers=(Killer.PROCESS,),
+    ),
+    Mutant(
+        name="a process that has no place left claims lanes",
+        file=_PROCESS,
+        line="        if not self._has_place:\n            return self._host.look_every\n",
+        broken="",
+        why="it holds them and starts nothing",
         killers=(Killer.PROCESS,),
     ),
     Mutant(

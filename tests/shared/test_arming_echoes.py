@@ -6,6 +6,9 @@ import pytest
 
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.instants import NEVER
+from duebell_shared.known_rule import ECHO_SOON
+from duebell_shared.ring_times import echoes_of
+from duebell_worker.lease import LEASE
 from tests.shared.test_arming import HOLD_END, MINUTE, SECOND, SOON, armed, free
 from tests.support import NOON
 
@@ -24,6 +27,15 @@ def test_the_echo_of_the_ring_is_the_watchdog_of_a_run_that_comes_in_its_minute(
     assert claimed.rings_at == NOON + 4 * MINUTE
     assert claimed.target <= NOON + 4 * MINUTE <= claimed.target + 2 * MINUTE
     assert claimed.set_to == NOON
+
+
+@pytest.mark.parametrize("after", [timedelta(0), MINUTE - timedelta(milliseconds=1)])
+def test_the_first_echo_comes_soon_after_each_lease_that_begins_in_the_minute(after: timedelta) -> None:
+    # The record knows no lease's length: a shorter or longer LEASE would cost each run a PutRule more
+    began = NOON + after
+    ends = began + LEASE
+    assert ends <= echoes_of(NOON)[0] <= ends + ECHO_SOON
+    assert rung(NOON, claimed_at=began, lease=LEASE).is_settled(began)
 
 
 @pytest.mark.parametrize(

@@ -104,5 +104,7 @@ class Hosted:
             what()
 
     def _sleep(self, seconds: float) -> None:
-        self.clock.sleep(seconds)
+        until = self.clock.now + timedelta(seconds=seconds)
+        self.stage.go_on_until(until)
+        self.clock.now = max(self.clock.now, until)
         self._look()

@@ -40,6 +40,12 @@ class Stage:
         while self._sleeping:
             self._go_on(next(iter(self._sleeping)))
 
+    def go_on_until(self, moment: datetime) -> None:
+        """Let what sleeps go on while its process sleeps, too."""
+        while self._sleeping and (wakes_at := min(self._sleeping.values())) <= moment:
+            self._clock.now = max(self._clock.now, wakes_at)
+            self._go_on(min(self._sleeping, key=self._sleeping.__getitem__))
+
     def submit(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
         """Start the call, as far as it goes without sleeping."""
         future: Future[None] = Future()

@@ -130,7 +130,7 @@ def test_a_lost_lease_is_said(
     editor.add("slow", due=NOON)
     report = worker.run()
     lost = log.lines("lease_lost")
-    assert lost == [{"event": "lease_lost", "level": "WARNING", "run": report.run}]
+    assert lost == [{"event": "lease_lost", "level": "WARNING", "run": report.run, "still_running": 0}]
     assert [line["lost_lease"] for line in log.lines("run")] == [False, True]
 
 

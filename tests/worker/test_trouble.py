@@ -116,3 +116,17 @@ def test_a_task_is_passed_over_for_a_moment_or_for_minutes(trouble: Trouble, clo
     assert trouble.passed_over(1) == {}
     clock.advance(3 * SECOND)
     assert trouble.passed_over(0).keys() == {odd}
+
+
+def test_tasks_that_are_skipped_no_more_are_not_kept_in_memory(trouble: Trouble, clock: Clock) -> None:
+    # Given a long run that skips a task every second, readable or reserved
+    for n in range(200):
+        trouble.pass_over(QueueKey(queued=clock.now, id=f"odd-{n}", lane=0), is_readable=True)
+        trouble.leave(QueueKey(queued=clock.now, id=f"reserved-{n}", lane=1), until=clock.now + 3 * SECOND)
+        clock.advance(SECOND)
+        trouble.passed_over(0)
+    assert len(trouble._passed_over) <= 6
+    # When all of that is over, the run still knows that there was something
+    clock.advance(MINUTE)
+    assert trouble.passed_over(1) == {}
+    assert trouble.is_any()

@@ -69,7 +69,7 @@ class Attempts:
         A worker that does nothing but send batches needs no place for a task before its claim tells what it
         is. Then claims are full ones: a claim costs as much time for a few tasks as for many.
         """
-        places = self._context.places
+        places = self._context.free_places
         if self._sends_batches_only:
             room = places + _IN_BATCHES - len(self._under_way)
             return room >= (1 if self._to_claim else AT_ONCE)
@@ -153,6 +153,13 @@ class Attempts:
                 self._count(recorded)
         self._under_way.clear()
         self._to_claim.clear()
+
+    def abandon(self) -> int:
+        """Leave the attempts to their threads, as the lease is lost; return how many still run."""
+        running = [attempt for attempt in self._under_way.values() if attempt.is_running]
+        if host := self._context.host:
+            host.keep(running)
+        return len(running)
 
     def _take_result(self, future: Future[Ended | None]) -> Task | None:
         """Count and log the outcome of an attempt, and return the task.

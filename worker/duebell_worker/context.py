@@ -57,6 +57,11 @@ class RunContext:
     host: Host | None = None
 
     @property
+    def free_places(self) -> int:
+        """The places that attempts of earlier runs have left to this one."""
+        return self.places - (self.host.kept_places if self.host else 0)
+
+    @property
     def stop_at(self) -> datetime | None:
         """From then on no task is started; None for a run that has no time limit."""
         return self.host.stop_at if self.host else self.ends[0]

@@ -1,11 +1,15 @@
 """The long-running process that runs belong to, as they see it: how often it looks, and when it is to end."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.instants import NEVER
+
+if TYPE_CHECKING:
+    from .performer import Attempt
 
 __all__ = ["Host"]
 
@@ -39,6 +43,26 @@ class Host:
     stop_at: datetime | None = None
     leave_at: datetime | None = None
     unfinished: int = 0
+    _outliving: "list[Attempt]" = field(default_factory=list)
+
+    @property
+    def outliving(self) -> "list[Attempt]":
+        """The attempts that still run, although their run lost its lease. Their outcomes are not recorded.
+
+        Problem: no run waits for them. Solution: they keep their places, so that the process never runs more
+        actions at a time than it has places; and when it ends, they have the time that others have.
+        """
+        self._outliving = [attempt for attempt in self._outliving if attempt.is_running]
+        return self._outliving
+
+    @property
+    def kept_places(self) -> int:
+        """The number of places that attempts keep whose run lost its lease."""
+        return sum(attempt.has_place for attempt in self.outliving)
+
+    def keep(self, attempts: "Iterable[Attempt]") -> None:
+        """Note the attempts that are under way in a run that lost its lease."""
+        self._outliving += attempts
 
     def looked(self) -> None:
         """Note that the arming record was read or written now."""

@@ -59,6 +59,11 @@ class Attempt:
         self.over: Future[Ended | None] = Future()
         self.has_place = True
 
+    @property
+    def is_running(self) -> bool:
+        """True from the call of its action until the attempt is over."""
+        return self.started is not None and not self.over.done()
+
     def set_over(self, result: Ended | BaseException | None) -> None:
         """End the attempt with this result or error."""
         if isinstance(result, BaseException):

@@ -96,8 +96,10 @@ class Process:
             self._wait(pause)
         if self._run_id:  # the run failed, and may hold lanes still
             self._run()
-        emit("process_ended", unfinished=self._host.unfinished)
-        return not self._host.unfinished
+        self._wait_for_outliving()
+        unfinished = self._host.unfinished + len(self._host.outliving)
+        emit("process_ended", unfinished=unfinished)
+        return not unfinished
 
     def drain(self) -> None:
         """Start no task from now on, give those that run their time, and end."""
@@ -121,6 +123,8 @@ class Process:
     def _go_on(self) -> timedelta:
         """Look, and make a run if it is time. Returns how long to wait before the next look."""
         claim_in = self._look() - self._now()
+        if not self._has_place:
+            return self._host.look_every
         if claim_in > timedelta(0):
             return min(claim_in, self._host.look_every)
         # Without a pause only after a run that had something to do: the next one might find the lanes held
@@ -139,6 +143,17 @@ class Process:
         until = self._now() + time
         while self._host.stop_at is None and (now := self._now()) < until:
             self._backend.sleep((min(until, self._host.wake_at(now)) - now).total_seconds())
+
+    def _wait_for_outliving(self) -> None:
+        """Give actions whose run lost its lease the time that those of other runs have, too."""
+        leave_at = self._host.leave_at or self._now()
+        while self._host.outliving and (now := self._now()) < leave_at:
+            self._backend.sleep((min(leave_at, self._host.wake_at(now)) - now).total_seconds())
+
+    @property
+    def _has_place(self) -> bool:
+        """True if a run could start a task, or one that failed has lanes to give back."""
+        return bool(self._run_id) or self._host.kept_places < self._worker._concurrency  # noqa: SLF001
 
     def _run(self) -> bool:
         """Make a run, or go on with the one that failed. Returns whether it had anything to do."""

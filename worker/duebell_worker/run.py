@@ -124,7 +124,7 @@ class _Run:
                 self._waits.wait_for_due(next_due)
         except LeaseLost:
             lost = True
-            self._context.log("lease_lost", level=logging.WARNING)
+            self._context.log("lease_lost", level=logging.WARNING, still_running=self._attempts.abandon())
         record = self._backend.armer.ensure(None if lost else self._lease.seen)
         self._backend.hasten(record)
         lanes = self._lease.lanes

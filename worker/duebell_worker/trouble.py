@@ -76,6 +76,7 @@ class Trouble:
         self._lanes = {each.lane: _Lane(since=each.since, until=until, rests=True) for each in rested}
         self._was_any = bool(self._lanes)
         self._passed_over: dict[QueueKey, datetime] = {}
+        self._has_skipped = False
         self._answered: set[Call] = set()
         self._errors: dict[Call, AwsError] = {}
 
@@ -147,7 +148,7 @@ class Trouble:
         looked into the lane since.
         """
         with self._lock:
-            return self._was_any or bool(self._errors or self._passed_over)
+            return self._was_any or self._has_skipped or bool(self._errors)
 
     def resting(self, lanes: Iterable[int]) -> tuple[RestingLane, ...]:
         """Return which of these lanes rest, and since when they are in trouble."""
@@ -162,18 +163,24 @@ class Trouble:
     def pass_over(self, key: QueueKey, *, is_readable: bool = False) -> None:
         """Skip this task for a moment; for five minutes if this version cannot read it."""
         with self._lock:
+            self._has_skipped = True
             self._passed_over[key] = self._clock() + (_PAUSE if is_readable else _PASSED_OVER)
 
     def leave(self, key: QueueKey, *, until: datetime) -> None:
         """Skip this task until then, without any trouble of it; its lane is read again by then."""
         with self._lock:
+            self._has_skipped = True
             self._passed_over[key] = until
 
     def passed_over(self, lane: int) -> dict[QueueKey, datetime]:
-        """Return the tasks of this lane that are skipped now, and until when."""
+        """Return the tasks of this lane that are skipped now, and until when.
+
+        Forgets the others: the run of a long-running process may last for hours.
+        """
         now = self._clock()
         with self._lock:
-            return {key: at for key, at in self._passed_over.items() if key.lane == lane and at > now}
+            self._passed_over = {key: at for key, at in self._passed_over.items() if at > now}
+            return {key: at for key, at in self._passed_over.items() if key.lane == lane}
 
     def error_of_all(self, lanes: int) -> AwsError | None:
         """Return the error of a kind of call that AWS refuses for all of the lanes; None if none is.

@@ -14,13 +14,14 @@ from duebell_shared.errors import (
     TransactionCancelled,
     TransactionUnknown,
 )
+from duebell_shared.lanes import lane_of
 from duebell_shared.quoting import quoted
-from duebell_shared.task import Status
+from duebell_shared.task import Status, Task
 from duebell_shared.transactions import ItemRefusal, Other, TaskWrite, Transacted
 
 from .transaction_writes import table_of
 
-__all__ = ["commit", "drop_reservations"]
+__all__ = ["commit", "drop_reservation", "drop_reservations"]
 
 #: The reasons for which another try may succeed: another transaction is under way, or it was throttled.
 #: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
@@ -42,6 +43,7 @@ def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
         return
     if isinstance(error, AwsUnavailable):
         raise TransactionUnknown(f"it is not known whether the transaction is committed: {error}") from error
+    told = tuple(_told(backend, writes, refusal) for refusal in transacted.refusals)
     is_over = drop_reservations(backend, writes) > 0
     if not transacted.is_sure and not is_over:
         raise TransactionUnknown(
@@ -49,7 +51,7 @@ def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
         ) from error
     if error:
         raise error
-    raise TransactionCancelled(tuple(_told(writes, refusal) for refusal in transacted.refusals))
+    raise TransactionCancelled(told)
 
 
 def _tried(
@@ -84,10 +86,29 @@ def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> 
     for write in writes:
         if isinstance(write, TaskWrite) and write.old.status is Status.RESERVED:
             try:
-                dropped += backend.store.save(write.old, None)
+                dropped += drop_reservation(backend, write.old)
             except DuebellError:
                 continue
     return dropped
+
+
+def drop_reservation(backend: Backend, reserved: Task) -> bool:
+    """Delete this reserved task, also where a relane has moved it; False if it is confirmed or changed."""
+    is_deleted = backend.store.save(reserved, None)  # also if nothing is there
+    moved = _moved(backend, reserved) if is_deleted else None
+    if moved is None:
+        return is_deleted
+    return moved.reservation == reserved.reservation and backend.store.save(moved, None)
+
+
+def _moved(backend: Backend, read: Task) -> Task | None:
+    """Return the task as it is in another lane, if a relane has moved it there since it was read.
+
+    A transaction that names the task in its earlier lane is refused then.
+    """
+    lane = lane_of(read.id, len(backend.armer.read().lanes))
+    there = None if lane == read.lane else backend.store.get(lane, read.id)
+    return there if there and there.created_at == read.created_at else None
 
 
 def _is_committed(backend: Backend, writes: Sequence[TaskWrite | Other]) -> bool:
@@ -102,14 +123,14 @@ def _is_committed(backend: Backend, writes: Sequence[TaskWrite | Other]) -> bool
 
 
 def _is_made(backend: Backend, write: TaskWrite) -> bool:
-    there = backend.store.get(write.old.lane, write.old.id)
+    there = backend.store.get(write.old.lane, write.old.id) or _moved(backend, write.old)
     if there is None or write.old.status is not Status.RESERVED:
         return there == write.new and write.new.status is Status.CANCELLED
     is_confirmed = there.reservation is None and there.rev > write.old.rev
     return is_confirmed and there.created_at == write.old.created_at
 
 
-def _told(writes: Sequence[TaskWrite | Other], refusal: ItemRefusal) -> ItemRefusal:
+def _told(backend: Backend, writes: Sequence[TaskWrite | Other], refusal: ItemRefusal) -> ItemRefusal:
     """The refusal with its write in words; of a task also the reason in words."""
     if refusal.what:  # an answer without reasons, which is of no item
         return refusal
@@ -118,7 +139,18 @@ def _told(writes: Sequence[TaskWrite | Other], refusal: ItemRefusal) -> ItemRefu
         return replace(refusal, what=table_of(write))
     message = refusal.message
     if refusal.code == _REFUSED:
-        is_reserved = write.old.status is Status.RESERVED
-        ended = "its reservation has ended, or another one took it over: make the transaction again"
-        message = ended if is_reserved else "it was changed since it was read: make the transaction again"
+        message = f"{_reason(backend, write.old)}: make the transaction again"
     return replace(refusal, what=f"task {quoted(write.old.id)}", message=message)
+
+
+def _reason(backend: Backend, read: Task) -> str:
+    """The reason for which a task is not as it was read."""
+    try:
+        moved = _moved(backend, read)
+    except DuebellError:
+        moved = None
+    if moved:
+        return "the queue was given more lanes since it was read, and `duebell relane` moved it"
+    if read.status is Status.RESERVED:
+        return "its reservation has ended, or another one took it over"
+    return "it was changed since it was read"

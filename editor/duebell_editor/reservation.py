@@ -9,6 +9,8 @@ from duebell_shared.task import Task
 from duebell_shared.task_changes import update_of
 from duebell_shared.transactions import TaskWrite
 
+from .commit import drop_reservation
+
 __all__ = ["Reservation", "TransactionItem"]
 
 
@@ -69,4 +71,4 @@ class Reservation(TransactionItem):
         Also False if it was changed otherwise, such as cancelled. A transaction that comes later fails. A
         reservation that is not dropped ends by itself. Raises AwsRefused, AwsUnavailable, NotDeployed.
         """
-        return self._backend.store.save(self._write.old, None)
+        return drop_reservation(self._backend, self._write.old)

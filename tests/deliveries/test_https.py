@@ -2,8 +2,11 @@
 
 import hashlib
 import hmac
+import itertools
 import json
+import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +21,7 @@ from duebell_editor import Editor
 from duebell_shared.instants import render
 from duebell_shared.status import Status
 from duebell_worker import Worker
+from duebell_worker.deliveries import connections
 from tests.deliveries.test_services import HOUR, run_at
 from tests.support import NOON, REGION, Calls, Clock
 
@@ -31,6 +35,7 @@ class Endpoint:
     headers: dict[str, str] = field(default_factory=dict)
     said: bytes = b""
     missing: int = 0  # bytes that it announces, and does not send
+    continues: int = 0  # how often it says `100 Continue` first
     posted: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
 
 
@@ -44,13 +49,15 @@ def endpoint() -> Iterator[Endpoint]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             endpoint.posted.append((self.path, dict(self.headers), body))
+            self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n" * endpoint.continues)
             self.send_response(endpoint.status)
             for name, value in endpoint.headers.items():
                 self.send_header(name, value)
             if endpoint.status != 204:
                 self.send_header("Content-Length", str(len(endpoint.said) + endpoint.missing))
-            self.end_headers()
-            self.wfile.write(endpoint.said)
+            with suppress(ConnectionError):  # the caller may have left
+                self.end_headers()
+                self.wfile.write(endpoint.said)
             self.close_connection |= endpoint.missing > 0
 
         def log_message(self, *_: Any) -> None:
@@ -162,6 +169,53 @@ def test_an_answer_that_breaks_off_counts_by_its_status(
     editor.add("remind", due=HOUR)
     report = run_at(worker, clock)
     assert (report.done, report.failed, report.retried) == (status == 200, status == 400, status == 500)
+
+
+def test_an_answer_that_never_ends_is_no_answer(
+    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given an endpoint of which something can be read all the time, and reads that take a second each
+    seconds = itertools.count()
+    monkeypatch.setattr(connections, "monotonic", lambda: next(seconds))
+    worker.deliver("remind", to=endpoint.url)
+    endpoint.continues = 20_000
+    editor.add("remind", due=HOUR, id="one")
+    # When a task is delivered to it
+    assert run_at(worker, clock).retried == 1
+    # Then it is left after six seconds
+    failure = editor.get("one").failure
+    assert failure
+    assert failure.message.startswith(f"{endpoint.url} did not answer: ReadTimeoutError: ")
+    assert next(seconds) == 7
+
+
+def test_each_read_of_an_answer_has_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(connections, "monotonic", lambda: now[0])
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        answer = connections._Answer(ours)
+        limits = []
+        for _ in range(3):
+            theirs.sendall(b"a\n")
+            assert answer.fp.readline() == b"a\n"
+            limits.append(ours.gettimeout())
+            now[0] += 2
+        assert limits == [6, 4, 2]
+        theirs.sendall(b"a\n")
+        with pytest.raises(TimeoutError):
+            answer.fp.readline()
+
+
+def test_a_connection_is_used_again_with_the_whole_time(
+    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = itertools.count()
+    monkeypatch.setattr(connections, "monotonic", lambda: next(seconds))
+    worker.deliver("remind", to=endpoint.url)
+    for _ in range(20):
+        editor.add("remind", due=HOUR)
+    assert run_at(worker, clock).done == 20
 
 
 def test_a_redirect_is_not_followed(worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint) -> None:

@@ -33,6 +33,14 @@ OF_DELIVERIES = (
         killers=(Killer.DELIVERIES,),
     ),
     Mutant(
+        name="an answer has a limit of time for each read only",
+        file=f"{_DELIVERIES}/connections.py",
+        line="self.fp = io.BufferedReader(_Limited(sock, _ANSWER))",
+        broken='self.fp = sock.makefile("rb")',
+        why="an endpoint that sends a byte now and then holds a place for hours",
+        killers=(Killer.DELIVERIES,),
+    ),
+    Mutant(
         name="each attempt has a key of its own",
         file=f"{_DELIVERIES}/message.py",
         line="render(task.created_at)",

@@ -5,7 +5,6 @@ import hmac
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from urllib.parse import quote
 
 import urllib3
@@ -13,16 +12,12 @@ import urllib3
 from duebell_shared.delivery import Delivery, DeliveryTarget
 from duebell_worker.outcome import Retry, Undeliverable, Undelivered
 
+from .connections import TIMEOUT, connections
 from .deliverer import Deliverer
 from .message import Message
 from .secret import secret_text
 
 __all__ = ["send", "signature"]
-
-#: Seconds; together less than a run has left when it starts its last attempts.
-_TIMEOUT = urllib3.Timeout(connect=2, read=6)
-
-_CONNECTIONS = 16
 
 #: Bytes of an answer that are read; it says nothing but whether the message was accepted.
 _MOST_READ, _MOST_SHOWN = 64 * 1024, 200
@@ -44,12 +39,12 @@ def send(deliverer: Deliverer, delivery: Delivery, messages: Sequence[Message]) 
         key = secret_text(deliverer, delivery.key)
         headers["Duebell-Signature"] = signature(key, body, deliverer.clock())
     try:
-        response = _connections().request(
+        response = connections().request(
             "POST",
             delivery.to,
             body=body,
             headers=headers,
-            timeout=_TIMEOUT,
+            timeout=TIMEOUT,
             retries=False,
             redirect=False,
             preload_content=False,
@@ -95,8 +90,3 @@ def _error(target: DeliveryTarget, status: int, headers: Mapping[str, str], said
     if pause.isascii() and pause.isdigit():
         return Retry(what, after=min(int(pause[:9]), _MOST_PAUSE))
     return Undelivered(what)
-
-
-@cache
-def _connections() -> urllib3.PoolManager:
-    return urllib3.PoolManager(maxsize=_CONNECTIONS)

@@ -4,58 +4,13 @@ import argparse
 import logging
 import sys
 import time
-from collections.abc import Callable
 
-import boto3
-
-from bench import (
-    adding,
-    bundle_size,
-    capacity,
-    client_cpu,
-    cold_start,
-    delivering,
-    draining,
-    lateness,
-    looking,
-    many,
-    memory,
-    priorities,
-    schedules,
-    simulated,
-    telemetry,
-    waiting,
-)
 from bench.costs import save_units
 from bench.document import PAGE, render
 from bench.figures import load, save, where
-from bench.limits import beyond
+from bench.parts import EMULATED, LONG, PARTS, beyond
 from bench.pictures import draw
 from bench.stack import emulated_aws
-
-#: The parts that need no AWS, and those that run on an emulated one of their own.
-_ALONE: dict[str, Callable[[], object]] = {
-    "capacity": capacity.measure,
-    "telemetry": telemetry.measure,
-    "waiting": waiting.measure,
-    "schedules": schedules.measure,
-    "cold_start": cold_start.measure,
-    "client_cpu": client_cpu.measure,
-    "memory": memory.measure,
-    "priorities": priorities.measure,
-    "bundle": bundle_size.measure,
-    "simulated": simulated.measure,
-}
-_EMULATED: dict[str, Callable[[boto3.Session], object]] = {
-    "adding": adding.measure,
-    "many": many.measure,
-    "draining": draining.measure,
-    "delivering": delivering.measure,
-    "looking": looking.measure,
-}
-
-#: Measured only when asked for: it takes a quarter of an hour of real time.
-_LONG = "lateness"
 
 
 def main() -> int:
@@ -82,32 +37,33 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    default = [*_ALONE, *_EMULATED]
+    default = [part for part in PARTS if part != LONG]
     parser = argparse.ArgumentParser(prog="bench", description="What duebell costs.")
     parser.add_argument(
         "parts",
         nargs="*",
         metavar="part",
-        help=f"{', '.join(default)}, or {_LONG}; all but the last if not given. What is not measured is kept",
+        help=f"{', '.join(default)}, or {LONG}; all but the last if not given. What is not measured is kept",
     )
     parser.add_argument(
-        "--precision", default="minute", choices=["minute", "second"], help=f"of the stack of {_LONG}"
+        "--precision", default="minute", choices=["minute", "second"], help=f"of the stack of {LONG}"
     )
     options = parser.parse_args()
-    if unknown := set(options.parts) - {*default, _LONG}:
-        parser.error(f"there is no {', '.join(unknown)}; the parts are {', '.join([*default, _LONG])}")
+    if unknown := set(options.parts) - PARTS.keys():
+        parser.error(f"there is no {', '.join(unknown)}; the parts are {', '.join(PARTS)}")
     options.parts = options.parts or default
     return options
 
 
 def _measure(part: str, precision: str) -> object:
-    if part == _LONG:
-        late = lateness.measure(precision)
+    measure = PARTS[part].measure
+    if part == LONG:
+        late = measure(precision)
         return [*(each for each in load().lateness or () if each.what != late.what), late]
-    if part in _ALONE:
-        return _ALONE[part]()
+    if part not in EMULATED:
+        return measure()
     with emulated_aws() as session:
-        return _EMULATED[part](session)
+        return measure(session)
 
 
 sys.exit(main())

@@ -1,4 +1,4 @@
-"""Tells which figures are beyond their limits."""
+"""The limits of the parts: each function returns a line for each figure that is beyond its limit."""
 
 from collections.abc import Iterator
 
@@ -16,40 +16,37 @@ from bench import (
 )
 from bench.figures import Figures
 
-__all__ = ["beyond"]
+__all__ = [
+    "of_adding",
+    "of_client_cpu",
+    "of_cold_start",
+    "of_delivering",
+    "of_draining",
+    "of_lateness",
+    "of_looking",
+    "of_many",
+    "of_memory",
+    "of_schedules",
+]
 
 
-def beyond(figures: Figures, parts: list[str]) -> list[str]:
-    """Return a line for each figure of these parts that is beyond its limit."""
-    checks = {
-        "schedules": _schedules,
-        "cold_start": _cold_start,
-        "adding": _adding,
-        "many": _many,
-        "draining": _draining,
-        "delivering": _delivering,
-        "looking": _looking,
-        "memory": _memory,
-        "client_cpu": _client_cpu,
-        "lateness": _lateness,
-    }
-    return [line for part in parts if part in checks for line in checks[part](figures)]
-
-
-def _schedules(figures: Figures) -> Iterator[str]:
+def of_schedules(figures: Figures) -> Iterator[str]:
+    """Limits of reading schedules."""
     for each in figures.schedules.summary() if figures.schedules else ():
         if each.name.startswith("read and") and each.median_us > schedules.LIMIT_US:
             yield f"{each.name}: {each.median_us:.0f} µs, and {schedules.LIMIT_US:.0f} are the limit"
 
 
-def _cold_start(figures: Figures) -> Iterator[str]:
+def of_cold_start(figures: Figures) -> Iterator[str]:
+    """Limits of a cold start."""
     if figures.cold_start:
         ratio = figures.cold_start.ratio("duebell", "bare")
         if ratio.median > cold_start.LIMIT:
             yield f"cold start: {ratio} times bare boto3's, and {cold_start.LIMIT} is the limit"
 
 
-def _adding(figures: Figures) -> Iterator[str]:
+def of_adding(figures: Figures) -> Iterator[str]:
+    """Limits of adds."""
     sizes = figures.adding or []
     for each in sizes:
         if each.over_floor.median > adding.LIMIT:
@@ -68,18 +65,21 @@ def _adding(figures: Figures) -> Iterator[str]:
         )
 
 
-def _looking(figures: Figures) -> Iterator[str]:
+def of_looking(figures: Figures) -> Iterator[str]:
+    """Limits of looks at a full queue."""
     for each in figures.looking.full if figures.looking else ():
         if each.total > looking.LIMIT:
             yield f"{each.name}: {each.total} calls, and {looking.LIMIT} are the limit"
 
 
-def _many(figures: Figures) -> Iterator[str]:
+def of_many(figures: Figures) -> Iterator[str]:
+    """Limits of `add_many`."""
     if figures.many and figures.many.gain.median < many.LIMIT:
         yield f"add_many: {figures.many.gain} times as fast as a loop, and {many.LIMIT:.0f} is the limit"
 
 
-def _draining(figures: Figures) -> Iterator[str]:
+def of_draining(figures: Figures) -> Iterator[str]:
+    """Limits of draining a queue."""
     for each in figures.draining or ():
         what = f"draining {each.tasks:,}"
         is_for_floor = (each.tasks, each.action_s) == (draining.FLOOR_TASKS, 0)
@@ -93,13 +93,15 @@ def _draining(figures: Figures) -> Iterator[str]:
             )
 
 
-def _delivering(figures: Figures) -> Iterator[str]:
+def of_delivering(figures: Figures) -> Iterator[str]:
+    """Limits of deliveries."""
     if figures.delivering and figures.delivering.gain.median < delivering.LIMIT:
         gain = figures.delivering.gain
         yield f"deliveries: {gain} times as fast as one by one, and {delivering.LIMIT:.0f} is the limit"
 
 
-def _memory(figures: Figures) -> Iterator[str]:
+def of_memory(figures: Figures) -> Iterator[str]:
+    """Limits of memory and time of a run."""
     if figures.memory and figures.memory.growth_mb > memory.LIMIT_MB:
         growth = figures.memory.growth_mb
         yield f"memory: {growth:.0f} MB for the tasks of a run, and {memory.LIMIT_MB:.0f} are the limit"
@@ -107,14 +109,16 @@ def _memory(figures: Figures) -> Iterator[str]:
         yield f"draining: {figures.memory.task_ms:.2f} ms for a task, and {memory.LIMIT_MS} are the limit"
 
 
-def _client_cpu(figures: Figures) -> Iterator[str]:
+def of_client_cpu(figures: Figures) -> Iterator[str]:
+    """Limits of an add's processor time."""
     if figures.client_cpu:
         ratio = figures.client_cpu.ratio("duebell", "bare")
         if ratio.median > client_cpu.LIMIT:
             yield f"add: {ratio} times the bare calls' processor time, and {client_cpu.LIMIT} is the limit"
 
 
-def _lateness(figures: Figures) -> Iterator[str]:
+def of_lateness(figures: Figures) -> Iterator[str]:
+    """Limits of lateness."""
     for each in figures.lateness or []:
         half, most = lateness.LIMITS[each.what.rpartition(" ")[2]]
         if each.p50 > half or each.p99 > most:

@@ -2,11 +2,12 @@
 
 from datetime import timedelta
 
+from bench import limits
 from bench.costs import measured_in, rows
 from bench.document import PAGE, render
 from bench.figures import Figures, load
-from bench.limits import beyond
 from bench.many import Many
+from bench.parts import PARTS, beyond
 from bench.simulated import measure
 from bench.timing import Ratio, Rounds, side_by_side
 
@@ -35,6 +36,12 @@ def test_what_is_beyond_its_limit_is_said() -> None:
     assert "2.00" in line
     assert "5 is the limit" in line
     assert not beyond(Figures(many=slow), ["capacity"])
+
+
+def test_each_part_is_a_field_of_the_figures_and_each_limit_is_of_a_part() -> None:
+    assert {"measured", *PARTS} == set(Figures.__struct_fields__)
+    checks = {part.beyond.__name__ for part in PARTS.values()} - {"<lambda>"}
+    assert checks == set(limits.__all__)
 
 
 def test_the_page_is_made_of_the_figures_that_are_kept_beside_it() -> None:

@@ -7,8 +7,9 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from . import payload as payloads
+from .claimed_task import ClaimedTask
 from .errors import InvalidTask
-from .failure import FailedAttempt, Failure, attempts_left_running, bounded, latest
+from .failure import FailedAttempt, Failure, bounded
 from .follow_up import check_follow_ups
 from .given import check_due, check_expiry, check_name, check_priority, check_spread
 from .instants import MILLISECOND, MOST_SKEW, render, to_utc
@@ -21,7 +22,7 @@ from .recurrence import (
     Turn,
 )
 from .status import Status
-from .task_state import QueueKey, TaskState, queue_key
+from .task_state import QueueKey, queue_key
 from .verbs import Verb
 
 __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task", "queue_key"]
@@ -30,7 +31,7 @@ __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task", "queue_key"
 _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
 
 
-class Task(TaskState, frozen=True, kw_only=True, dict=True):
+class Task(ClaimedTask, frozen=True, kw_only=True, dict=True):
     """One task, as it was when it was read. All times are UTC, in whole milliseconds.
 
     id           the user's own, or generated; stable for the task's life
@@ -46,6 +47,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     begun        the last attempt that its action allows, recorded just before it is made; None until then, so
                  that a claim of a run that died does not count as that attempt
     snoozes      how often its action has put this occurrence off with Snooze; such attempts do not count
+    limited_since  since when it waits only because its action is limited or paused; None if it does not
     rev          counts the changes; every change is conditional on it
     created_at   when it was added
     started_at   when the last attempt was started
@@ -131,7 +133,8 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
                 for before, one in ((self.on_failed, on_failed), (self.then, then))
             ]
             changes["on_failed"], changes["then"] = check_follow_ups(self.id, *follow_ups)
-        return self._changed(**changes)
+        limited_since = self.limited_since if action in {UNSET, self.action} else None
+        return self._changed(limited_since=limited_since, **changes)
 
     def spread_over(self, spread: timedelta | None, *, now: datetime) -> Self:
         """With another spread; what waits to be tried for the first time is looked at accordingly."""
@@ -222,37 +225,6 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         return self._scheduled(now, recurrence=self._with_turn(Turn.EXTRA))
 
     # Changes by runs.
-
-    def caught_up(self) -> Self:
-        """The task just claimed, at the occurrence to run, as others may have passed meanwhile."""
-        if self.recurrence is None or self.started_at is None:
-            return self
-        due, recurrence = self.recurrence.caught_up(self.due, self.started_at - self._delay)
-        lateness = self.lateness_ms
-        if self.recurrence.turn is Turn.IN_LINE:
-            lateness = round((self.started_at - self._delayed(due)) / MILLISECOND)
-        return replace(self, due=due, recurrence=recurrence, lateness_ms=lateness)
-
-    def left_running(self) -> Self:
-        """The task just claimed from a run that died: with the attempts that were lost.
-
-        If it failed before and those failures are not stored, only its last attempt counts as lost.
-        """
-        numbers = [one.attempt for one in self.failures if one.due == self.due]
-        known = numbers[-1] if numbers else self.attempt - 2 if self.failure else 0
-        lost = attempts_left_running(self.due, known, self.attempt)
-        return replace(self, failures=latest((*self.failures, *lost)))
-
-    def beginning(self, last: int) -> Self:
-        """The task just claimed, with its last attempt recorded as begun.
-
-        Claims of runs that died before they began it are not counted.
-        """
-        return self._changed(attempt=last, begun=last)
-
-    def given_back(self) -> Self:
-        """The task just claimed as if it had not been: its attempt was not begun."""
-        return self._changed(status=Status.SCHEDULED, attempt=self.attempt - 1)
 
     def done(self, *, now: datetime, keep: Keeping) -> Self:
         """The attempt succeeded."""

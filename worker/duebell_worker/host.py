@@ -9,7 +9,7 @@ from duebell_shared.arming import ArmingRecord
 from duebell_shared.instants import NEVER
 
 if TYPE_CHECKING:
-    from .performer import Attempt
+    from .attempt import Attempt
 
 __all__ = ["Host"]
 

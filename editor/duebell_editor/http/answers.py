@@ -4,9 +4,7 @@ Times are ISO-8601 in UTC, and lengths of time are seconds. A schema comes from 
 fields that an answer has in addition; the struct's docstring describes each field.
 """
 
-import inspect
 import json
-import re
 from collections.abc import Collection, Sequence
 from typing import Annotated, Any, Literal
 
@@ -35,6 +33,7 @@ from duebell_shared.task import Task
 from duebell_shared.verbs import Verb
 
 from .problems import ProblemDocument, kind_of
+from .struct_schemas import reference, schemas_of
 
 __all__ = [
     "AddAnswer",
@@ -49,7 +48,6 @@ __all__ = [
     "bulk_answer",
     "page_answer",
     "recurring_answer",
-    "reference",
     "schemas",
     "to_json",
 ]
@@ -153,11 +151,6 @@ _RECURRING_TASK = _struct(
 _STATUS = _struct(
     "SchedulerStatus", SchedulerStatus, healthy=_described(bool, "True if there are no problems")
 )
-
-
-def reference(name: str) -> dict[str, str]:
-    """A reference to the schema of this name."""
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 class TaskPage(Struct, kw_only=True):
@@ -323,38 +316,11 @@ def add_answer(ids: Sequence[str], report: AddReport, if_exists: IfExists) -> Ad
     return AddAnswer(stored=len(report.added), results=results)
 
 
-#: `name, other  what they are`, in the docstring of a struct; longer descriptions are indented.
-_DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILINE)
-
-
-def schemas() -> dict[str, Any]:
-    """The JSON schemas of all answers, by name."""
+def schemas(*others: type[Struct]) -> dict[str, Any]:
+    """The JSON schemas of these answers and of all others, by name."""
     tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage, AddAnswer, BulkAnswer)
     scheduler = (_STATUS, PastCounts, Failures, Timeline, TaskHistory, KnownWorker)
     return {
-        **_schemas_of(*tasks, *scheduler, TimeZones, Preview),
-        **_schemas_of(ProblemDocument, may_leave_out=True),
+        **schemas_of(*tasks, *scheduler, TimeZones, Preview, *others),
+        **schemas_of(ProblemDocument, may_leave_out=True),
     }
-
-
-def _schemas_of(*structs: type[Struct], may_leave_out: bool = False) -> dict[str, Any]:
-    """The schemas of structs with their fields described; all are required unless they may be left out."""
-    _, made = msgspec.json.schema_components(structs, ref_template=reference("{name}")["$ref"])
-    for schema in made.values():
-        text = inspect.cleandoc(schema.get("description", "")).replace("None", "null")
-        schema["description"] = text
-        if fields := schema.get("properties"):
-            parts = text.split("\n\n")
-            schema["description"] = "\n\n".join(part for part in parts if not _DESCRIPTION.match(part))
-            schema["required"] = schema["required"] if may_leave_out else list(fields)
-            _describe(fields, text)
-    return made
-
-
-def _describe(fields: dict[str, Any], text: str) -> None:
-    for field in fields.values():
-        field.pop("default", None)
-    for names, words in _DESCRIPTION.findall(text):
-        for name in names.split(", "):
-            if name in fields:
-                fields[name].setdefault("description", words[0].upper() + " ".join(words[1:].split()))

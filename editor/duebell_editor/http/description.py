@@ -52,12 +52,13 @@ from .answers import (
     bulk_answer,
     page_answer,
     recurring_answer,
-    reference,
     schemas,
     to_json,
 )
 from .curl import add_curl
+from .limit_schemas import EXAMPLES, Limits
 from .problems import MEDIA_TYPE, ProblemDocument
+from .struct_schemas import reference
 from .warned import WARNINGS
 
 __all__ = [
@@ -189,8 +190,8 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
     def openapi() -> dict[str, Any]:
         document = made()
         components = document["components"]
-        components["schemas"] |= schemas()
-        for name, examples in {**_REQUESTS, **_answers()}.items():
+        components["schemas"] |= schemas(Limits)
+        for name, examples in {**_REQUESTS, **_answers(), **EXAMPLES}.items():
             components["schemas"][name]["examples"] = json.loads(to_json(examples))
         components["securitySchemes"] = {"token": _TOKEN}
         document["security"] = [{"token": []}] if with_token else [{}, {"token": []}]

@@ -243,11 +243,13 @@ class Armer:
             if isinstance(head, DuebellError):  # then the number of lanes is unknown
                 raise head
             heads[lane] = head
+        limits = self._store.read_limits()
         in_use = [lane + 1 for lane, head in heads.items() if head != NEVER]
         made = ArmingRecord(
             lanes=tuple(Lane(due=heads[lane]) for lane in range(max(lanes, *in_use, 0))),
             head_start=self._head_start,
             earlier=damaged.earlier if damaged else (),
+            limits=limits.rev if limits else 0,
         )
         return self._store.swap_record(damaged, made) or self.read()
 

@@ -56,6 +56,7 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
     counted_at     when a run counted the queue's depth last
     fullest        the fullest lane, if one is known to hold 1 GB or more
     taker          the run that takes over the lanes of other runs, as long as it holds lanes itself
+    limits         the `rev` of the limits that were set; 0 if there are none
     rev            counts the changes
     """
 
@@ -70,6 +71,7 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
     taker: str | None = None
     counted_at: Instant | None = None
     fullest: Fullest | None = None
+    limits: int = 0
     rev: int = 0
 
     @property
@@ -165,6 +167,13 @@ class ArmingRecord(KnownRule, frozen=True, kw_only=True):
             if due < looked_at:
                 record = record._with({number: replace(lane, due=due)})
         return record
+
+    def limited(self, rev: int, *, now: datetime) -> Self:
+        """With limits at this `rev`, and every lane looked at now: tasks may wait for what was changed.
+
+        A run reads the limits when it sees another `rev` here; so they are written before.
+        """
+        return replace(self.lowered(dict.fromkeys(range(len(self.lanes)), now)), limits=max(rev, self.limits))
 
     # Transitions of a relaner, which gives the queue more lanes.
 

@@ -14,6 +14,7 @@ from .backoff import Backoff
 from .delivery_target import DeliverySecret, DeliveryTarget, Kind
 from .errors import InvalidSettings, InvalidTask
 from .given import check_name
+from .limits import Limit, check_at_most, check_per_second
 from .quoting import in_brief, quoted
 from .reserved import RESERVED, is_reserved
 from .strict_json import read
@@ -60,6 +61,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     group        the message group of queues and topics; in FIFO ones, a task's id is its group if not given
     secret       for https: ARN of the secret, or of the SSM parameter, whose text is the key of the signature
     detail_type  for buses: the detail-type of the events; `duebell.due` if not given
+    at_most      attempts at a time, over all runs together; None for no limit
+    per_second   attempts that are started a second, likewise
     """
 
     name: str
@@ -70,6 +73,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     group: str | None = None
     secret: str | None = None
     detail_type: str | None = None
+    at_most: int | None = None
+    per_second: float | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -85,6 +90,11 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
         attempts: object = self.attempts
         if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
             raise InvalidSettings("attempts", f"must be 1 or more, not {quoted(attempts)}")
+        try:
+            check_at_most(self.at_most, least=1)
+            check_per_second(self.per_second, may_pause=False)
+        except InvalidTask as error:
+            raise InvalidSettings(error.field, error.reason) from None
         kind = self.target.kind
         _check_only(kind, "group", self.group, _GROUPED, "a queue or a topic")
         _check_only(kind, "secret", self.secret, {Kind.HTTPS}, "an https URL")
@@ -108,6 +118,11 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     def key(self) -> DeliverySecret | None:
         """The secret that holds the key of the signature; None for none."""
         return None if self.secret is None else DeliverySecret.parse(self.secret)
+
+    @property
+    def limit(self) -> Limit:
+        """The declared limit."""
+        return Limit(at_most=self.at_most, per_second=self.per_second)
 
     @property
     def sent_as(self) -> Form:

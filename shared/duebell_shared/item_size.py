@@ -44,6 +44,7 @@ _WRITTEN_BY_RUNS = (
     "finished_at",
     "follow_up_error",
     "lateness_ms",
+    "limited_since",
     "occurrences",
     "owes",
     "past",

@@ -37,10 +37,24 @@ from .attributes import (
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-__all__ = ["ARMING", "WORKER", "RecordItem", "StoredRecord", "TaskItem", "bind_models", "stored"]
+__all__ = [
+    "ARMING",
+    "GAUGE",
+    "LIMITS",
+    "WORKER",
+    "RecordItem",
+    "StoredRecord",
+    "TaskItem",
+    "bind_models",
+    "stored",
+]
 
-#: Both keys of the items that hold the arming and the worker record; lanes are numbers, so these are in none.
-ARMING, WORKER = "arming", "worker"
+#: Both keys of the items that hold the arming record, the worker record and the limits; lanes are numbers, so
+#: these are in none.
+ARMING, WORKER, LIMITS = "arming", "worker", "limits"
+
+#: The first key of the gauges; the second is the action's name.
+GAUGE = "gauge"
 
 
 class DueIndex(LocalSecondaryIndex["TaskItem"]):  # type: ignore[no-untyped-call]
@@ -88,6 +102,7 @@ class TaskItem(Model):
     lateness_ms = Count(null=True)
     begun = Count(null=True)
     snoozes = Count(null=True)
+    limited_since = Instant(null=True)
     failure = LastFailure(null=True)
     failures = FailedAttempts(null=True)
     expires_at = Expiry(null=True)

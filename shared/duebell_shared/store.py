@@ -14,7 +14,9 @@ import msgspec
 
 from .arming import ArmingRecord
 from .errors import DuebellError
+from .gauge import Gauge
 from .instants import NEVER
+from .limits import Limits
 from .past_index import Past, PastKey
 from .task import QueueKey, Status, Task
 from .transactions import Other, TaskWrite, Transacted
@@ -102,6 +104,18 @@ class Store(Protocol):
         """
 
     def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
+        """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""
+
+    def read_limits(self) -> Limits | None:
+        """The limits that were set; None if there are none yet, empty ones if they cannot be read."""
+
+    def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
+        """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""
+
+    def read_gauge(self, action: str) -> Gauge | None:
+        """The gauge of this action; None if there is none yet, an empty one if it cannot be read."""
+
+    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
         """Write `new` with the next `rev` and return it as stored, or None: as `swap_record` does."""
 
     def insert(self, task: Task) -> bool:

@@ -11,7 +11,7 @@ Here are the records and the indexes; what concerns single tasks is in `table_it
 import logging
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from pynamodb.expressions.condition import Condition
@@ -19,8 +19,10 @@ from pynamodb.expressions.condition import Condition
 from .arming import ArmingRecord
 from .attributes import UNREADABLE
 from .counts import MAX_PRIORITY
+from .gauge import Gauge
 from .instants import FIRST, NEVER, floor, to_json
-from .models import ARMING, WORKER, StoredRecord, stored
+from .limits import Limits
+from .models import ARMING, GAUGE, LIMITS, WORKER, StoredRecord, stored
 from .packed_record import pack, unpack
 from .past_index import RECURRING_KINDS, Past, PastKey
 from .refusals import try_write
@@ -33,6 +35,8 @@ from .worker_record import WorkerRecord
 
 __all__ = ["DynamoTable"]
 
+_Record = TypeVar("_Record", WorkerRecord, Limits, Gauge)
+
 _LOG = logging.getLogger("duebell.table")
 
 #: Keys read at a time at first: most callers look at few, and the others go on.
@@ -43,7 +47,7 @@ class DynamoTable(TableItems):
     """The queue in the DynamoDB table of this name. The client brings time-outs, retries and credentials."""
 
     def read_record(self) -> ArmingRecord | None:
-        item = self._read_named(ARMING)
+        item = self._read_named((ARMING, ARMING))
         if item is None:
             return None
         rev = item.rev  # beside the text, for a swap compares it
@@ -55,23 +59,27 @@ class DynamoTable(TableItems):
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        return new if self._swap_named(ARMING, old, pack(new), new.rev) else None
+        return new if self._swap_named((ARMING, ARMING), old, pack(new), new.rev) else None
 
     def read_worker(self, *, consistent: bool) -> WorkerRecord | None:
-        item = self._read_named(WORKER, consistent=consistent)
-        if item is None:
-            return None
-        rev = item.rev
-        try:
-            return msgspec.structs.replace(msgspec.json.decode(item.record or "", type=WorkerRecord), rev=rev)
-        except (ValueError, TypeError, RecursionError) as error:
-            _LOG.error("the worker record cannot be read; the worker's next start makes it anew: %s", error)
-            return WorkerRecord(rev=rev)
+        what = "the worker record cannot be read; the worker's next start makes it anew"
+        return self._read_json((WORKER, WORKER), WorkerRecord, what, consistent=consistent)
 
     def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
-        new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
-        text = to_json(msgspec.structs.replace(new, rev=0))
-        return new if self._swap_named(WORKER, old, text, new.rev) else None
+        return self._swap_json((WORKER, WORKER), old, new)
+
+    def read_limits(self) -> Limits | None:
+        what = "the limits that were set cannot be read, so those that code declares hold"
+        return self._read_json((LIMITS, LIMITS), Limits, what)
+
+    def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
+        return self._swap_json((LIMITS, LIMITS), old, new)
+
+    def read_gauge(self, action: str) -> Gauge | None:
+        return self._read_json((GAUGE, action), Gauge, "an action's gauge cannot be read and is made anew")
+
+    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
+        return self._swap_json((GAUGE, action), old, new)
 
     def queued(
         self,
@@ -231,19 +239,40 @@ class DynamoTable(TableItems):
         condition: Condition = past == (kind, None)
         return past.between((kind, after or FIRST), (last or kind, before)) if kind.has_time else condition
 
-    def _read_named(self, name: str, *, consistent: bool = True) -> StoredRecord | None:
+    def _read_json(
+        self, place: tuple[str, str], type: type[_Record], what: str, *, consistent: bool = True
+    ) -> _Record | None:
+        """The record that is stored as JSON; an empty one, with an error in the log, if it cannot be read."""
+        item = self._read_named(place, consistent=consistent)
+        if item is None:
+            return None
+        try:
+            record = msgspec.json.decode(item.record or "", type=type)
+        except (ValueError, TypeError, RecursionError) as error:
+            _LOG.error("%s: %s", what, error)
+            record = type()
+        return msgspec.structs.replace(record, rev=item.rev)
+
+    def _swap_json(self, place: tuple[str, str], old: _Record | None, new: _Record) -> _Record | None:
+        new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
+        text = to_json(msgspec.structs.replace(new, rev=0))
+        return new if self._swap_named(place, old, text, new.rev) else None
+
+    def _read_named(self, place: tuple[str, str], *, consistent: bool = True) -> StoredRecord | None:
         """Read with the client itself, as tasks are: each add reads the arming record."""
-        key = {"lane": {"S": name}, "id": {"S": name}}
+        key = {"lane": {"S": place[0]}, "id": {"S": place[1]}}
         with self._aws():
             answer = self._client.get_item(TableName=self.name, Key=key, ConsistentRead=consistent)
             return StoredRecord.of(answer["Item"]) if "Item" in answer else None
 
-    def _swap_named(self, name: str, old: ArmingRecord | WorkerRecord | None, text: str, rev: int) -> bool:
-        item = self._records(name, name, record=text, rev=rev)
+    def _swap_named(
+        self, place: tuple[str, str], old: ArmingRecord | _Record | None, text: str, rev: int
+    ) -> bool:
+        item = self._records(*place, record=text, rev=rev)
         with self._aws():
             return bool(try_write(lambda: item.save(self._is_as_read(old))))
 
-    def _is_as_read(self, old: ArmingRecord | WorkerRecord | None) -> Condition:
+    def _is_as_read(self, old: ArmingRecord | _Record | None) -> Condition:
         rev: Any = self._records.rev
         condition: Condition = rev.does_not_exist()
         if old and old.rev > 0:

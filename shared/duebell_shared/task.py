@@ -46,6 +46,7 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
     begun        the last attempt that its action allows, recorded just before it is made; None until then, so
                  that a claim of a run that died does not count as that attempt
     snoozes      how often its action has put this occurrence off with Snooze; such attempts do not count
+    limited_since  since when it waits only because its action is limited or paused; None if it does not
     rev          counts the changes; every change is conditional on it
     created_at   when it was added
     started_at   when the last attempt was started
@@ -131,7 +132,8 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
                 for before, one in ((self.on_failed, on_failed), (self.then, then))
             ]
             changes["on_failed"], changes["then"] = check_follow_ups(self.id, *follow_ups)
-        return self._changed(**changes)
+        limited_since = self.limited_since if action in {UNSET, self.action} else None
+        return self._changed(limited_since=limited_since, **changes)
 
     def spread_over(self, spread: timedelta | None, *, now: datetime) -> Self:
         """With another spread; what waits to be tried for the first time is looked at accordingly."""
@@ -225,13 +227,12 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
 
     def caught_up(self) -> Self:
         """The task just claimed, at the occurrence to run, as others may have passed meanwhile."""
-        if self.recurrence is None or self.started_at is None:
+        if self.started_at is None:
             return self
+        if self.recurrence is None or self.recurrence.turn is not Turn.IN_LINE:
+            return self if self.limited_since is None else self._late_since(self.limited_since)
         due, recurrence = self.recurrence.caught_up(self.due, self.started_at - self._delay)
-        lateness = self.lateness_ms
-        if self.recurrence.turn is Turn.IN_LINE:
-            lateness = round((self.started_at - self._delayed(due)) / MILLISECOND)
-        return replace(self, due=due, recurrence=recurrence, lateness_ms=lateness)
+        return replace(self, due=due, recurrence=recurrence)._late_since(self._delayed(due))
 
     def left_running(self) -> Self:
         """The task just claimed from a run that died: with the attempts that were lost.
@@ -252,7 +253,24 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
 
     def given_back(self) -> Self:
         """The task just claimed as if it had not been: its attempt was not begun."""
-        return self._changed(status=Status.SCHEDULED, attempt=self.attempt - 1)
+        return self._changed(
+            status=Status.SCHEDULED, attempt=self.attempt - 1, limited_since=self.limited_since
+        )
+
+    def held_back(self, until: datetime) -> Self:
+        """The task just claimed, to wait until then for its action's limit. The attempt does not count.
+
+        An occurrence in line stays in line: those of its schedule that pass meanwhile are missed ones.
+        """
+        since = self.limited_since or self.queued
+        held = self._changed(
+            status=Status.SCHEDULED, queued=to_utc(until), attempt=self.attempt - 1, limited_since=since
+        )
+        if self.recurrence is None or self.recurrence.turn is Turn.IN_LINE:
+            return held
+        seated = held._requeued(to_utc(until))
+        is_same = (seated.due, seated.queued) == (held.due, held.queued)
+        return seated if is_same else replace(seated, limited_since=None)
 
     def done(self, *, now: datetime, keep: Keeping) -> Self:
         """The attempt succeeded."""

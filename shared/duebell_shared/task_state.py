@@ -78,6 +78,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     lateness_ms: Milliseconds | None = None
     begun: Count | None = None
     snoozes: Count = 0
+    limited_since: Instant | None = None
     failure: Failure | None = None
     failures: tuple[FailedAttempt, ...] = ()
     expires_at: Instant | None = None
@@ -199,6 +200,11 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _delayed(self, due: datetime) -> datetime:
         return delayed(due, self._delay)
 
+    def _late_since(self, since: datetime) -> Self:
+        """With its lateness from then on."""
+        started_at = self.started_at or since
+        return replace(self, lateness_ms=round((started_at - since) / MILLISECOND))
+
     def _scheduled(self, queued: datetime, **changes: Any) -> Self:
         return self._changed(
             status=Status.SCHEDULED,
@@ -281,8 +287,10 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return finished
         return replace(finished, payload_json="null", payload_dropped=size)
 
-    def _changed(self, *, begun: int | None = None, **changes: Any) -> Self:
-        return replace(self, rev=self.rev + 1, begun=begun, **changes)
+    def _changed(
+        self, *, begun: int | None = None, limited_since: datetime | None = None, **changes: Any
+    ) -> Self:
+        return replace(self, rev=self.rev + 1, begun=begun, limited_since=limited_since, **changes)
 
     def _must_allow(self, verb: Verb) -> None:
         allowed = [one for one in Status if self._allows(verb, one)]

@@ -11,7 +11,9 @@ from duebell_infra.testing import MemoryStore
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.expression import SENTINEL, minute_of, next_ring
+from duebell_shared.gauge import Gauge
 from duebell_shared.instants import NEVER, utc_now
+from duebell_shared.limits import Limits
 from duebell_shared.past_index import Past, PastKey
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
@@ -46,6 +48,18 @@ class LockedStore:
 
     def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
         return self._step(lambda: self.inner.swap_worker(old, new))
+
+    def read_limits(self) -> Limits | None:
+        return self._step(self.inner.read_limits)
+
+    def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
+        return self._step(lambda: self.inner.swap_limits(old, new))
+
+    def read_gauge(self, action: str) -> Gauge | None:
+        return self._step(lambda: self.inner.read_gauge(action))
+
+    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
+        return self._step(lambda: self.inner.swap_gauge(action, old, new))
 
     def insert(self, task: Task) -> bool:
         return self._step(lambda: self.inner.insert(task))

@@ -19,8 +19,10 @@ from duebell_infra.testing.bell import Bell
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.backend import Backend
 from duebell_shared.function import Function
+from duebell_shared.gauge import Gauge
 from duebell_shared.instants import NEVER
 from duebell_shared.lanes import lane_of
+from duebell_shared.limits import Limits
 from duebell_shared.new_task import new_task
 from duebell_shared.parallel import Parallel
 from duebell_shared.past_index import Past, PastKey
@@ -121,6 +123,18 @@ class _SteadyStore:
 
     def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
         return self._call(lambda: self._store.swap_worker(old, new))
+
+    def read_limits(self) -> Limits | None:
+        return self._call(self._store.read_limits)
+
+    def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
+        return self._call(lambda: self._store.swap_limits(old, new))
+
+    def read_gauge(self, action: str) -> Gauge | None:
+        return self._call(lambda: self._store.read_gauge(action))
+
+    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
+        return self._call(lambda: self._store.swap_gauge(action, old, new))
 
     def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
         return self._call(lambda: self._store.transact(writes, token=token))

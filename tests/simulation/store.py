@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
+from duebell_shared.gauge import Gauge
 from duebell_shared.instants import NEVER
+from duebell_shared.limits import Limits
 from duebell_shared.past_index import Past, PastKey
 from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task
@@ -47,6 +49,18 @@ class StoreOverNetwork:
 
     def swap_worker(self, old: WorkerRecord | None, new: WorkerRecord) -> WorkerRecord | None:
         return self._call("swap_worker", lambda: self._store.swap_worker(old, new))
+
+    def read_limits(self) -> Limits | None:
+        return self._call("read_limits", self._store.read_limits)
+
+    def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
+        return self._call("swap_limits", lambda: self._store.swap_limits(old, new))
+
+    def read_gauge(self, action: str) -> Gauge | None:
+        return self._call("read_gauge", lambda: self._store.read_gauge(action))
+
+    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
+        return self._call("swap_gauge", lambda: self._store.swap_gauge(action, old, new))
 
     def insert(self, task: Task) -> bool:
         return self._call(f"insert {task.id}", lambda: self._store.insert(task), lane=task.lane)

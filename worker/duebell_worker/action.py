@@ -12,6 +12,7 @@ import msgspec
 from duebell_shared import payload as payloads
 from duebell_shared.backoff import Backoff
 from duebell_shared.errors import InvalidTask
+from duebell_shared.limits import Limit
 from duebell_shared.payload_faults import ignored_field, misfit
 from duebell_shared.quoting import quoted
 from duebell_shared.task import Task
@@ -41,6 +42,7 @@ class Action(Generic[_P, _R]):
     attempts  how often it is tried
     backoff   the wait between a failed attempt and the next
     function  the function itself
+    limit     how many attempts at a time and a second are started, over all runs together
     delivery  what is sent, and where to, instead of a call of the function; None for all others
     on_failed  the action of the task that is added when one of this action has failed for good; None for none
     """
@@ -48,6 +50,7 @@ class Action(Generic[_P, _R]):
     __name__: str
     __qualname__: str
     delivery: "Delivery | None" = None
+    limit = Limit()
 
     def __init__(
         self,

@@ -34,6 +34,8 @@ class DeliveryOptions(TypedDict, total=False):
     group: str | None
     secret: str | None
     detail_type: str | None
+    at_most: int | None
+    per_second: float | None
 
 
 class Actions(dict[str, Action[..., Any]]):

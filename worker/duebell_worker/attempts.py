@@ -10,14 +10,18 @@ from duebell_shared.errors import AwsError, DuebellError, NotDeployed, Unreadabl
 from duebell_shared.store import AT_ONCE
 from duebell_shared.task import QueueKey, Status, Task, queue_key
 
+from .attempt import Attempt
 from .context import RunContext
 from .lease import Lease, LeaseLost
 from .outcome import Ended
-from .performer import Attempt, Performer
+from .performer import Performer
 from .report import Outcome, Tally
 from .trouble import Trouble
 
 __all__ = ["Attempts"]
+
+#: Outcomes after which the same occurrence is tried again.
+_AGAIN = {Outcome.RETRIED, Outcome.SNOOZED, Outcome.LIMITED}
 
 #: The tasks that may be under way in batches beside those in places.
 _IN_BATCHES = 100
@@ -27,6 +31,7 @@ class Attempts:
     """The attempts that are under way, and the results of those that have ended.
 
     tally         counts the results
+    limiter       the limits of the actions
     not_deployed  the error after which nothing more can be done in this run
     not_claimed   tasks whose claim was refused; the run removes each that it handles
     superseded    whether an outcome was, since the run looked into the queue
@@ -44,6 +49,7 @@ class Attempts:
         self._lease = lease
         self._trouble = trouble
         self._performer = Performer(context, lease, trouble)
+        self.limiter = self._performer.limiter
         self._under_way: dict[Future[Ended | None], Attempt] = {}
         self._claims: set[Future[None]] = set()
         self._sends_batches_only = context.sends_batches_only
@@ -198,7 +204,7 @@ class Attempts:
         lateness = before.lateness_ms or 0
         failure = after.failure if outcome in {Outcome.RETRIED, Outcome.FAILED} else None
         self.tally.count(outcome, lateness)
-        if metrics := self._context.metrics:
+        if (metrics := self._context.metrics) and outcome is not Outcome.LIMITED:
             metrics.count(before.action, outcome, lateness, self._context.now())
         self._context.log(
             "task",
@@ -208,7 +214,8 @@ class Attempts:
             attempt=before.attempt,
             outcome=outcome,
             lateness_ms=lateness,
-            next_attempt=after.queued if outcome in {Outcome.RETRIED, Outcome.SNOOZED} else None,
+            next_attempt=after.queued if outcome in _AGAIN else None,
+            limited_since=after.limited_since or before.limited_since,
             next_due=after.due if before.recurrence and after.queued else None,
             missed_runs=before.missed_runs or None,
             failure=failure.type if failure else None,

@@ -16,7 +16,12 @@ __all__ = ["delivery_action"]
 def delivery_action(delivery: Delivery, editor: "Callable[[], Editor]") -> PayloadAction[Any, [Any], None]:
     """Make the action of a delivery, which takes any payload."""
     action = new_action(
-        delivery.name, _send, attempts=delivery.attempts, backoff=delivery.backoff, editor=editor
+        delivery.name,
+        _send,
+        attempts=delivery.attempts,
+        backoff=delivery.backoff,
+        limit=delivery.limit,
+        editor=editor,
     )
     action.delivery = delivery
     action.__name__ = action.__qualname__ = delivery.name

@@ -20,6 +20,7 @@ from duebell_shared.backoff import Backoff
 from duebell_shared.coroutines import as_coroutine
 from duebell_shared.follow_up import Then
 from duebell_shared.given import check_name
+from duebell_shared.limits import Limit, check_at_most, check_per_second
 from duebell_shared.payload_faults import wrong_names
 from duebell_shared.quoting import quoted
 from duebell_shared.recurrence import Missed
@@ -206,6 +207,9 @@ def name_of(function: object) -> str:
     return name
 
 
+_NO_LIMIT = Limit()
+
+
 def _no_editor() -> "Editor":
     raise TypeError("this action belongs to no worker, so it has no editor to add tasks with")
 
@@ -217,6 +221,7 @@ def new_action(
     attempts: int,
     backoff: Backoff = Backoff(),  # noqa: B008 (a value)
     on_failed: str | None = None,
+    limit: Limit = _NO_LIMIT,
     editor: "Callable[[], Editor]" = _no_editor,
 ) -> Action[..., Any]:
     """Make an action of a function. Raises TypeError, ValueError or InvalidTask if it cannot be one.
@@ -231,7 +236,7 @@ def new_action(
         function = function.function
     parameters = Parameters.of(name, function, reserved=_RESERVED)
     kind = PayloadAction if parameters.takes_payload else ArgumentsAction
-    return kind(
+    action: Action[..., Any] = kind(
         name,
         function,
         parameters,
@@ -240,6 +245,11 @@ def new_action(
         on_failed=None if on_failed is None else check_name("on_failed", on_failed),
         editor=editor,
     )
+    action.limit = Limit(
+        at_most=check_at_most(limit.at_most, least=1),
+        per_second=check_per_second(limit.per_second, may_pause=False),
+    )
+    return action
 
 
 def _succeed() -> None:

@@ -28,6 +28,20 @@ class LaneReader:
         self._parallel = backend.parallel
         self._clock = backend.clock
         self._trouble = trouble
+        #: Times ahead whose tasks are due now: see Limits.released.
+        self.released: Collection[datetime] = ()
+
+    def parked(self, lanes: Iterable[int]) -> dict[int, Iterator[QueueKey]]:
+        """Return the keys of the tasks at `released`, by lane, of the lanes that have some."""
+        if not self.released:
+            return {}
+        keys = {lane: self._parked_in(lane) for lane in lanes}
+        first = self._each(keys, lambda lane: next(keys[lane], None))
+        return {lane: self._from(key, keys[lane]) for lane, key in first.items() if key}
+
+    def _parked_in(self, lane: int) -> Iterator[QueueKey]:
+        for at in sorted(self.released):
+            yield from self._store.queued(lane, after=at, before=at, page_size=_FEW)
 
     def queued(
         self, lanes: Iterable[int], *, now: datetime
@@ -64,6 +78,8 @@ class LaneReader:
     def _head(self, lane: int) -> datetime:
         head = self._store.head(lane)
         passed_over = self._trouble.passed_over(lane)
+        if head > self._clock() and any(key not in passed_over for key in self._parked_in(lane)):
+            return self._clock()
         if head > self._clock() or not passed_over:
             return head
         return min(self._store.head(lane, skipping=passed_over), *passed_over.values())

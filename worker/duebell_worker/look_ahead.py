@@ -2,7 +2,7 @@
 
 import heapq
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 
 from duebell_shared.instants import NEVER
@@ -23,9 +23,18 @@ class LookAhead:
     next_due  when the first task is due that is not due yet, as far as that has been read; else NEVER
     """
 
-    def __init__(self, keys: Iterator[QueueKey], *, now: datetime, skipping: Collection[QueueKey]) -> None:
+    def __init__(
+        self,
+        keys: Iterator[QueueKey],
+        *,
+        now: datetime,
+        skipping: Collection[QueueKey],
+        parked: Iterable[Iterator[QueueKey]] = (),
+    ) -> None:
+        """`parked` are keys that are due whatever time they have."""
         self.next_due = NEVER
-        self._keys = self._due(keys, now, skipping)
+        released = (key for key in itertools.chain.from_iterable(parked) if key not in skipping)
+        self._keys = itertools.chain(released, self._due(keys, now, skipping))
         self._in_sight: list[tuple[int, datetime, int, QueueKey]] = []
         self._has_priorities = False
         self._read = 0

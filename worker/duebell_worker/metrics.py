@@ -33,6 +33,9 @@ _MOST_READ = 2_000
 #: Outcomes whose metric is only written where there are some. CloudWatch charges for each metric.
 _RARE = {Outcome.SNOOZED}
 
+#: Outcomes that are no attempts.
+_NOT_TOLD = {Outcome.SUPERSEDED, Outcome.LIMITED}
+
 _UNITS = {"Lateness": "Milliseconds", "RunDuration": "Milliseconds", "LaneBytes": "Bytes"}
 
 
@@ -66,7 +69,7 @@ class Metrics:
 
     def _flush(self, action: str, now: datetime) -> None:
         counts = self._outcomes.pop(action)
-        told = (one for one in Outcome if one is not Outcome.SUPERSEDED)
+        told = (one for one in Outcome if one not in _NOT_TOLD)
         values = {one.capitalize(): counts[one] for one in told if counts[one] or one not in _RARE}
         dimensions = {"Scheduler": self._scheduler, "Action": action}
         self._write(now, dimensions, {"Lateness": self._lateness.pop(action), **values})

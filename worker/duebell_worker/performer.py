@@ -6,24 +6,24 @@ run waits for `over` of each attempt, so that is set in the end whatever happens
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager
 
 from duebell_shared.errors import AwsError, AwsUnavailable
 from duebell_shared.store import AT_ONCE
-from duebell_shared.task import QueueKey, Status, Task
+from duebell_shared.task import Task
 
+from .attempt import Attempt, as_run
 from .batcher import Batcher
 from .context import RunContext
 from .follow_ups import FollowUps
 from .lane_writer import LaneWriter
 from .lease import Lease
+from .limiter import Limiter
 from .outcome import Ended, Unfinished, after_attempt, without_attempt
 from .report import Outcome
 from .trouble import Trouble
 from .whole_lines import end_lines
 
-__all__ = ["Attempt", "Performer"]
+__all__ = ["Performer"]
 
 #: The messages of one call to a service that takes several, and the calls to one target at a time: a call to
 #: AWS is mostly waiting.
@@ -32,47 +32,6 @@ _BATCH, _BATCHES = 10, 4
 _Step = Callable[..., None]
 
 _SUPERSEDED = Outcome.SUPERSEDED
-
-
-class Attempt:
-    """One attempt in the pool, and how far it has come: claimed, started, ended, recorded.
-
-    key      the task's place in the queue
-    status   the status that it must have to be claimed
-    stored   the task as it is stored, from its claim on. It is either of two while the write that records its
-             last attempt as begun is under way, or if the result of that write is unknown
-    started  the task as its action was called with it
-    ended    the end of the attempt
-    recorded  the same, once it is recorded, while the follow-up that the task owes is added
-    over     done when the attempt is over. Its result is `ended` as it was recorded; None if the task could
-             not be claimed, or the attempt was not made
-    has_place  whether it takes one of the run's places: not once it waits to go in a batch with others
-    """
-
-    def __init__(self, key: QueueKey, status: Status) -> None:
-        self.key = key
-        self.status = status
-        self.stored: tuple[Task, ...] = ()
-        self.started: Task | None = None
-        self.ended: Ended | None = None
-        self.recorded: Ended | None = None
-        self.over: Future[Ended | None] = Future()
-        self.has_place = True
-
-    def set_over(self, result: Ended | BaseException | None) -> None:
-        """End the attempt with this result or error."""
-        if isinstance(result, BaseException):
-            self.over.set_exception(result)
-        else:
-            self.over.set_result(result)
-
-    @contextmanager
-    def is_over_at_error(self) -> Iterator[None]:
-        """End this attempt alone with what is raised inside, by a bug or an item that someone has edited."""
-        try:
-            yield
-        except BaseException as error:  # noqa: BLE001
-            self.over.set_exception(error)
 
 
 class Performer:
@@ -93,6 +52,9 @@ class Performer:
         self._outcomes = Batcher(self.record, most=AT_ONCE)
         # No place is taken by those that went in batches, so their outcomes can wait for full calls.
         self._delivered = Batcher(self.record, most=AT_ONCE, fills=True)
+        self.limiter = Limiter(
+            context, lease, start=self._submit, put_back=lambda attempts: self._outcomes(*attempts)
+        )
         self._deliveries = {
             batch: Batcher(self._deliver, most=_BATCH, side_by_side=_BATCHES)
             for action in context.actions.values()
@@ -110,7 +72,11 @@ class Performer:
                 claimed.append(attempt)
             else:
                 attempt.set_over(task if isinstance(task, BaseException) else None)
-        for together in self._together(claimed):
+        self._submit(self.limiter.passed(claimed))
+
+    def _submit(self, attempts: Iterable[Attempt]) -> None:
+        """Have threads make these attempts."""
+        for together in self._together(attempts):
             self._context.pool.submit(self._go_on, *together)
 
     def _together(self, attempts: Iterable[Attempt]) -> Iterable[Sequence[Attempt]]:
@@ -157,7 +123,7 @@ class Performer:
 
     def _ended_without(self, attempt: Attempt) -> Ended | None:
         """End an attempt that is not to be made; None for one that is."""
-        task, now = _as_run(attempt), self._context.now()
+        task, now = as_run(attempt), self._context.now()
         return without_attempt(task, self._context.actions, now=now, keep=self._keep)
 
     def _begin(self, attempts: Sequence[Attempt]) -> None:
@@ -189,7 +155,7 @@ class Performer:
     def _perform(self, attempt: Attempt) -> None:
         """Call the task's action, and have the outcome recorded; not if the run has left meanwhile."""
         with attempt.is_over_at_error():
-            task = _as_run(attempt)
+            task = as_run(attempt)
             with self._starting:
                 if self._has_left:
                     attempt.over.set_result(None)
@@ -222,7 +188,7 @@ class Performer:
         tasks: list[tuple[Attempt, Task]] = []
         for attempt in attempts:
             with attempt.is_over_at_error():
-                tasks.append((attempt, _as_run(attempt)))
+                tasks.append((attempt, as_run(attempt)))
         with self._starting:
             has_left = self._has_left
             for attempt, task in tasks:
@@ -325,12 +291,6 @@ class Performer:
                 host.unfinished += 1
             return self._ended_with(attempt.started, Unfinished(is_process=host is not None))
         return attempt.ended or self._ended_without(attempt)
-
-
-def _as_run(attempt: Attempt) -> Task:
-    """The claimed task at the occurrence to run, with the lost attempts of a run that died."""
-    task = attempt.stored[-1].caught_up()
-    return task.left_running() if attempt.status is Status.RUNNING else task
 
 
 def _send_nothing(_: object) -> Sequence[BaseException | None]:

@@ -65,6 +65,8 @@ class Registration:
                 schema=action.schema(),
                 converts=action.converts,
                 recurring=tuple(task.id for task in tasks if task.action == name),
+                at_most=action.limit.at_most,
+                per_second=action.limit.per_second,
                 **_kind_of(action),
             )
             for name, action in sorted(actions.items())

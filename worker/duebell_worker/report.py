@@ -21,6 +21,7 @@ class Outcome(StrEnum):
     FAILED = "failed"
     EXPIRED = "expired"  # came too late to be made, by the task's own rules
     SNOOZED = "snoozed"  # put off by its action; the attempt does not count
+    LIMITED = "limited"  # put back, as its action is limited or paused: no attempt was made
     SUPERSEDED = "superseded"  # moved, cancelled or replaced while it ran: its result no longer applies
 
 
@@ -30,6 +31,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     run              its id
     lanes            how many lanes it held; none when another run holds them all
     done, retried, failed, expired, snoozed, superseded   attempts with this outcome
+    limited          tasks that were put back, as their actions are limited
     lateness_max_ms, lateness_mean_ms   started minus due, in milliseconds; None when nothing was started
     rings_at         the minute that the rule rings at next, as this run left it; None when it is parked
     stopped_early    whether it stopped for want of time, with work left for the next run
@@ -44,6 +46,7 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     failed: int = 0
     expired: int = 0
     snoozed: int = 0
+    limited: int = 0
     superseded: int = 0
     lateness_max_ms: int | None = None
     lateness_mean_ms: int | None = None
@@ -72,17 +75,20 @@ class Tally:
 
     def count(self, outcome: Outcome, lateness_ms: int) -> None:
         self._outcomes[outcome] += 1
+        if outcome is Outcome.LIMITED:
+            return
         self._late_sum += lateness_ms
         self._late_max = lateness_ms if self._late_max is None else max(self._late_max, lateness_ms)
 
     @property
     def attempts(self) -> int:
-        """Number of attempts that have ended so far."""
+        """Number of attempts that have ended so far, and of tasks that were put back."""
         return self._outcomes.total()
 
     def results(self) -> dict[str, Any]:
         """Return the counts and the lateness, by the names of `RunReport`."""
-        mean = round(self._late_sum / self.attempts) if self.attempts else None
+        started = self.attempts - self._outcomes[Outcome.LIMITED]
+        mean = round(self._late_sum / started) if started else None
         counts = {str(outcome): self._outcomes[outcome] for outcome in Outcome}
         return {**counts, "lateness_max_ms": self._late_max, "lateness_mean_ms": mean}
 

@@ -96,6 +96,7 @@ class _Run:
         self._trouble = Trouble(context.id, context.now, rested=lease.resting(lease.lanes))
         self._reader = LaneReader(self._backend, self._trouble)
         self._attempts = Attempts(context, lease, self._trouble)
+        self._limiter = self._attempts.limiter
         reservations = Reservations(context, lease, self._trouble)
         self._not_claimed = NotClaimed(context, self._reader, self._attempts, reservations, self._trouble)
         self._shares = Shares(context, lease, self._reader, self._attempts)
@@ -121,10 +122,11 @@ class _Run:
                 next_due = self._release()
                 if next_due is None:
                     break
-                self._waits.wait_for_due(next_due)
+                self._waits.wait_for_due(self._looking_by(next_due))
         except LeaseLost:
             lost = True
             self._context.log("lease_lost", level=logging.WARNING)
+        self._limiter.close()
         record = self._backend.armer.ensure(None if lost else self._lease.seen)
         self._backend.hasten(record)
         lanes = self._lease.lanes
@@ -169,8 +171,12 @@ class _Run:
         known = known.union(*(self._trouble.passed_over(lane) for lane in lanes))
         self._lease.heads = None
         self._attempts.begin_look()
+        self._reader.released = self._limiter.look(self._lease.seen)
+        parked = self._reader.parked(lanes)
         self._lease.quiet, keys = self._reader.queued(lanes, now=now)
-        ahead = LookAhead(keys, now=now, skipping=known)
+        for lane in parked:
+            self._lease.quiet.pop(lane, None)
+        ahead = LookAhead(keys, now=now, skipping=known, parked=parked.values())
         while ahead:
             if not self._attempts.has_place:
                 was_full = self._is_full = True
@@ -286,6 +292,8 @@ class _Run:
         stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT
         if host := self._context.host:
             stays_for = _MOMENT if host.is_long(self._began) else host.ahead(self._lease.seen) + LEAD
+        elif self._context.stop_at:
+            stays_for = max(stays_for, self._limiter.stays_for())
         next_due = self._lease.release(
             heads,
             unless_due_within=None if self._is_time_to_stop else stays_for,
@@ -298,6 +306,10 @@ class _Run:
             record, sizes, now = self._lease.seen, self._sizes or {}, self._context.now()
             self.measured = queue_metrics(self._reader, record, heads=heads, sizes=sizes, now=now)
         return next_due
+
+    def _looking_by(self, due: datetime) -> datetime:
+        """When to look again, at most until `due`: a run that does not watch sees only then what is added."""
+        return due if self._context.waits_for_due else min(due, self._context.now() + _LOOK_AGAIN)
 
     def _take_sizes(self) -> dict[int, int] | None:
         """Add the lane sizes that answers to writes told since the last call; None if nothing is measured."""

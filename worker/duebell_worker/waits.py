@@ -122,6 +122,7 @@ class Waits:
             self._renew_at = self._context.now() + _RENEW_AGAIN
         else:
             self._renew_at = self._lease.renew_at
+            self._attempts.limiter.renew()
             self._looked()
 
     def _must_end(self, by: datetime, *, is_idle: bool) -> bool:

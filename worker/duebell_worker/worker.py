@@ -23,6 +23,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.backoff import Backoff
 from duebell_shared.function import token_in
 from duebell_shared.instants import time_text
+from duebell_shared.limits import Limit
 from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
 from duebell_shared.task import Task
@@ -163,6 +164,8 @@ class Worker:
         attempts: int = 5,
         backoff: Backoff = ...,
         on_failed: str | None = None,
+        at_most: int | None = None,
+        per_second: float | None = None,
     ) -> ActionDecorator: ...
 
     # The function itself, as in ActionDecorator.
@@ -190,6 +193,8 @@ class Worker:
         attempts: int = 5,
         backoff: Backoff = Backoff(),  # noqa: B008 (a value)
         on_failed: str | None = None,
+        at_most: int | None = None,
+        per_second: float | None = None,
     ) -> Any:
         """Register a function as the action of this name. It stays callable as it is, and can `add` tasks.
 
@@ -203,19 +208,24 @@ class Worker:
         `Retry` and `Abort` decide otherwise. A task that has failed for good is given to the action or
         delivery `on_failed`, unless the task says otherwise: see `Editor.add`.
 
-        Raises ValueError or TypeError if it cannot be an action. Names that start with `duebell.` are
-        reserved.
+        At most `at_most` attempts are under way at a time, and `per_second` started a second, over all runs
+        together; `Editor.limit` overrides both. What is over waits, and that uses up no attempt.
+
+        Raises ValueError, TypeError or InvalidTask if it cannot be an action. Names that start with
+        `duebell.` are reserved.
         """
 
         def register(function: Callable[..., Any]) -> Action[..., Any]:
             chosen = name_of(function) if name is None or callable(name) else name
             self._actions.check_is_new(chosen)
+            limit = Limit(at_most=at_most, per_second=per_second)
             action = new_action(
                 chosen,
                 function,
                 attempts=attempts,
                 backoff=backoff,
                 on_failed=on_failed,
+                limit=limit,
                 editor=lambda: self.editor,
             )
             self._actions.add(action)
@@ -234,6 +244,7 @@ class Worker:
         group        for queues and topics: the message group
         secret       for https: ARN of the secret, or of the SSM parameter, whose text is the signature's key
         detail_type  for buses: the detail-type of the events
+        at_most, per_second  limits, as of `action`
 
         A task is done when the service has accepted it. Returns a handle whose `add` takes any payload.
         Raises ValueError if the name is taken, and InvalidSettings for what cannot be delivered.

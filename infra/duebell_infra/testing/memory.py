@@ -9,8 +9,10 @@ from typing import Generic, TypeVar
 import msgspec
 
 from duebell_shared.arming import ArmingRecord
+from duebell_shared.gauge import Gauge
 from duebell_shared.instants import FIRST, NEVER, to_utc
 from duebell_shared.lanes import lane_of
+from duebell_shared.limits import Limits
 from duebell_shared.past_index import RECURRING_KINDS, Past, PastKey, key_of
 from duebell_shared.store import Claimed, Failed, Inserted, NotEligible, Relocated, Saved, Taken
 from duebell_shared.task import QueueKey, Status, Task, queue_key
@@ -29,6 +31,8 @@ class MemoryStore:
         self.tasks: dict[tuple[int, str], Task] = {}
         self.record: ArmingRecord | None = None
         self.worker: WorkerRecord | None = None
+        self.limits: Limits | None = None
+        self.gauges: dict[str, Gauge] = {}
         #: The writes of transactions to other tables, in order; their conditions count as true.
         self.others: list[Other] = []
         self._committed: set[str] = set()  # the tokens of transactions
@@ -52,6 +56,24 @@ class MemoryStore:
             return None
         self.worker = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
         return self.worker
+
+    def read_limits(self) -> Limits | None:
+        return self.limits
+
+    def swap_limits(self, old: Limits | None, new: Limits) -> Limits | None:
+        if _rev_of(self.limits) != _rev_of(old):
+            return None
+        self.limits = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
+        return self.limits
+
+    def read_gauge(self, action: str) -> Gauge | None:
+        return self.gauges.get(action)
+
+    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
+        if _rev_of(self.gauges.get(action)) != _rev_of(old):
+            return None
+        self.gauges[action] = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
+        return self.gauges[action]
 
     def insert(self, task: Task) -> bool:
         there = self.tasks.get((task.lane, task.id))

@@ -107,6 +107,7 @@ __all__ = [
     "Abort",
     "Action",
     "ActionDescription",
+    "ActionLimit",
     "AddFailure",
     "AddReport",
     "ArgumentsAction",
@@ -200,6 +201,7 @@ _NAMES = {
         "Step SyncReport SyncStep SyncVerb TaskChange TaskHistory Transaction TransactionItem UnknownAction"
     ),
     "duebell_editor.async_editor": "AsyncEditor",
+    "duebell_editor.limit_editor": "ActionLimit",
     "duebell_shared.bell": "BellKind",
     "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (

@@ -34,6 +34,7 @@ def test_the_names_of_duebell() -> None:
         "Abort",
         "Action",
         "ActionDescription",
+        "ActionLimit",
         "AddFailure",
         "AddReport",
         "ArgumentsAction",

@@ -49,6 +49,7 @@ from .editor import Editor, IfExists
 from .failures import FailureGroup, Failures
 from .health import Problem, ProblemKind
 from .history import Ended, TaskHistory
+from .limit_editor import ActionLimit
 from .listing import Page
 from .look import Look
 from .past_counts import PastCounts
@@ -61,6 +62,7 @@ from .values import NewTask, TaskChange
 
 __all__ = [
     "ActionDescription",
+    "ActionLimit",
     "AddFailure",
     "AddReport",
     "AwsError",

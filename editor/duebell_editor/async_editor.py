@@ -131,6 +131,8 @@ class AsyncEditor:
     get = _coroutine(Editor.get)
     history = _coroutine(Editor.history)
     import_tasks = _coroutine(Editor.import_tasks)
+    limit = _coroutine(Editor.limit)
+    limits = _coroutine(Editor.limits)
     list = _coroutine(Editor.list)
     look = _coroutine(Editor.look)
     move = _coroutine(Editor.move)

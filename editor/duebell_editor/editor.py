@@ -23,9 +23,9 @@ from .change_many import ChangeReport, change_all, check_verb
 from .debounce import check_at_most, check_push, limited
 from .filters import check_flag, check_ids
 from .health import Problem, silence_problem
+from .limit_editor import LimitEditor
 from .status import Diagnosis, SchedulerStatus, after_repair
 from .taken_ids import IfExists, check_if_exists
-from .transaction_editor import TransactionEditor
 from .values import NewTask, TaskChange
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Editor", "IfExists"]
 
 
-class Editor(TransactionEditor):
+class Editor(LimitEditor):
     """Adds tasks and changes them. Thread-safe; make one and keep it.
 
     Every method may raise AwsRefused, AwsUnavailable and NotDeployed. Methods that set a time return when the

@@ -16,7 +16,7 @@ from duebell_shared.task import Task
 from duebell_shared.task_warnings import DoubtfulPayload, UnknownAction, warn_user
 from duebell_shared.worker_record import WorkerRecord
 
-__all__ = ["KnownWorker"]
+__all__ = ["KnownWorker", "unknown_action"]
 
 _LOG = logging.getLogger("duebell.editor")
 
@@ -105,7 +105,7 @@ class KnownWorker:
         if action is None:
             if not self._record.is_all:
                 return None
-            return _Problem(_unknown(task.action, [one.name for one in worker.actions]), UnknownAction)
+            return _Problem(unknown_action(task.action, [one.name for one in worker.actions]), UnknownAction)
         if not action.schema or task.payload_dropped is not None:
             return None
         if error := misfit(task.payload_json, action.schema, action.name):
@@ -123,7 +123,8 @@ class KnownWorker:
             self._is_told = True
 
 
-def _unknown(name: str, names: list[str]) -> InvalidTask:
+def unknown_action(name: str, names: list[str]) -> InvalidTask:
+    """The error for an action that the worker, which has these, does not have."""
     known = ", ".join(names[:_MOST_NAMES]) or "none at all"
     more = f" and {len(names) - _MOST_NAMES:,} more" if names[_MOST_NAMES:] else ""
     if near := did_you_mean(name, names):

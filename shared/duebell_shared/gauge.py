@@ -26,6 +26,9 @@ __all__ = ["Gauge", "Permits", "Taken"]
 _SECOND = timedelta(seconds=1)
 _NONE = timedelta(0)
 
+#: Tasks that have waited for their places so long were cancelled or moved.
+_FORGOTTEN_AFTER = timedelta(days=1)
+
 
 class Permits(msgspec.Struct, frozen=True):
     """The attempts that a run has under way, as far as it renews this until then."""
@@ -47,6 +50,7 @@ class Gauge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     next        the earliest time of the next start, by the rate alone
     line        the next free place in the line of those that come for the first time
     late        the next free place in the line of those that had a place before
+    waiting     how many tasks have places and were not started, or more: some may have been cancelled
     per_second  the rate that these are of; None without one
     permits     by run, the attempts that it has under way; kept only where `at_most` limits them
     rev         the number of changes; stored beside the rest
@@ -55,6 +59,7 @@ class Gauge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     next: Instant = FIRST
     line: Instant = FIRST
     late: Instant = FIRST
+    waiting: int = 0
     per_second: float | None = None
     permits: Mapping[str, Permits] = {}
     rev: int = 0
@@ -81,7 +86,9 @@ class Gauge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         step = max(interval, for_permit)
         gauge = self._at_rate(limit.per_second, now, interval)
         start = max(gauge.next, now - burst)
-        line, late = max(gauge.line, now), max(gauge.late, now)
+        waiting = gauge.waiting if max(gauge.line, gauge.late) > now - _FORGOTTEN_AFTER else 0
+        # No line is longer than what waits: late ones that were started meanwhile have left their places.
+        line, late = max(gauge.line, now), min(max(gauge.late, now), now + waiting * step)
         is_line_empty = gauge.line <= now
         alive = {owner: one for owner, one in gauge.permits.items() if one.until > now}
         mine = alive[run].count if run in alive else 0
@@ -93,16 +100,18 @@ class Gauge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                 start += interval
                 free -= 1
                 mine += 1
+                waiting -= has_waited and waiting > 0
                 continue
             place = min(max(late if has_waited else line, start, now + for_permit), LATEST)
             places.append(place)
             if has_waited:
                 late = min(place + step, LATEST)
             else:
-                line, is_line_empty = min(place + step, LATEST), False
+                line, is_line_empty, waiting = min(place + step, LATEST), False, waiting + 1
         permits = _with(alive, run, mine if limit.at_most is not None else 0, until)
         started = start if limit.per_second else FIRST
-        return Taken(replace(gauge, next=started, line=line, late=late, permits=permits), tuple(places))
+        taken = replace(gauge, next=started, line=line, late=late, waiting=waiting, permits=permits)
+        return Taken(taken, tuple(places))
 
     def renewed(self, run: str, count: int, *, until: datetime, now: datetime) -> Self:
         """With so many attempts of the run under way, until the end of its lease."""

@@ -81,6 +81,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "look": {},
     "worker": {},
     "sync": {},
+    "limit": {"action": "act", "per_second": 2},
+    "limits": {},
 }
 
 

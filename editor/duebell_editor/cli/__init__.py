@@ -3,11 +3,11 @@
 Needs typer and rich (`pip install 'duebell[cli]'`).
 """
 
-from . import add, change, environments, failures, queue, serve, show, watch, worker
+from . import add, change, environments, failures, limit, queue, serve, show, watch, worker
 from . import list as list_
 from .program import app, everywhere, run
 
 __all__ = ["app", "everywhere", "run"]
 
-for part in (add, list_, failures, show, watch, change, queue, worker, environments, serve):
+for part in (add, list_, failures, show, watch, change, queue, worker, limit, environments, serve):
     app.add_typer(everywhere(part.app))

@@ -34,6 +34,7 @@ from duebell_shared.recurrence import Recurrence
 from duebell_shared.task import Task
 from duebell_shared.verbs import Verb
 
+from .limit_schemas import Limits
 from .problems import ProblemDocument, kind_of
 
 __all__ = [
@@ -330,7 +331,7 @@ _DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILIN
 def schemas() -> dict[str, Any]:
     """The JSON schemas of all answers, by name."""
     tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage, AddAnswer, BulkAnswer)
-    scheduler = (_STATUS, PastCounts, Failures, Timeline, TaskHistory, KnownWorker)
+    scheduler = (_STATUS, PastCounts, Failures, Timeline, TaskHistory, KnownWorker, Limits)
     return {
         **_schemas_of(*tasks, *scheduler, TimeZones, Preview),
         **_schemas_of(ProblemDocument, may_leave_out=True),

@@ -57,6 +57,7 @@ from .answers import (
     to_json,
 )
 from .curl import add_curl
+from .limit_schemas import EXAMPLES
 from .problems import MEDIA_TYPE, ProblemDocument
 from .warned import WARNINGS
 
@@ -190,7 +191,7 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
         document = made()
         components = document["components"]
         components["schemas"] |= schemas()
-        for name, examples in {**_REQUESTS, **_answers()}.items():
+        for name, examples in {**_REQUESTS, **_answers(), **EXAMPLES}.items():
             components["schemas"][name]["examples"] = json.loads(to_json(examples))
         components["securitySchemes"] = {"token": _TOKEN}
         document["security"] = [{"token": []}] if with_token else [{}, {"token": []}]

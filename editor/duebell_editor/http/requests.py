@@ -35,6 +35,7 @@ __all__ = [
     "BulkChange",
     "Filters",
     "Following",
+    "Given",
     "Move",
     "NewTask",
     "NewTasks",

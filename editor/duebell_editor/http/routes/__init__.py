@@ -2,10 +2,10 @@
 
 from fastapi import APIRouter
 
-from . import changes, scheduler, tasks
+from . import changes, limits, scheduler, tasks
 
 __all__ = ["api"]
 
 api = APIRouter(prefix="/api")
-for part in (tasks, scheduler, changes):
+for part in (tasks, scheduler, limits, changes):
     api.include_router(part.router)

@@ -1,0 +1,135 @@
+"""The part of the editor that limits actions while the system is running."""
+
+import logging
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from duebell_shared.errors import AwsError, InvalidTask, NotArmed, NotDeployed, TaskConflict
+from duebell_shared.given import check_name
+from duebell_shared.instants import Instant
+from duebell_shared.limits import Limit, Limits, check_at_most, check_per_second
+from duebell_shared.log_lines import log_event
+from duebell_shared.quoting import quoted
+from duebell_shared.reserved import is_reserved
+from duebell_shared.worker_record import WorkerRecord
+
+from .known_worker import unknown_action
+from .taken_ids import TRIES
+from .transaction_editor import TransactionEditor
+
+__all__ = ["ActionLimit", "LimitEditor"]
+
+_LOG = logging.getLogger("duebell.editor")
+
+
+class ActionLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """The limit of an action, over all runs together.
+
+    action      the action's name
+    at_most     attempts at a time; None for no limit, 0 while it is paused
+    per_second  attempts that are started a second; None for no limit, 0 while it is paused
+    paused      whether nothing of it is started
+    declared_at_most, declared_per_second  what its code declares; None for no limit
+    since       when it was set to something else than its code declares; None if it is as declared
+    """
+
+    action: str
+    at_most: int | None
+    per_second: float | None
+    paused: bool
+    declared_at_most: int | None = None
+    declared_per_second: float | None = None
+    since: Instant | None = None
+
+
+class LimitEditor(TransactionEditor):
+    """Limits and pauses actions, and tells their limits."""
+
+    def limit(
+        self,
+        action: str,
+        *,
+        at_most: int | UnsetType | None = UNSET,
+        per_second: float | UnsetType | None = UNSET,
+    ) -> ActionLimit:
+        """Set the limits of an action in place of those that its code declares, over all runs together.
+
+        at_most     attempts at a time, up to 10,000; 0 pauses the action, None is as declared
+        per_second  attempts that are started a second, 0.0001 to 1,000; 0 and None likewise
+
+        What is not given stays as it was set before. Runs that are under way follow within a minute. Tasks
+        that waited while their action was paused are started at once, as far as its limits allow. Tasks that
+        wait by an earlier rate keep their times. Raises InvalidTask, TaskConflict, NotArmed.
+        """
+        check_at_most(None if at_most is UNSET else at_most)
+        check_per_second(None if per_second is UNSET else per_second)
+        check_name("action", action)
+        if is_reserved(action):
+            raise InvalidTask("action", f"{quoted(action)} is one of duebell's own, and has no limits")
+        record = self._store.read_worker(consistent=True)
+        for _ in range(TRIES):
+            limits = self._store.read_limits()
+            known = limits or Limits()
+            before = known.overrides.get(action)
+            if not before:
+                _check_is_known(action, record)
+            wanted = Limit(
+                at_most=before and before.at_most if at_most is UNSET else at_most,
+                per_second=before and before.per_second if per_second is UNSET else per_second,
+            )
+            changed = known.changed(action, wanted, now=self._clock())
+            stored = limits if changed == known else self._store.swap_limits(limits, changed)
+            if stored or changed == known:
+                if stored:
+                    self._follow(action, wanted, stored.rev)
+                return _action_limit(action, record, stored or known)
+        raise TaskConflict("the limits keep changing: try again")
+
+    def limits(self) -> tuple[ActionLimit, ...]:
+        """The limits of all actions that have some, declared or set, by name."""
+        record, limits = self._store.read_worker(consistent=True), self._store.read_limits() or Limits()
+        known = record.worker.actions if record and record.worker else ()
+        declared = {one.name for one in known if one.at_most is not None or one.per_second is not None}
+        overridden = {name for name, one in limits.overrides.items() if one.is_any}
+        return tuple(_action_limit(name, record, limits) for name in sorted(declared | overridden))
+
+    def _follow(self, action: str, limit: Limit, rev: int) -> None:
+        """Tell runs of the new limits, and have them look into the queue: an earlier call may have failed."""
+        log_event(
+            _LOG,
+            "limited",
+            action=action,
+            at_most=limit.at_most,
+            per_second=limit.per_second,
+            changed_by=self.changed_by,
+        )
+        armer = self._backend.armer
+        try:
+            record = armer.ensure(armer.change(lambda record: record.limited(rev, now=self._clock())))
+        except (AwsError, NotArmed, NotDeployed) as error:
+            reason, way_out = (error.what, error.way_out) if isinstance(error, NotArmed) else (str(error), "")
+            raise NotArmed(f"the limit is stored, but {reason}", way_out=way_out) from error
+        self._backend.hasten(record)
+
+
+def _check_is_known(action: str, record: WorkerRecord | None) -> None:
+    """Raise InvalidTask if the worker is known and has no such action."""
+    worker = record.known if record else None
+    if record and worker and record.is_all and not worker.action(action):
+        raise unknown_action(action, [one.name for one in worker.actions])
+
+
+def _action_limit(action: str, record: WorkerRecord | None, limits: Limits) -> ActionLimit:
+    described = record.worker.action(action) if record and record.worker else None
+    declared = Limit(at_most=described and described.at_most, per_second=described and described.per_second)
+    limit, override = limits.of(action, declared), limits.overrides.get(action)
+    return ActionLimit(
+        action=action,
+        at_most=limit.at_most,
+        per_second=limit.per_second,
+        paused=limit.is_paused,
+        declared_at_most=declared.at_most,
+        declared_per_second=declared.per_second,
+        since=override.since if override and override.is_any else None,
+    )

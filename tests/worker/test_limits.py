@@ -1,0 +1,355 @@
+"""Limits of actions: what is over waits, in its order, and costs other actions nothing."""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from duebell_editor import Editor, InvalidTask, Status
+from duebell_infra.testing import InlinePool, MemoryStore
+from duebell_infra.testing.bell import Bell
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsUnavailable, InvalidSettings
+from duebell_shared.gauge import Gauge, Permits
+from duebell_shared.rule import Rule
+from duebell_shared.settings import Settings
+from duebell_worker import Task, Worker
+from tests.support import NOON, Clock
+from tests.worker.log_lines import Log
+from tests.worker.stage import Stage
+
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+
+
+class CountingStore(MemoryStore):
+    """Counts the calls about limits; `refuses` makes those of gauges fail."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Counter[str] = Counter()
+        self.refuses = False
+
+    def read_limits(self):
+        self.calls["read_limits"] += 1
+        return super().read_limits()
+
+    def read_gauge(self, action):
+        self.calls["read_gauge"] += 1
+        if self.refuses:
+            raise AwsUnavailable("as told")
+        return super().read_gauge(action)
+
+    def swap_gauge(self, action, old, new):
+        self.calls["swap_gauge"] += 1
+        if self.refuses:
+            raise AwsUnavailable("as told")
+        return super().swap_gauge(action, old, new)
+
+
+@pytest.fixture
+def store() -> CountingStore:
+    return CountingStore()
+
+
+@pytest.fixture
+def backend(clock: Clock, store: CountingStore) -> Backend:
+    rule = Rule("duebell", Bell().client, clock=clock, sleep=clock.sleep)
+    backend = Backend(Settings(lanes=4), store, rule, clock=clock, sleep=clock.sleep)
+    backend.armer.read()
+    store.calls.clear()
+    return backend
+
+
+@pytest.fixture
+def editor(backend: Backend) -> Editor:
+    return Editor(backend=backend)
+
+
+@pytest.fixture
+def starts(clock: Clock) -> list[datetime]:
+    return []
+
+
+def add(editor: Editor, count: int, action: str = "mail") -> None:
+    editor.add_many({"action": action, "due": NOON, "id": f"{action}-{n}"} for n in range(count))
+
+
+def declare(worker: Worker, starts: list[datetime], clock: Clock, **limit: float) -> None:
+    worker.action("mail", **limit)(lambda: starts.append(clock.now))  # type: ignore[arg-type]
+
+
+def test_attempts_are_started_at_the_rate_after_a_burst_of_a_second(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
+) -> None:
+    declare(worker, starts, clock, per_second=4)
+    add(editor, 20)
+    report = worker.run(time_left=5 * MINUTE)
+    assert starts[:4] == [NOON] * 4
+    assert len(starts) == report.done == 20
+    gaps = [later - earlier for earlier, later in pairwise(starts[4:])]
+    assert gaps == [SECOND / 4] * 15
+
+
+def test_each_task_is_put_back_once_and_uses_no_attempt_up(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
+) -> None:
+    declare(worker, starts, clock, per_second=2)
+    add(editor, 30)
+    report = worker.run(time_left=5 * MINUTE)
+    assert report.limited == 28
+    assert {editor.get(f"mail-{n}").attempt for n in range(30)} == {1}
+    # A claim, a place, a claim and an end
+    assert {editor.get(f"mail-{n}").rev for n in range(30)} == {3, 5}
+
+
+def test_a_slow_rate_holds_over_several_runs(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
+) -> None:
+    declare(worker, starts, clock, per_second=1 / 300)
+    add(editor, 3)
+    for _ in range(20):
+        worker.run(time_left=5 * MINUTE)
+        clock.advance(MINUTE)
+    assert len(starts) == 3
+    assert all(later - earlier >= 5 * MINUTE for earlier, later in pairwise(starts))
+
+
+def test_what_comes_late_does_not_wait_behind_all_others(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
+) -> None:
+    # Given a line of ten minutes
+    ran: list[str] = []
+
+    @worker.action("mail", per_second=1)
+    def mail(payload: object, task: Task) -> None:
+        ran.append(task.id)
+
+    add(editor, 600)
+    worker.run(time_left=10 * SECOND)
+    first = set(ran)
+    # When no run comes for a while
+    clock.advance(5 * MINUTE)
+    ran.clear()
+    worker.run(time_left=30 * SECOND)
+    # Then nothing is started in a burst, and the places that were missed are not at the end of the line
+    assert 1 <= len(ran) <= 32
+    line = sorted(editor.get(f"mail-{n}").queued or NOON for n in range(600) if f"mail-{n}" not in first)
+    assert max(line) <= NOON + 16 * MINUTE
+
+
+def test_at_most_so_many_are_under_way_at_a_time(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage, store: CountingStore
+) -> None:
+    under_way, most, other = Counter[str](), Counter[str](), []
+    worker = Worker(backend=backend, pool=stage, concurrency=8)
+
+    @worker.action("mail", at_most=3)
+    def mail() -> None:
+        under_way["mail"] += 1
+        most["mail"] = max(most["mail"], under_way["mail"])
+        stage.sleep(2)
+        under_way["mail"] -= 1
+
+    worker.action("act")(lambda: other.append(clock.now))
+    add(editor, 30)
+    add(editor, 30, "act")
+    report = worker.run(time_left=5 * MINUTE)
+    assert report.done == 60
+    assert most["mail"] == 3
+    # The others were not held up, and all that could be done at a time was
+    assert max(other) < NOON + SECOND
+    assert clock.now < NOON + 40 * SECOND
+    assert not store.gauges["mail"].permits
+
+
+def test_permits_of_other_runs_count_until_their_lease_ends(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore
+) -> None:
+    declare(worker, starts, clock, at_most=3)
+    store.swap_gauge("mail", None, Gauge(permits={"dead": Permits(3, NOON + 2 * MINUTE)}))
+    add(editor, 2)
+    for _ in range(10):
+        worker.run(time_left=MINUTE)
+        clock.advance(20 * SECOND)
+    assert len(starts) == 2
+    assert min(starts) >= NOON + 2 * MINUTE
+
+
+def test_lateness_counts_from_when_the_task_would_have_been_started(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], log: Log
+) -> None:
+    declare(worker, starts, clock, per_second=1)
+    add(editor, 3)
+    report = worker.run(time_left=MINUTE)
+    assert report.lateness_max_ms == 2000
+    assert sorted(editor.get(f"mail-{n}").lateness_ms or 0 for n in range(3)) == [0, 1000, 2000]
+    last = [line for line in log.lines("task") if line["outcome"] == "done"][-1]
+    assert last["limited_since"].startswith("2026-11-21T12:00:00")
+
+
+def test_without_limits_nothing_is_read_or_written_for_them(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore
+) -> None:
+    declare(worker, starts, clock)
+    add(editor, 30)
+    worker.run(time_left=MINUTE)
+    assert len(starts) == 30
+    assert not store.calls
+
+
+def test_several_tasks_take_their_places_at_once(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore
+) -> None:
+    declare(worker, starts, clock, per_second=1000)
+    add(editor, 100)
+    worker.run(time_left=MINUTE)
+    assert len(starts) == 100
+    assert store.calls["swap_gauge"] <= 100 / 25 + 4
+
+
+def test_a_paused_action_does_nothing_and_goes_on_at_once_when_it_may(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore
+) -> None:
+    declare(worker, starts, clock)
+    add(editor, 30)
+    assert editor.limit("mail", per_second=0).paused
+    worker.run(time_left=MINUTE)
+    task = editor.get("mail-0")
+    assert (starts, task.status, task.attempt, task.limited_since) == ([], Status.SCHEDULED, 0, NOON)
+    assert task.queued
+    assert NOON + HOUR < task.queued <= NOON + 25 * HOUR
+    # And it costs nothing meanwhile
+    assert worker.run(time_left=MINUTE).limited == 0
+    # When it goes on
+    clock.advance(10 * MINUTE)
+    editor.limit("mail", per_second=None)
+    assert (editor.status().rings_at or NOON) <= clock.now + 3 * MINUTE
+    worker.run(time_left=MINUTE)
+    assert len(starts) == 30
+    assert editor.get("mail-0").lateness_ms == 600_000
+
+
+def test_what_is_left_when_time_is_up_is_looked_at_at_once_by_the_next_run(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+) -> None:
+    worker = Worker(backend=backend, pool=stage, concurrency=1)
+    worker.action("mail")(lambda: stage.sleep(5))
+    add(editor, 12)
+    editor.limit("mail", at_most=0)
+    worker.run(time_left=MINUTE)
+    editor.limit("mail", at_most=None)
+    # When one run cannot do all of it
+    report = worker.run(time_left=20 * SECOND)
+    assert 0 < report.done < 12
+    # Then the rule rings for the rest
+    assert report.rings_at
+    assert report.rings_at <= clock.now + 3 * MINUTE
+    for _ in range(4):
+        worker.run(time_left=MINUTE)
+    assert {editor.get(f"mail-{n}").status for n in range(12)} == {Status.DONE}
+
+
+def test_a_task_that_is_due_where_others_are_parked_is_not_started_early(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
+) -> None:
+    declare(worker, starts, clock)
+    add(editor, 1)
+    editor.limit("mail", per_second=0)
+    worker.run(time_left=MINUTE)
+    parked = editor.get("mail-0").queued
+    assert parked
+    editor.add("mail", due=parked, id="by-chance")
+    editor.limit("mail", per_second=None)
+    worker.run(time_left=MINUTE)
+    assert len(starts) == 1
+    task = editor.get("by-chance")
+    assert (task.status, task.attempt, task.queued) == (Status.SCHEDULED, 0, parked)
+
+
+def test_another_limit_holds_for_a_run_that_is_under_way(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+) -> None:
+    starts: list[datetime] = []
+    worker = Worker(backend=backend, pool=stage, concurrency=4)
+
+    @worker.action("mail", per_second=1)
+    def mail() -> None:
+        starts.append(clock.now)
+        if len(starts) == 10:
+            editor.limit("mail", per_second=0)
+
+    add(editor, 300)
+    worker.run(time_left=5 * MINUTE)
+    assert 10 <= len(starts) <= 10 + 61
+
+
+def test_a_gauge_that_cannot_be_changed_holds_its_tasks_back_and_no_others(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore, log: Log
+) -> None:
+    declare(worker, starts, clock, per_second=10)
+    other: list[datetime] = []
+    worker.action("act")(lambda: other.append(clock.now))
+    add(editor, 5)
+    add(editor, 5, "act")
+    store.refuses = True
+    worker.run()
+    assert (len(starts), len(other)) == (0, 5)
+    assert log.lines("not_limited")
+    store.refuses = False
+    clock.advance(MINUTE)
+    worker.run()
+    assert len(starts) == 5
+
+
+def test_a_recurring_task_that_waits_keeps_its_schedule(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
+) -> None:
+    declare(worker, starts, clock)
+    editor.add("mail", schedule="rate(1 hour)", id="hourly")
+    editor.limit("mail", per_second=0)
+    clock.now = NOON + HOUR
+    worker.run(time_left=MINUTE)
+    clock.now = NOON + 3 * HOUR + 10 * MINUTE
+    editor.limit("mail", per_second=None)
+    worker.run(time_left=MINUTE)
+    task = editor.get("hourly")
+    assert (len(starts), task.missed_runs, task.due) == (1, 0, NOON + 4 * HOUR)
+    assert task.last
+    assert (task.last.due, task.last.missed) == (NOON + 3 * HOUR, 2)
+
+
+def test_an_expired_task_and_one_that_is_used_up_need_no_leave(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
+) -> None:
+    declare(worker, starts, clock)
+    editor.add("mail", due=NOON, expires_after=MINUTE, id="late")
+    editor.limit("mail", per_second=0)
+    clock.advance(2 * MINUTE)
+    worker.run()
+    assert editor.get("late").status is Status.EXPIRED
+
+
+def test_deliveries_have_limits(backend: Backend, editor: Editor, clock: Clock) -> None:
+    sent: list[datetime] = []
+
+    def deliver(messages):
+        sent.extend([clock.now] * len(messages))
+        return [None] * len(messages)
+
+    declared = Worker(backend=backend)
+    declared.deliver("mail", "arn:aws:sqs:eu-central-1:123456789012:mails", per_second=2)
+    worker = declared.over(backend, pool=lambda _: InlinePool(), deliver=deliver)
+    add(editor, 10)
+    worker.run(time_left=MINUTE)
+    assert len(sent) == 10
+    assert sent[-1] == NOON + 4 * SECOND
+
+
+@pytest.mark.parametrize("limit", [{"at_most": 0}, {"per_second": 0}, {"per_second": 2000}, {"at_most": True}])
+def test_a_declared_limit_that_cannot_be_is_refused(worker: Worker, limit: dict[str, float]) -> None:
+    [field] = limit
+    with pytest.raises(InvalidTask, match=field):
+        worker.action("mail", **limit)(lambda: None)  # type: ignore[arg-type]
+    with pytest.raises(InvalidSettings, match=field):
+        worker.deliver("mail", "arn:aws:sqs:eu-central-1:123456789012:mails", **limit)  # type: ignore[arg-type]

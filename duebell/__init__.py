@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from duebell_editor import TransactionItem as TransactionItem
     from duebell_editor import UnknownAction as UnknownAction
     from duebell_editor.async_editor import AsyncEditor as AsyncEditor
+    from duebell_editor.limit_editor import ActionLimit as ActionLimit
     from duebell_shared.add_report import AddFailure as AddFailure
     from duebell_shared.add_report import AddReport as AddReport
     from duebell_shared.bell import BellKind as BellKind

@@ -74,9 +74,10 @@ class LimitEditor(TransactionEditor):
             before = known.overrides.get(action)
             if not before:
                 _check_is_known(action, record)
+            kept = before or Limit()
             wanted = Limit(
-                at_most=before and before.at_most if at_most is UNSET else at_most,
-                per_second=before and before.per_second if per_second is UNSET else per_second,
+                at_most=kept.at_most if at_most is UNSET else at_most,
+                per_second=kept.per_second if per_second is UNSET else per_second,
             )
             changed = known.changed(action, wanted, now=self._clock())
             stored = limits if changed == known else self._store.swap_limits(limits, changed)
@@ -122,7 +123,9 @@ def _check_is_known(action: str, record: WorkerRecord | None) -> None:
 
 def _action_limit(action: str, record: WorkerRecord | None, limits: Limits) -> ActionLimit:
     described = record.worker.action(action) if record and record.worker else None
-    declared = Limit(at_most=described and described.at_most, per_second=described and described.per_second)
+    declared = Limit()
+    if described:
+        declared = Limit(at_most=described.at_most, per_second=described.per_second)
     limit, override = limits.of(action, declared), limits.overrides.get(action)
     return ActionLimit(
         action=action,

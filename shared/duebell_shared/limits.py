@@ -109,12 +109,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         kept = {name: one for name, one in self.overrides.items() if one.is_any or now < one.since + 2 * _DAY}
         if action not in kept and len(kept) >= _MOST_OVERRIDES:
             raise InvalidTask("action", f"has no room: {_MOST_OVERRIDES:,} actions have other limits already")
-        is_resumed = before is not None and before.is_paused and not limit.is_paused
+        resumed = before.resumed if before else None
+        if before and before.is_paused and not limit.is_paused:
+            resumed = to_utc(now)
         new = Override(
             at_most=limit.at_most,
             per_second=limit.per_second,
             since=to_utc(now),
-            resumed=to_utc(now) if is_resumed else before and before.resumed,
+            resumed=resumed,
         )
         return replace(self, overrides={**kept, action: new})
 

@@ -84,6 +84,8 @@ def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
         "/api/find",
         "/api/worker",
         "/api/history",
+        "/api/limits",
+        "/api/limits/{action}",
         "/api/preview",
         "/api/schedules",
         "/api/status",

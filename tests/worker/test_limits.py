@@ -1,8 +1,10 @@
 """Limits of actions: what is over waits, in its order, and costs other actions nothing."""
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from duebell_infra.testing.bell import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, InvalidSettings
 from duebell_shared.gauge import Gauge, Permits
+from duebell_shared.limits import Limits
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
 from duebell_worker import Task, Worker
@@ -30,17 +33,17 @@ class CountingStore(MemoryStore):
         self.calls: Counter[str] = Counter()
         self.refuses = False
 
-    def read_limits(self):
+    def read_limits(self) -> Limits | None:
         self.calls["read_limits"] += 1
         return super().read_limits()
 
-    def read_gauge(self, action):
+    def read_gauge(self, action: str) -> Gauge | None:
         self.calls["read_gauge"] += 1
         if self.refuses:
             raise AwsUnavailable("as told")
         return super().read_gauge(action)
 
-    def swap_gauge(self, action, old, new):
+    def swap_gauge(self, action: str, old: Gauge | None, new: Gauge) -> Gauge | None:
         self.calls["swap_gauge"] += 1
         if self.refuses:
             raise AwsUnavailable("as told")
@@ -75,8 +78,8 @@ def add(editor: Editor, count: int, action: str = "mail") -> None:
     editor.add_many({"action": action, "due": NOON, "id": f"{action}-{n}"} for n in range(count))
 
 
-def declare(worker: Worker, starts: list[datetime], clock: Clock, **limit: float) -> None:
-    worker.action("mail", **limit)(lambda: starts.append(clock.now))  # type: ignore[arg-type]
+def declare(worker: Worker, starts: list[datetime], clock: Clock, **limit: Any) -> None:
+    worker.action("mail", **limit)(lambda: starts.append(clock.now))
 
 
 def test_attempts_are_started_at_the_rate_after_a_burst_of_a_second(
@@ -285,8 +288,9 @@ def test_another_limit_holds_for_a_run_that_is_under_way(
 
 
 def test_a_gauge_that_cannot_be_changed_holds_its_tasks_back_and_no_others(
-    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore, log: Log
+    editor: Editor, worker: Worker, clock: Clock, store: CountingStore, log: Log
 ) -> None:
+    starts: list[datetime] = []
     declare(worker, starts, clock, per_second=10)
     other: list[datetime] = []
     worker.action("act")(lambda: other.append(clock.now))
@@ -333,7 +337,7 @@ def test_an_expired_task_and_one_that_is_used_up_need_no_leave(
 def test_deliveries_have_limits(backend: Backend, editor: Editor, clock: Clock) -> None:
     sent: list[datetime] = []
 
-    def deliver(messages):
+    def deliver(messages: Sequence[Any]) -> Sequence[BaseException | None]:
         sent.extend([clock.now] * len(messages))
         return [None] * len(messages)
 
@@ -346,10 +350,12 @@ def test_deliveries_have_limits(backend: Backend, editor: Editor, clock: Clock) 
     assert sent[-1] == NOON + 4 * SECOND
 
 
-@pytest.mark.parametrize("limit", [{"at_most": 0}, {"per_second": 0}, {"per_second": 2000}, {"at_most": True}])
-def test_a_declared_limit_that_cannot_be_is_refused(worker: Worker, limit: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    "limit", [{"at_most": 0}, {"per_second": 0}, {"per_second": 2000}, {"at_most": True}]
+)
+def test_a_declared_limit_that_cannot_be_is_refused(worker: Worker, limit: Any) -> None:
     [field] = limit
     with pytest.raises(InvalidTask, match=field):
-        worker.action("mail", **limit)(lambda: None)  # type: ignore[arg-type]
+        worker.action("mail", **limit)(lambda: None)
     with pytest.raises(InvalidSettings, match=field):
-        worker.deliver("mail", "arn:aws:sqs:eu-central-1:123456789012:mails", **limit)  # type: ignore[arg-type]
+        worker.deliver("mail", "arn:aws:sqs:eu-central-1:123456789012:mails", **limit)

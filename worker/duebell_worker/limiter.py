@@ -203,7 +203,7 @@ class Limiter:
         places = self._swap(action, limit, waited)
         going = [attempt for attempt, place in zip(attempts, places, strict=True) if place is None]
         over = [(attempt, place) for attempt, place in zip(attempts, places, strict=True) if place]
-        # Each of as many as are under way can follow one of those. Where there is a rate, it has the last word.
+        # Each of as many as are under way can follow one of those, unless there is a rate as well.
         stays = 0 if limit.per_second else self._under_way[action] + len(going)
         for attempt, _ in over[:stays]:
             attempt.waits_since, attempt.has_place = attempt.waits_since or now, False

@@ -271,7 +271,7 @@ def _version_of(task: Task) -> tuple[object, ...]:
     return task.rev, task.created_at, task.reservation
 
 
-def _rev_of(record: ArmingRecord | WorkerRecord | None) -> int | None:
+def _rev_of(record: ArmingRecord | WorkerRecord | Limits | Gauge | None) -> int | None:
     return record.rev if record else None
 
 

@@ -1,0 +1,143 @@
+"""Limits of actions, set while the system is running."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from duebell_editor import ActionLimit, Editor, InvalidTask, NotArmed
+from duebell_shared.errors import AwsUnavailable
+from duebell_shared.limits import Limit, Limits, parked_until
+from duebell_worker import Worker
+from tests.editor.memory import Scheduler
+from tests.support import NOON
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+@pytest.fixture
+def editor(scheduler: Scheduler) -> Editor:
+    """The editor of a queue whose worker has the actions `mail` and `act`."""
+    worker = Worker(backend=scheduler.editor._backend)
+    worker.action("mail", at_most=5, per_second=10)(lambda: None)
+    worker.action("act")(lambda: None)
+    worker.register()
+    return scheduler.editor
+
+
+def test_declared_limits_are_told(editor: Editor) -> None:
+    [mail] = editor.limits()
+    assert mail == ActionLimit(
+        action="mail", at_most=5, per_second=10, paused=False, declared_at_most=5, declared_per_second=10
+    )
+
+
+def test_a_limit_is_set_in_part_and_taken_away(editor: Editor) -> None:
+    slower = editor.limit("mail", per_second=2)
+    assert (slower.at_most, slower.per_second, slower.since) == (5, 2, NOON)
+    fewer = editor.limit("mail", at_most=1)
+    assert (fewer.at_most, fewer.per_second) == (1, 2)
+    editor.limit("mail", per_second=None)
+    declared = editor.limit("mail", at_most=None)
+    assert (declared.at_most, declared.per_second, declared.since) == (5, 10, None)
+    assert editor.limits() == (declared,)
+
+
+def test_zero_pauses_also_an_action_without_limits(editor: Editor) -> None:
+    assert editor.limit("act", at_most=0).paused
+    assert [one.action for one in editor.limits()] == ["act", "mail"]
+    assert not editor.limit("act", at_most=None).paused
+    assert [one.action for one in editor.limits()] == ["mail"]
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"at_most": -1}, "at_most: must be a whole number, 0 to 10,000, where 0 pauses, not -1"),
+        ({"at_most": 1.5}, "at_most: must be a whole number"),
+        ({"per_second": 1001}, "per_second: must be 0.0001 to 1,000, or 0 to pause, not 1001"),
+        ({"per_second": float("nan")}, "per_second: must be 0.0001 to 1,000, or 0 to pause, not nan"),
+        ({"per_second": "2"}, "per_second: must be a number, not '2'"),
+    ],
+)
+def test_what_cannot_be_a_limit_is_refused(editor: Editor, given: dict[str, float], reason: str) -> None:
+    with pytest.raises(InvalidTask, match=reason):
+        editor.limit("mail", **given)  # type: ignore[arg-type]
+    assert editor._store.read_limits() is None
+
+
+def test_an_action_that_the_worker_does_not_have_is_refused(editor: Editor) -> None:
+    with pytest.raises(InvalidTask, match="did you mean mail"):
+        editor.limit("mial", per_second=1)
+    with pytest.raises(InvalidTask, match="duebell's own"):
+        editor.limit("duebell.verify", per_second=1)
+
+
+def test_a_limit_repeated_after_a_failure_reaches_the_runs(
+    editor: Editor, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a queue in use, and a call that has stored the limit and could not tell it
+    editor.ensure_armed()
+    with monkeypatch.context() as broken:
+        broken.setattr(scheduler.store, "swap_record", raise_unavailable)
+        with pytest.raises(NotArmed, match="the limit is stored, but"):
+            editor.limit("mail", per_second=2)
+    assert editor._backend.armer.read().limits == 0
+    # When it is repeated
+    editor.limit("mail", per_second=2)
+    # Then the arming record says so, and every lane is looked at
+    record = editor._backend.armer.read()
+    assert record.limits == 1
+    assert record.target <= NOON
+    assert record.is_settled(NOON)
+
+
+def raise_unavailable(*_: object) -> None:
+    raise AwsUnavailable("as told")
+
+
+def test_a_new_arming_record_knows_of_the_limits(editor: Editor, scheduler: Scheduler) -> None:
+    editor.limit("mail", per_second=2)
+    scheduler.store.record = None
+    assert editor._backend.armer.read().limits == 1
+
+
+def test_an_update_keeps_what_a_task_waits_for(editor: Editor, scheduler: Scheduler) -> None:
+    task = editor.add("mail", due=NOON, id="a")
+    waiting = replace(task, limited_since=NOON, rev=2)
+    scheduler.store.save(task, waiting)
+    assert editor.update("a", priority=3).limited_since == NOON
+    assert editor.update("a", action="act").limited_since is None
+
+
+def test_tasks_of_an_action_are_parked_together_and_of_no_other() -> None:
+    places = {parked_until("mail", NOON + n * HOUR) for n in range(24)}
+    assert len(places) == 2
+    for n in range(48):
+        now = NOON + n * HOUR
+        assert now + HOUR < parked_until("mail", now) <= now + HOUR + DAY
+    assert len({parked_until(f"action-{n}", NOON) for n in range(1_000)}) == 1_000
+    assert all(parked_until(f"action-{n}", NOON).microsecond for n in range(1_000))
+
+
+def test_what_was_parked_is_released_when_the_action_goes_on_and_no_longer() -> None:
+    paused = Limits().changed("mail", Limit(per_second=0), now=NOON)
+    assert not paused.released(NOON + HOUR)
+    places = {parked_until("mail", NOON), parked_until("mail", NOON + 20 * HOUR)}
+    resumed_at = NOON + 20 * HOUR
+    resumed = paused.changed("mail", Limit(per_second=2), now=resumed_at)
+    assert {at for at in places if at > resumed_at} <= set(resumed.released(resumed_at))
+    assert set(resumed.released(resumed_at).values()) == {"mail"}
+    # Another limit changes nothing in that, and after a day it is over
+    again = resumed.changed("mail", Limit(per_second=3), now=resumed_at + HOUR)
+    assert again.released(resumed_at) == resumed.released(resumed_at)
+    assert not again.released(resumed_at + 27 * HOUR)
+    assert not Limits().changed("mail", Limit(per_second=3), now=NOON).released(NOON)
+
+
+def test_overrides_that_were_taken_away_are_forgotten_after_days() -> None:
+    limits = Limits().changed("mail", Limit(per_second=0), now=NOON)
+    gone = limits.changed("mail", Limit(), now=NOON + HOUR)
+    assert gone.overrides["mail"].resumed == NOON + HOUR
+    later = gone.changed("act", Limit(at_most=1), now=NOON + 3 * DAY)
+    assert set(later.overrides) == {"act"}

@@ -1,0 +1,86 @@
+"""The gauge: no more starts than the rate allows in any window, and no more at a time than it says."""
+
+from datetime import datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duebell_shared.gauge import Gauge, Permits
+from duebell_shared.limits import Limit
+from tests.support import NOON
+
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+
+takes = st.lists(
+    st.tuples(st.floats(0, 30), st.lists(st.booleans(), min_size=1, max_size=12)), min_size=1, max_size=40
+)
+
+
+def take(
+    gauge: Gauge, limit: Limit, waited: list[bool], now: datetime = NOON, run: str = "a"
+) -> tuple[Gauge, tuple[datetime | None, ...]]:
+    return gauge.take(limit, waited, now=now, run=run, until=now + 2 * MINUTE, takes=SECOND)
+
+
+@given(takes, st.sampled_from([0.01, 0.5, 1, 3, 10.5]))
+def test_in_no_window_are_more_started_than_the_rate_and_a_second_allow(
+    steps: list[tuple[float, list[bool]]], rate: float
+) -> None:
+    gauge, now, starts = Gauge(), NOON, []
+    for pause, waited in steps:
+        now += timedelta(seconds=pause)
+        gauge, places = take(gauge, Limit(per_second=rate), waited, now)
+        starts += [now for place in places if place is None]
+        assert all(place is None or place > now for place in places)
+    for first, begin in enumerate(starts):
+        for last, end in enumerate(starts[first:], start=first):
+            assert last - first + 1 <= rate * (end - begin).total_seconds() + max(int(rate), 1) + 1e-3
+
+
+@given(takes, st.integers(1, 6))
+def test_no_more_permits_are_given_than_there_are(
+    steps: list[tuple[float, list[bool]]], at_most: int
+) -> None:
+    gauge, now = Gauge(), NOON
+    for number, (pause, waited) in enumerate(steps):
+        now += timedelta(seconds=pause)
+        gauge, places = take(gauge, Limit(at_most=at_most), waited, now, run=f"run-{number % 3}")
+        alive = sum(one.count for one in gauge.permits.values() if one.until > now)
+        assert alive <= at_most
+        assert alive == at_most or None in places or not waited or gauge.line > now
+
+
+def test_places_in_the_line_are_as_far_apart_as_starts_may_be() -> None:
+    gauge, places = take(Gauge(), Limit(per_second=2), [False] * 5)
+    assert places == (None, None, *(NOON + n * SECOND / 2 for n in (1, 2, 3)))
+    # One that comes later is behind those that wait
+    _, [later] = take(gauge, Limit(per_second=2), [False], NOON + SECOND)
+    assert later == NOON + 2 * SECOND
+    # Those that come in time are started
+    _, [in_time] = take(gauge, Limit(per_second=2), [True], NOON + SECOND / 2)
+    assert in_time is None
+
+
+def test_one_that_comes_late_has_a_line_of_its_own() -> None:
+    gauge, _ = take(Gauge(), Limit(per_second=1), [False] * 600)
+    gauge, places = take(gauge, Limit(per_second=1), [True] * 4, NOON + 5 * MINUTE)
+    assert places == (None, *(NOON + 5 * MINUTE + n * SECOND for n in (1, 2, 3)))
+
+
+def test_another_rate_begins_without_the_old_line_and_without_a_burst() -> None:
+    gauge, _ = take(Gauge(), Limit(per_second=1), [False] * 600)
+    faster, places = take(gauge, Limit(per_second=100), [False] * 3)
+    assert places == tuple(NOON + n * SECOND / 100 for n in (1, 2, 3))
+    assert faster.line < NOON + SECOND
+
+
+def test_permits_of_a_run_end_with_its_lease_and_are_renewed() -> None:
+    gauge = Gauge(permits={"dead": Permits(2, NOON + SECOND), "alive": Permits(1, NOON + MINUTE)})
+    _, places = take(gauge, Limit(at_most=3), [False])
+    assert places[0] is not None
+    renewed = gauge.renewed("alive", 1, until=NOON + 2 * MINUTE, now=NOON + SECOND)
+    assert renewed.permits == {"alive": Permits(1, NOON + 2 * MINUTE)}
+    taken, places = take(renewed, Limit(at_most=3), [False] * 3, NOON + SECOND)
+    assert places[:2] == (None, None)
+    assert places[2] is not None
+    assert taken.permits["a"].count == 2

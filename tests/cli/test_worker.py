@@ -75,7 +75,7 @@ def test_a_delivery_is_listed_with_what_it_is_sent_to(duebell: Duebell, worker: 
 
 
 def test_actions_as_json_are_the_answer_of_the_api(duebell: Duebell, editor: Editor) -> None:
-    assert lines(duebell("actions", "--json").out) == [{"worker": None}]
+    assert lines(duebell("actions", "--json").out) == [{"worker": None, "limits": []}]
     assert "no worker has made itself known yet" in duebell("actions").out
     worker = Worker(backend=editor._backend)
     worker.action("act")(lambda: None)
@@ -90,6 +90,8 @@ def test_actions_as_json_are_the_answer_of_the_api(duebell: Duebell, editor: Edi
             "recurring": [],
             "kind": "function",
             "to": None,
+            "at_most": None,
+            "per_second": None,
         }
     ]
     assert told["worker"]["started_at"] == "2026-11-21T12:00:00.000Z"

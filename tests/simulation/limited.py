@@ -25,14 +25,15 @@ _LIMIT = 300.0
 class Limited(History):
     """A history whose actions have limits.
 
-    most  the most attempts that were under way at a time in processes that lived, by action
+    most    the most attempts that were under way at a time in processes that lived, by action
+    waited  how many attempts had waited for a limit
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.started: dict[str, list[datetime]] = {}
         self.most: dict[str, int] = {}
-        self.limited = 0
+        self.waited = 0
         self._under_way: dict[str, list[Process]] = {}
 
     def beyond_rate(self, *, slack: timedelta) -> list[str]:
@@ -53,13 +54,14 @@ class Limited(History):
             worker.action(
                 name, attempts=attempts, at_most=AT_MOST.get(name), per_second=PER_SECOND.get(name)
             )(self._action(name, process))
-        self.limited += worker.handler(event, context)["limited"]
+        worker.handler(event, context)
         process.has_ended = True  # type: ignore[attr-defined]
 
     def _action(self, name: str, process: Process) -> Callable[[Any, Task], None]:
         act = super()._action(name, process)
 
         def counted(payload: Any, task: Task) -> None:
+            self.waited += task.limited_since is not None
             self.started.setdefault(name, []).append(self.world.now)
             under_way = self._under_way.setdefault(name, [])
             # Lambda freezes a process whose handler has returned, with what runs in it

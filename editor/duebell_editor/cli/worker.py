@@ -1,6 +1,7 @@
 """The commands `actions` and `sync`: the worker as it is known, and the recurring tasks that it declares."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from duebell_editor import ActionDescription, SyncReport, SyncVerb, WorkerDescri
 from ..json_fields import plain_values
 from .context import Context
 from .errors import Exit, describe_as_json, words_of
+from .limit import in_words
 from .options import flag
 from .output import console, in_one_line, plain, when
 from .program import with_json
@@ -31,13 +33,14 @@ def actions(context: Context) -> None:
 
     The exit status is 6 if it could not start, and the reason is shown.
     """
-    worker = context.editor().worker()
+    editor = context.editor()
+    worker, limits = editor.worker(), editor.limits()
     if context.out.as_json:
-        context.out.print_json({"worker": plain_values(worker)})
+        context.out.print_json({"worker": plain_values(worker), "limits": plain_values(limits)})
     elif worker is None:
         print("no worker has made itself known yet: it does so when it is first started")
     else:
-        _print_worker(worker, context)
+        _print_worker(worker, {one.action: in_words(one) for one in limits}, context)
     if worker and worker.error:
         raise typer.Exit(Exit.WRONG)
 
@@ -76,7 +79,7 @@ def _report_fields(report: SyncReport) -> dict[str, Any]:
     }
 
 
-def _print_worker(worker: WorkerDescription, context: Context) -> None:
+def _print_worker(worker: WorkerDescription, limits: Mapping[str, str], context: Context) -> None:
     out = console()
     since = when(worker.started_at, context.now())
     out.print(Text(f"version {worker.version}, since {since}", style="bold"))
@@ -85,8 +88,12 @@ def _print_worker(worker: WorkerDescription, context: Context) -> None:
         out.print(Text(plain(f"it cannot start: {worker.error}"), style="red"))
         out.print(Text(plain(worker.error.traceback.rstrip())))
     if worker.actions:
+        names: tuple[str, ...] = ("action", "kind", "attempts", "recurring", "payload")
         rows = [_row(one) for one in worker.actions]
-        grid = Grid(("action", "kind", "attempts", "recurring", "payload"), rows, may_be_cut=True)
+        if limits:
+            names = (*names, "limits")
+            rows = [(*row, limits.get(one.name, "")) for row, one in zip(rows, worker.actions, strict=True)]
+        grid = Grid(names, rows, may_be_cut=True)
         out.print("", grid.table(out.width), sep="\n")
 
 

@@ -1,5 +1,6 @@
 // The page of the worker's actions: what each takes, and a form to add a task for it.
 
+import { limitLine, openLimit } from "./action_limits.js";
 import { get } from "./api.js";
 import { several } from "./counts.js";
 import { byId, h, refill, reword } from "./dom.js";
@@ -48,7 +49,7 @@ function payload({ schema, to }) {
 
 const schedule = (id) => h("a", { href: `schedules#task=${encodeURIComponent(id)}` }, id);
 
-function card(action) {
+function card(action, limit) {
   const { name, attempts, recurring, kind, to } = action;
   const add = () => openForm(null, { action: name });
   return h(
@@ -61,8 +62,19 @@ function card(action) {
       h("span.quiet", {}, several(attempts, "attempt")),
       h("a", { href: `./#action=${encodeURIComponent(name)}` }, "Its tasks"),
       !isReadOnly &&
+        h(
+          "button.small",
+          {
+            "data-key": `limit ${name}`,
+            "aria-label": `Limits of ${name}`,
+            onclick: () => openLimit(name, limit),
+          },
+          "Limits",
+        ),
+      !isReadOnly &&
         h("button.small", { "data-key": `add ${name}`, "aria-label": `Add a task for ${name}`, onclick: add }, "Add a task"),
     ),
+    limitLine(limit),
     to && h("p", {}, `Sends to the ${kind === "https" ? "address" : kind} `, h("code", {}, to)),
     payload(action),
     recurring.length > 0 &&
@@ -93,12 +105,13 @@ function said(worker) {
 }
 
 async function refreshWorker() {
-  const { worker } = await get("worker");
+  const [{ worker }, { limits }] = await Promise.all([get("worker"), get("limits")]);
+  const limitOf = Object.fromEntries(limits.map((one) => [one.action, one]));
   reword(byId("worker"), said(worker));
-  const now = JSON.stringify(worker?.actions ?? []);
+  const now = JSON.stringify([worker?.actions ?? [], limits]);
   if (byId("list").dataset.shown !== now) {
     byId("list").dataset.shown = now; // an opened schema stays open
-    refill(byId("list"), (worker?.actions ?? []).map(card));
+    refill(byId("list"), (worker?.actions ?? []).map((one) => card(one, limitOf[one.name])));
   }
   byId("content").setAttribute("aria-busy", "false");
 }

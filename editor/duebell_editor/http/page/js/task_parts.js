@@ -30,6 +30,7 @@ export function when(task) {
       {},
       pair(recurrence ? "This occurrence" : "Due", time(task.due)),
       starts(task),
+      task.limited_since && pair("Waits for its action's limit since", time(task.limited_since)),
       task.status === "reserved" && pair("Reserved until", time(task.reserved_until)),
       recurrence && pair("Schedule", recurrence.words, " ", h("code", {}, recurrence.schedule.expression)),
       recurrence &&

@@ -1,0 +1,48 @@
+"""Limits of actions over the API."""
+
+import jsonschema_rs
+import pytest
+from fastapi.testclient import TestClient
+
+from duebell_editor import Editor
+from duebell_editor.http import create_app
+from duebell_shared.backend import Backend
+from duebell_worker import Worker
+
+
+@pytest.fixture
+def client(editor: Editor, backend: Backend) -> TestClient:
+    worker = Worker(backend=backend)
+    worker.action("shop/mail", per_second=10)(lambda: None)
+    worker.register()
+    return TestClient(create_app(editor), base_url="http://127.0.0.1:8125")
+
+
+def test_a_limit_is_set_and_told(client: TestClient) -> None:
+    answer = client.patch("/api/limits/shop%2Fmail", json={"at_most": 5, "per_second": 2})
+    assert answer.status_code == 200
+    limit = answer.json()
+    assert (limit["at_most"], limit["per_second"], limit["paused"]) == (5, 2, False)
+    assert (limit["declared_at_most"], limit["declared_per_second"]) == (None, 10)
+    assert limit["since"]
+    assert client.get("/api/limits").json() == {"limits": [limit]}
+    # As the description of the API has it
+    document = client.get("/openapi.json").json()
+    schema = document["components"]["schemas"]["ActionLimit"]
+    assert jsonschema_rs.is_valid({**schema, "components": document["components"]}, limit)
+
+
+def test_what_is_not_given_stays_and_null_is_as_declared(client: TestClient) -> None:
+    client.patch("/api/limits/shop%2Fmail", json={"at_most": 5, "per_second": 0})
+    limit = client.patch("/api/limits/shop%2Fmail", json={"per_second": None}).json()
+    assert (limit["at_most"], limit["per_second"], limit["paused"]) == (5, 10, False)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"), [({"at_most": 1.5}, "at_most"), ({"per_second": 5_000}, "per_second"), ({"x": 1}, "x")]
+)
+def test_what_cannot_be_a_limit_is_refused_by_name(client: TestClient, body: object, field: str) -> None:
+    answer = client.patch("/api/limits/shop%2Fmail", json=body)
+    assert answer.status_code == 422
+    assert field in answer.json()["detail"]
+    assert client.get("/api/limits").json()["limits"][0]["since"] is None

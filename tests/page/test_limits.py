@@ -1,0 +1,64 @@
+"""Limits of actions on the page: seen, set, paused and taken away."""
+
+import pytest
+from playwright.sync_api import expect
+
+from duebell_editor import ActionLimit
+from duebell_worker import Worker
+from tests.page.conftest import Open
+from tests.page.hands import press
+from tests.page.scene import Scene
+from tests.page.seen import PHONE, fits, is_accessible
+from tests.support import in_a_thread
+
+
+@pytest.fixture
+def worker(scene: Scene) -> Worker:
+    worker = Worker(backend=scene.editor._backend)
+    worker.action("mail", at_most=5, per_second=10)(lambda: None)
+    worker.action("charge")(lambda: None)
+    in_a_thread(worker.register)
+    return worker
+
+
+def test_a_limit_is_set_paused_and_taken_away(
+    open_page: Open, url: str, scene: Scene, worker: Worker
+) -> None:
+    page = open_page(f"{url}actions")
+    mail = page.locator("#list li").filter(has=page.get_by_role("heading", name="mail"))
+    expect(mail).to_contain_text("Limits: 5 at a time, 10 a second")
+    # When it is to be slower
+    press(page, "Limits of mail")
+    page.get_by_label("A second").fill("2")
+    is_accessible(page)
+    page.get_by_role("button", name="Set").click()
+    expect(mail).to_contain_text("Limits: 5 at a time, 2 a second since ")
+    expect(mail).to_contain_text("Its code declares: 5 at a time, 10 a second.")
+    # And paused
+    press(page, "Limits of mail")
+    expect(page.get_by_label("A second")).to_have_value("2")
+    page.get_by_role("button", name="Pause").click()
+    expect(mail).to_contain_text("Paused since ")
+    is_accessible(page)
+    fits(page)
+    page.set_viewport_size(PHONE["viewport"])
+    fits(page)
+    # And as its code declares
+    press(page, "Limits of mail")
+    page.get_by_role("button", name="As declared").click()
+    expect(mail).to_contain_text("Limits: 5 at a time, 10 a second")
+    expect(mail).not_to_contain_text("since")
+    limits: list[ActionLimit] = []
+    in_a_thread(lambda: limits.extend(scene.editor.limits()))
+    assert [(one.action, one.since) for one in limits] == [("mail", None)]
+
+
+def test_what_cannot_be_a_limit_is_said_where_it_is(open_page: Open, url: str, worker: Worker) -> None:
+    page = open_page(f"{url}actions")
+    press(page, "Limits of charge")
+    page.get_by_label("At a time").fill("five")
+    page.get_by_role("button", name="Set").click()
+    expect(page.get_by_text("Give a number, or nothing.")).to_be_visible()
+    page.get_by_label("At a time").fill("1.5")
+    page.get_by_role("button", name="Set").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("must be a whole number")

@@ -1,0 +1,45 @@
+"""Limits hold whatever dies, and nothing that waits for them is lost."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.simulation.faults import Faults
+from tests.simulation.limited import AT_MOST, Limited
+from tests.simulation.notes import LIMITS
+from tests.simulation.weather import CALM, ROUGH
+
+pytestmark = pytest.mark.slow
+
+#: Processes die at any call, and calls fail; but clocks agree, and no process stands still past its lease.
+CRASHES = Faults(crash=0.02, refuse=0.02, fail=0.01, duplicate=0.1, drop=0.1)
+
+ACTIONS = tuple(name for name in LIMITS if name != "hangs")
+
+#: The time from the start that the gauge counts to that of the action: a last attempt is recorded between.
+SLACK = timedelta(seconds=5)
+
+
+def play(seed: int, faults: Faults) -> Limited:
+    history = Limited(seed, faults, actions=ACTIONS, relanes=False)
+    history.run()
+    assert history.problems() == []
+    return history
+
+
+@pytest.mark.parametrize("faults", [CALM, CRASHES], ids=["calm", "crashes"])
+@pytest.mark.parametrize("batch", range(4))
+def test_limits_hold_and_nothing_is_lost(batch: int, faults: Faults) -> None:
+    waited = 0
+    for seed in range(1_000 * batch, 1_000 * batch + 10):
+        history = play(seed, faults)
+        waited += history.waited
+        assert history.beyond_rate(slack=SLACK) == []
+        for action, most in AT_MOST.items():
+            assert history.most.get(action, 0) <= most
+    assert waited
+
+
+def test_nothing_is_lost_when_everything_goes_wrong() -> None:
+    for seed in range(20):
+        play(seed, ROUGH)

@@ -29,14 +29,14 @@ def test_a_limit_is_set_paused_and_taken_away(
     expect(mail).to_contain_text("Limits: 5 at a time, 10 a second")
     # When it is to be slower
     press(page, "Limits of mail")
-    page.get_by_label("A second").fill("2")
+    page.get_by_label("Started a second, at most").fill("2")
     is_accessible(page)
     page.get_by_role("button", name="Set").click()
     expect(mail).to_contain_text("Limits: 5 at a time, 2 a second since ")
     expect(mail).to_contain_text("Its code declares: 5 at a time, 10 a second.")
     # And paused
     press(page, "Limits of mail")
-    expect(page.get_by_label("A second")).to_have_value("2")
+    expect(page.get_by_label("Started a second, at most")).to_have_value("2")
     page.get_by_role("button", name="Pause").click()
     expect(mail).to_contain_text("Paused since ")
     is_accessible(page)
@@ -56,9 +56,9 @@ def test_a_limit_is_set_paused_and_taken_away(
 def test_what_cannot_be_a_limit_is_said_where_it_is(open_page: Open, url: str, worker: Worker) -> None:
     page = open_page(f"{url}actions")
     press(page, "Limits of charge")
-    page.get_by_label("At a time").fill("five")
+    page.get_by_label("At a time, at most").fill("five")
     page.get_by_role("button", name="Set").click()
     expect(page.get_by_text("Give a number, or nothing.")).to_be_visible()
-    page.get_by_label("At a time").fill("1.5")
+    page.get_by_label("At a time, at most").fill("1.5")
     page.get_by_role("button", name="Set").click()
     expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("must be a whole number")

@@ -27,7 +27,7 @@ export function limitLine(limit) {
     { class: paused ? "paused" : undefined },
     paused ? h("strong", {}, "Paused") : `Limits: ${words(atMost, perSecond)}`,
     since && " since ",
-    since && time(since),
+    since && time(since, { words: false, inside: true }),
     since && `. Its code declares: ${declared}.`,
   );
 }
@@ -97,9 +97,9 @@ export function openLimit(action, limit) {
           busy(foot, send);
         },
       },
-      field("At a time", inputs.at_most),
-      field("A second", inputs.per_second),
-      h("p.quiet", {}, "Over all runs together. 0 pauses the action, and nothing is as its code declares."),
+      field("At a time, at most", inputs.at_most),
+      field("Started a second, at most", inputs.per_second),
+      h("p.quiet", {}, "Over all runs together. 0 pauses the action. An empty field is as its code declares."),
       foot,
     ),
   );

@@ -7,8 +7,9 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from . import payload as payloads
+from .claimed_task import ClaimedTask
 from .errors import InvalidTask
-from .failure import FailedAttempt, Failure, attempts_left_running, bounded, latest
+from .failure import FailedAttempt, Failure, bounded
 from .follow_up import check_follow_ups
 from .given import check_due, check_expiry, check_name, check_priority, check_spread
 from .instants import MILLISECOND, MOST_SKEW, render, to_utc
@@ -21,7 +22,7 @@ from .recurrence import (
     Turn,
 )
 from .status import Status
-from .task_state import QueueKey, TaskState, queue_key
+from .task_state import QueueKey, queue_key
 from .verbs import Verb
 
 __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task", "queue_key"]
@@ -30,7 +31,7 @@ __all__ = ["FailedAttempt", "Failure", "QueueKey", "Status", "Task", "queue_key"
 _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
 
 
-class Task(TaskState, frozen=True, kw_only=True, dict=True):
+class Task(ClaimedTask, frozen=True, kw_only=True, dict=True):
     """One task, as it was when it was read. All times are UTC, in whole milliseconds.
 
     id           the user's own, or generated; stable for the task's life
@@ -224,53 +225,6 @@ class Task(TaskState, frozen=True, kw_only=True, dict=True):
         return self._scheduled(now, recurrence=self._with_turn(Turn.EXTRA))
 
     # Changes by runs.
-
-    def caught_up(self) -> Self:
-        """The task just claimed, at the occurrence to run, as others may have passed meanwhile."""
-        if self.started_at is None:
-            return self
-        if self.recurrence is None or self.recurrence.turn is not Turn.IN_LINE:
-            return self if self.limited_since is None else self._late_since(self.limited_since)
-        due, recurrence = self.recurrence.caught_up(self.due, self.started_at - self._delay)
-        return replace(self, due=due, recurrence=recurrence)._late_since(self._delayed(due))
-
-    def left_running(self) -> Self:
-        """The task just claimed from a run that died: with the attempts that were lost.
-
-        If it failed before and those failures are not stored, only its last attempt counts as lost.
-        """
-        numbers = [one.attempt for one in self.failures if one.due == self.due]
-        known = numbers[-1] if numbers else self.attempt - 2 if self.failure else 0
-        lost = attempts_left_running(self.due, known, self.attempt)
-        return replace(self, failures=latest((*self.failures, *lost)))
-
-    def beginning(self, last: int) -> Self:
-        """The task just claimed, with its last attempt recorded as begun.
-
-        Claims of runs that died before they began it are not counted.
-        """
-        return self._changed(attempt=last, begun=last)
-
-    def given_back(self) -> Self:
-        """The task just claimed as if it had not been: its attempt was not begun."""
-        return self._changed(
-            status=Status.SCHEDULED, attempt=self.attempt - 1, limited_since=self.limited_since
-        )
-
-    def held_back(self, until: datetime) -> Self:
-        """The task just claimed, to wait until then for its action's limit. The attempt does not count.
-
-        An occurrence in line stays in line: those of its schedule that pass meanwhile are missed ones.
-        """
-        since = self.limited_since or self.queued
-        held = self._changed(
-            status=Status.SCHEDULED, queued=to_utc(until), attempt=self.attempt - 1, limited_since=since
-        )
-        if self.recurrence is None or self.recurrence.turn is Turn.IN_LINE:
-            return held
-        seated = held._requeued(to_utc(until))
-        is_same = (seated.due, seated.queued) == (held.due, held.queued)
-        return seated if is_same else replace(seated, limited_since=None)
 
     def done(self, *, now: datetime, keep: Keeping) -> Self:
         """The attempt succeeded."""

@@ -200,11 +200,6 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _delayed(self, due: datetime) -> datetime:
         return delayed(due, self._delay)
 
-    def _late_since(self, since: datetime) -> Self:
-        """With its lateness from then on."""
-        started_at = self.started_at or since
-        return replace(self, lateness_ms=round((started_at - since) / MILLISECOND))
-
     def _scheduled(self, queued: datetime, **changes: Any) -> Self:
         return self._changed(
             status=Status.SCHEDULED,

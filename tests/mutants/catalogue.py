@@ -4,6 +4,7 @@ from .mutant import Mutant
 from .of_a_process import OF_A_PROCESS
 from .of_a_run import OF_A_RUN
 from .of_a_run_of_one import OF_A_RUN_OF_ONE
+from .of_action_limits import OF_ACTION_LIMITS
 from .of_arming import OF_ARMING
 from .of_batches import OF_BATCHES
 from .of_deliveries import OF_DELIVERIES
@@ -43,6 +44,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *OF_A_RUN_OF_ONE,
     *OF_PRECISION,
     *OF_DIRECT_CALLS,
+    *OF_ACTION_LIMITS,
     *OF_PRIORITIES,
     *OF_SHARING,
     *OF_TAKING_OVER,

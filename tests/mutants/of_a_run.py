@@ -150,8 +150,8 @@ OF_A_RUN = (
     Mutant(
         name="the begun attempt is remembered",
         file=_TASK,
-        line="return replace(self, rev=self.rev + 1, begun=begun, **changes)",
-        broken="return replace(self, rev=self.rev + 1, **({'begun': begun} if begun else {}), **changes)",
+        line="return replace(self, rev=self.rev + 1, begun=begun, limited_since=limited_since, **changes)",
+        broken="return replace(self, rev=self.rev + 1, limited_since=limited_since, **changes)",
         why="after a retry the last attempt counts as begun before it is",
         killers=(Killer.ABANDONED,),
     ),

@@ -157,8 +157,8 @@ OF_THE_QUEUE = (
     Mutant(
         name="the record read as it was a while ago",
         file=_TABLE,
-        line="item = self._read_named(ARMING)",
-        broken="item = self._read_named(ARMING, consistent=False)",
+        line="item = self._read_named((ARMING, ARMING))",
+        broken="item = self._read_named((ARMING, ARMING), consistent=False)",
         why="an editor that finds the rule armed as it was does not arm it",
         killers=(Killer.STORE,),
     ),

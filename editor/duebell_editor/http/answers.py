@@ -34,7 +34,6 @@ from duebell_shared.recurrence import Recurrence
 from duebell_shared.task import Task
 from duebell_shared.verbs import Verb
 
-from .limit_schemas import Limits
 from .problems import ProblemDocument, kind_of
 
 __all__ = [
@@ -328,12 +327,12 @@ def add_answer(ids: Sequence[str], report: AddReport, if_exists: IfExists) -> Ad
 _DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILINE)
 
 
-def schemas() -> dict[str, Any]:
-    """The JSON schemas of all answers, by name."""
+def schemas(*others: type[Struct]) -> dict[str, Any]:
+    """The JSON schemas of these answers and of all others, by name."""
     tasks = (_TASK, _TASK_IN_BRIEF, TaskPage, _RECURRING_TASK, RecurringPage, AddAnswer, BulkAnswer)
-    scheduler = (_STATUS, PastCounts, Failures, Timeline, TaskHistory, KnownWorker, Limits)
+    scheduler = (_STATUS, PastCounts, Failures, Timeline, TaskHistory, KnownWorker)
     return {
-        **_schemas_of(*tasks, *scheduler, TimeZones, Preview),
+        **_schemas_of(*tasks, *scheduler, TimeZones, Preview, *others),
         **_schemas_of(ProblemDocument, may_leave_out=True),
     }
 

@@ -57,7 +57,7 @@ from .answers import (
     to_json,
 )
 from .curl import add_curl
-from .limit_schemas import EXAMPLES
+from .limit_schemas import EXAMPLES, Limits
 from .problems import MEDIA_TYPE, ProblemDocument
 from .warned import WARNINGS
 
@@ -190,7 +190,7 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
     def openapi() -> dict[str, Any]:
         document = made()
         components = document["components"]
-        components["schemas"] |= schemas()
+        components["schemas"] |= schemas(Limits)
         for name, examples in {**_REQUESTS, **_answers(), **EXAMPLES}.items():
             components["schemas"][name]["examples"] = json.loads(to_json(examples))
         components["securitySchemes"] = {"token": _TOKEN}

@@ -113,10 +113,9 @@ class Gauge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         taken = replace(gauge, next=started, line=line, late=late, waiting=waiting, permits=permits)
         return Taken(taken, tuple(places))
 
-    def renewed(self, run: str, count: int, *, until: datetime, now: datetime) -> Self:
+    def renewed(self, run: str, count: int, *, until: datetime) -> Self:
         """With so many attempts of the run under way, until the end of its lease."""
-        alive = {owner: one for owner, one in self.permits.items() if one.until > now}
-        return replace(self, permits=_with(alive, run, count, until))
+        return replace(self, permits=_with(self.permits, run, count, until))
 
     def _at_rate(self, per_second: float | None, now: datetime, interval: timedelta) -> Self:
         """With the lines begun anew if the rate is another one: their places are of the old rate.

@@ -73,6 +73,8 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     fail()
     editor.failures()
     editor.past_counts()
+    editor.limit("act", per_second=100)
+    editor.limits()
     editor.retry("f")
     editor.reserve("act", due=HOUR).drop()
     with editor.transaction() as tx:

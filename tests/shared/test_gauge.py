@@ -78,9 +78,10 @@ def test_permits_of_a_run_end_with_its_lease_and_are_renewed() -> None:
     gauge = Gauge(permits={"dead": Permits(2, NOON + SECOND), "alive": Permits(1, NOON + MINUTE)})
     _, places = take(gauge, Limit(at_most=3), [False])
     assert places[0] is not None
-    renewed = gauge.renewed("alive", 1, until=NOON + 2 * MINUTE, now=NOON + SECOND)
-    assert renewed.permits == {"alive": Permits(1, NOON + 2 * MINUTE)}
+    renewed = gauge.renewed("alive", 1, until=NOON + 2 * MINUTE)
+    assert renewed.permits["alive"] == Permits(1, NOON + 2 * MINUTE)
     taken, places = take(renewed, Limit(at_most=3), [False] * 3, NOON + SECOND)
     assert places[:2] == (None, None)
     assert places[2] is not None
+    assert taken.permits.keys() == {"a", "alive"}
     assert taken.permits["a"].count == 2

@@ -234,7 +234,7 @@ def test_a_paused_action_does_nothing_and_goes_on_at_once_when_it_may(
 
 
 def test_what_is_left_when_time_is_up_is_looked_at_at_once_by_the_next_run(
-    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage, store: CountingStore
 ) -> None:
     worker = Worker(backend=backend, pool=stage, concurrency=1)
     worker.action("mail")(lambda: stage.sleep(5))
@@ -248,6 +248,8 @@ def test_what_is_left_when_time_is_up_is_looked_at_at_once_by_the_next_run(
     # Then the rule rings for the rest
     assert report.rings_at
     assert report.rings_at <= clock.now + 3 * MINUTE
+    assert store.record
+    assert store.record.target <= clock.now
     for _ in range(4):
         worker.run(time_left=MINUTE)
     assert {editor.get(f"mail-{n}").status for n in range(12)} == {Status.DONE}
@@ -283,6 +285,7 @@ def test_another_limit_holds_for_a_run_that_is_under_way(
             editor.limit("mail", per_second=0)
 
     add(editor, 300)
+    editor.limit("mail", at_most=9)
     worker.run(time_left=5 * MINUTE)
     assert 10 <= len(starts) <= 10 + 61
 

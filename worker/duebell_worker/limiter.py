@@ -221,7 +221,7 @@ class Limiter:
             now = self._context.now()
             known = gauge or Gauge()
             under_way = 0 if limit.at_most is None else self._under_way[action]
-            current = known.renewed(run, under_way, until=until, now=now)
+            current = known.renewed(run, under_way, until=until)
             taken = current.take(
                 limit, waited, now=now, run=run, until=until, takes=max(self._takes[action], _SHORTEST)
             )

@@ -34,6 +34,7 @@ def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestCl
         "queued": "2026-12-31T00:00:00.000Z",
         "attempt": 0,
         "snoozes": 0,
+        "limited_since": None,
         "created_at": "2026-11-21T12:00:00.000Z",
         "started_at": None,
         "finished_at": None,

@@ -181,7 +181,7 @@ class Limiter:
         attempts.sort(key=_since)
         try:
             self._take(action, attempts)
-        except Exception as error:  # noqa: BLE001 (a bug of ours, or no table)
+        except BaseException as error:  # noqa: BLE001 (the run waits for each of these attempts)
             if isinstance(error, AwsError):
                 self._context.warn("not_limited", error, action=action)
                 self._renewed_for = FIRST

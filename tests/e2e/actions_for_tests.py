@@ -32,6 +32,11 @@ def snooze_once(payload: dict[str, Any], task: Task) -> None:
         raise Snooze(5, payload={"page": payload["page"] + 1})
 
 
+@worker.action("one_a_second", per_second=1)
+def one_a_second(payload: dict[str, Any], task: Task) -> None:
+    pass
+
+
 @worker.action("abort", attempts=3)
 def abort(payload: dict[str, Any], task: Task) -> None:
     raise Abort("not worth another attempt")

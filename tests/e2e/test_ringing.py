@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from duebell_editor import Editor, ProblemKind, Status
+from duebell_editor import Editor, ProblemKind, Status, TaskNotFound, Then
 from duebell_infra.local import EmbeddedStack
 from duebell_infra.worker_log import WorkerLog
 from duebell_shared.expression import expression_at
@@ -13,6 +13,39 @@ from tests.e2e.support import wait_for
 pytestmark = pytest.mark.e2e
 
 SOON = timedelta(seconds=2)
+
+#: More than the action may start in a second.
+LIMITED = tuple(f"ring-limited-{n}" for n in range(4))
+
+
+def is_done(editor: Editor, id: str) -> bool:
+    """Tell whether there is this task, and it is done."""
+    try:
+        return editor.get(id).status is Status.DONE
+    except TaskNotFound:
+        return False
+
+
+def add_followed_and_limited(editor: Editor) -> None:
+    """Tasks that something follows, when they are done or have failed; and those of a limited action."""
+    editor.add("succeed", due=SOON, id="ring-followed", then=Then("succeed", {"n": 3}))
+    editor.add("fail", due=SOON, id="ring-failing", on_failed="succeed")
+    editor.add_many({"action": "one_a_second", "due": SOON, "id": id} for id in LIMITED)
+
+
+def check_followed_and_limited(editor: Editor) -> None:
+    """The follow-ups are done, and the tasks of the limited action were started a second after each other."""
+    wait_for(lambda: is_done(editor, "ring-followed/then") and is_done(editor, "ring-failing/failed"))
+    assert editor.get("ring-followed/then").payload == {"n": 3}
+    report = editor.get("ring-failing/failed").payload
+    assert (report["id"], report["error"]["type"], report["attempts"]) == ("ring-failing", "RuntimeError", 1)
+    for owed in ("ring-followed", "ring-failing"):
+        assert (editor.get(owed).owes, editor.get(owed).follow_up_error) == (None, None)
+    wait_for(lambda: all(is_done(editor, id) for id in LIMITED))
+    tasks = [editor.get(id) for id in LIMITED]
+    starts = sorted(task.started_at for task in tasks if task.started_at)
+    assert starts[-1] - starts[0] > timedelta(seconds=2)
+    assert {task.attempt for task in tasks} == {1}
 
 
 def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_editor: Editor) -> None:
@@ -28,6 +61,7 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     editor.add("snooze_once", due=SOON, id="ring-snoozed", payload={"page": 1})
     editor.add("succeed", due=next_year, id="ring-pushed", if_exists="push", payload={"n": 1})
     editor.add("succeed", due=next_year, id="ring-pushed", if_exists="push", at_most=SOON, payload={"n": 2})
+    add_followed_and_limited(editor)
     assert editor.status().rings_at
 
     # When the rule rings
@@ -60,6 +94,7 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     pushed = editor.get("ring-pushed")
     assert (pushed.status, pushed.attempt, pushed.payload) == (Status.DONE, 1, {"n": 2})
     assert pushed.due < next_year
+    check_followed_and_limited(editor)
 
     # When nothing else is due any more, the rule is armed for what comes later
     def is_armed_for_the_head() -> bool:

@@ -235,7 +235,7 @@ class History:
                 known.cancelled_at = self.world.now
         elif what == "push" and self.putting_off:
             insist = partial(self._insist, process)
-            self.putting_off.push(editor, process, known, id, insist, self._options(id))
+            self.putting_off.push(editor, process, known, id, insist, options=self._options(id))
         elif what == "pause":
             known.may_be_out = True
             self._insist(process, lambda: editor.pause(id))

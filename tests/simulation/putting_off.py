@@ -59,6 +59,7 @@ class PuttingOff:
         known: Known,
         id: str,
         insist: Callable[[Callable[[], object]], bool],
+        *,
         options: Mapping[str, Any],
     ) -> None:
         """Push a task up to three times, to the due date that is asked for and a bit later each time.

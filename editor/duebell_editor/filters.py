@@ -71,12 +71,15 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
     def _has_status(self, key: Key, task: Task) -> bool:
         """Tell whether it has a status asked for; one that fails is listed once, by its key as such."""
-        if isinstance(key, QueueKey) and task.owes:  # it is listed by its key in the index of the past
-            return False
+        goes_on = task.owes is not None and task.owes.queued is not None
+        if isinstance(key, QueueKey) and task.owes and not goes_on:
+            return False  # it is listed by its key in the index of the past
+        # A recurring task that owes a follow-up is done or failed for that long only
+        status = Status.SCHEDULED if goes_on else task.status
         if not is_failing(key):
-            return task.status in self.statuses and not (self.failing and task.consecutive_failures)
+            return status in self.statuses and not (self.failing and task.consecutive_failures)
         failed_at = task.last.finished_at if task.last else task.due
-        return task.status in self.failing and self.after <= failed_at <= self.before
+        return status in self.failing and self.after <= failed_at <= self.before
 
     def following(self, cursor: str) -> Self:
         """The same filter, for the page after this cursor. Raises InvalidQuery."""

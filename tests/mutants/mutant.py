@@ -108,7 +108,7 @@ class Killer(Enum):
     RESERVED = ("-m", "pytest", "tests/worker/test_reserved.py")
     TRANSACT = ("-m", "pytest", "tests/store/test_transact.py", "-m", "not e2e")
     PUSHING = ("-m", "pytest", "tests/editor/test_pushing.py")
-    FOLLOW_UPS = ("-m", "pytest", "tests/worker/test_follow_ups.py")
+    FOLLOW_UPS = ("-m", "pytest", "tests/worker/test_follow_ups.py", "tests/worker/test_owing.py")
     SNOOZING = ("-m", "pytest", "tests/worker/test_snoozing.py")
     TRANSACTIONS = (
         "-m",

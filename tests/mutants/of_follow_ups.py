@@ -9,6 +9,7 @@ _FOLLOW_UP = "shared/duebell_shared/follow_up.py"
 _FOLLOW_UPS = "worker/duebell_worker/follow_ups.py"
 _ATTEMPTS = "worker/duebell_worker/attempts.py"
 _STATE = "shared/duebell_shared/task_state.py"
+_FILTERS = "editor/duebell_editor/filters.py"
 
 _KILLERS = (Killer.FOLLOW_UPS,)
 
@@ -67,6 +68,14 @@ OF_FOLLOW_UPS = (
         line="owing = {key: task for key, task in found.items() if task.owes and queue_key(task) == key}",
         broken="owing: dict[QueueKey, Task] = {}",
         why="a follow-up that could not be added at once never is",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="a recurring task that owes a follow-up is listed nowhere",
+        file=_FILTERS,
+        line="status = Status.SCHEDULED if goes_on else task.status",
+        broken="status = task.status",
+        why="it is missing from every list as long as AWS refuses its follow-up",
         killers=_KILLERS,
     ),
     Mutant(

@@ -21,6 +21,7 @@ from duebell_worker import Retry, Worker
 
 from .aws import Aws
 from .faults import Faults, Outage
+from .following import Following
 from .notes import LIMITS, Known, Start
 from .processes import backend_of, context_of
 from .promises import Promises
@@ -47,6 +48,9 @@ _TRANSACTS = 0.2
 
 #: How likely actions and users put tasks off, in a history in which things go wrong.
 _PUTS_OFF = 0.2
+
+#: How likely tasks have follow-ups, in a history in which things go wrong.
+_FOLLOWS = 0.2
 
 #: Long enough for an outage, all retries with their back-off, and leases, watchdogs and echoes between.
 END = timedelta(hours=8)
@@ -81,12 +85,13 @@ class History:
         relanes: bool | None = None,
         transactions: bool | None = None,
         puts_off: bool | None = None,
+        follows: bool | None = None,
     ) -> None:
         """`delivery` is the most that it takes from a ring or a call until a process runs, in seconds.
 
         `outage` is what is out, `relanes` whether the queue is given more lanes, `transactions` whether tasks
-        are added in transactions as well, and `puts_off` whether actions snooze and users push tasks, if that
-        is not left to chance.
+        are added in transactions as well, `puts_off` whether actions snooze and users push tasks, and
+        `follows` whether tasks have follow-ups, if that is not left to chance.
         """
         self.seed = seed
         self.faults = faults
@@ -124,6 +129,12 @@ class History:
         self.putting_off = (
             PuttingOff(seed, self.world) if (is_put_off if puts_off is None else puts_off) else None
         )
+        is_followed = faults.any and Random(seed + 10).random() < _FOLLOWS
+        self.following = (
+            Following(seed, self.world, self._backend, self._insist)
+            if (is_followed if follows is None else follows)
+            else None
+        )
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
         self.invocations = 0
@@ -139,6 +150,8 @@ class History:
             self.relaner.start()
         if self.transactor:
             self.transactor.start()
+        if self.following:
+            self.following.start()
         self.world.run_until(self.world.now + END)
         return self
 
@@ -199,10 +212,14 @@ class History:
         self.known[id] = known
 
         def add() -> None:
-            editor.add(known.action, due=known.due, id=id, priority=_priority(id), if_exists="keep")
+            editor.add(known.action, due=known.due, id=id, if_exists="keep", **self._options(id))
 
         if self._insist(process, add):
             known.acknowledged_at = self.world.now
+
+    def _options(self, id: str) -> dict[str, Any]:
+        """What `Editor.add` is given for this task beside the action and the due date."""
+        return {"priority": _priority(id), **(self.following.options(id) if self.following else {})}
 
     def _change(self, editor: Editor, process: Process, what: str, id: str, due: datetime) -> None:
         """Change a task, with the same call again until it is answered, by the next process if need be."""
@@ -218,7 +235,7 @@ class History:
                 known.cancelled_at = self.world.now
         elif what == "push" and self.putting_off:
             insist = partial(self._insist, process)
-            self.putting_off.push(editor, process, known, id, insist, priority=_priority(id))
+            self.putting_off.push(editor, process, known, id, insist, options=self._options(id))
         elif what == "pause":
             known.may_be_out = True
             self._insist(process, lambda: editor.pause(id))

@@ -34,7 +34,8 @@ class Promises:
         """Says which promises the history broke, and for which task; nothing if all is well."""
         tasks = {task.id: task for task in self._tasks}
         by_transactions = self._played.transactor.known if self._played.transactor else {}
-        known_of_all = {**self._known, **by_transactions}
+        following = self._played.following.known_of(self._tasks) if self._played.following else {}
+        known_of_all = {**self._known, **by_transactions, **following}
         acknowledged = {id: known for id, known in known_of_all.items() if known.acknowledged_at}
         return [
             *self._played.failures,
@@ -54,9 +55,18 @@ class Promises:
             ),
             *self._rule_is_wrong(),
             *self._misplaced(),
+            *self._wrong_follow_ups(),
             *(self._played.putting_off.wrong if self._played.putting_off else ()),
             *(self._played.transactor.problems(self._tasks, self._starts) if self._played.transactor else ()),
         ]
+
+    def _wrong_follow_ups(self) -> list[str]:
+        played = self._played
+        if played.following is None:
+            return []
+        return played.following.problems(
+            self._tasks, self._starts, skew=played.faults.skew, pushes=played.putting_off is not None
+        )
 
     def _misplaced(self) -> list[str]:
         """What the relaner got wrong."""

@@ -1,6 +1,6 @@
 """Tasks that are put off in a history: by their actions, with Snooze, and by users, with pushes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from random import Random
@@ -60,11 +60,11 @@ class PuttingOff:
         id: str,
         insist: Callable[[Callable[[], object]], bool],
         *,
-        priority: int | None,
+        options: Mapping[str, Any],
     ) -> None:
         """Push a task up to three times, to the due date that is asked for and a bit later each time.
 
-        `insist` makes a call again until it is answered.
+        `insist` makes a call again until it is answered; `options` is what `Editor.add` is given beside.
         """
         assert known.pending
         _, due = known.pending
@@ -82,9 +82,9 @@ class PuttingOff:
                         known.action,
                         due=due,
                         id=id,
-                        priority=priority,
                         if_exists="push",
                         at_most=_limit(id),
+                        **options,
                     )
                 )
 

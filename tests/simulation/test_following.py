@@ -1,0 +1,44 @@
+"""Histories in which tasks have follow-ups, once and recurring, in part over the wire and in more lanes."""
+
+import logging
+from random import SystemRandom
+from typing import Any
+
+import pytest
+
+from tests.simulation.history import History, Over
+from tests.simulation.weather import CALM, ROUGH
+
+pytestmark = pytest.mark.slow
+
+FRESH = SystemRandom().randrange(2**40)
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, logger="duebell.worker")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "given"),
+    [
+        (range(200), {"faults": ROUGH}),
+        (range(200, 300), {"faults": ROUGH, "relanes": True}),
+        (range(300, 400), {"faults": ROUGH, "puts_off": True}),
+        (range(400, 420), {"faults": ROUGH, "over": Over.WIRE}),
+        (range(100), {"faults": CALM}),
+        (range(FRESH, FRESH + 100), {"faults": ROUGH}),
+    ],
+    ids=["rough", "relaned", "put-off", "wire", "calm", "fresh"],
+)
+def test_each_task_that_ends_has_its_follow_up_once(seeds: range, given: dict[str, Any]) -> None:
+    print(f"fresh seeds from {FRESH}")
+    broken, owed = {}, 0
+    for seed in seeds:
+        history = History(seed, **given, follows=True).run()
+        if problems := history.problems():
+            broken[seed] = problems
+        assert history.following
+        owed += history.following.owed
+    assert not broken
+    assert owed > 3 * len(seeds)

@@ -21,8 +21,8 @@ CALLS = 40.0
 
 LEASE_SECONDS = LEASE.total_seconds()
 
-#: Seconds from the end of a lease until the rule rings, at most: its echo is for two minutes after that at the
-#: latest, and comes somewhere in its minute.
+#: Seconds from the end of a lease until the rule rings, at most: its echo is for two minutes after that at
+#: the latest, and comes somewhere in its minute.
 RUNG_AGAIN = 180.0
 
 

@@ -1,7 +1,7 @@
 """Follow-ups in a history: tasks that users add with `then` and `on_failed`, once and recurring."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from random import Random
@@ -46,9 +46,15 @@ class Following:
         world: World,
         connect: Callable[[Process], Backend],
         insist: Callable[[Process, Callable[[], object]], bool],
+        *,
+        actions: Collection[str],
     ) -> None:
-        """Its chances are of its own. `insist` makes a call of a process again until it is answered."""
+        """Its chances are of its own. `insist` makes a call of a process again until it is answered.
+
+        Recurring tasks have some of `actions`, or are none.
+        """
         self.owed = 0
+        self._recurring = [action for action in _RECURRING if action in actions]
         self._random = Random(seed + 9)
         self._world = world
         self._connect = connect
@@ -70,8 +76,8 @@ class Following:
 
     def start(self) -> None:
         """Have recurring tasks added at some time, each by a process that comes again when it dies."""
-        for number in range(self._random.randint(0, 3)):
-            action, minutes = self._random.choice(_RECURRING), self._random.choice([1, 2, 10])
+        for number in range(self._random.randint(0, 3) if self._recurring else 0):
+            action, minutes = self._random.choice(self._recurring), self._random.choice([1, 2, 10])
             given = {
                 "action": action,
                 "schedule": f"rate({minutes} minute{'s' if minutes > 1 else ''})",

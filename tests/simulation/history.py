@@ -131,7 +131,7 @@ class History:
         )
         is_followed = faults.any and Random(seed + 10).random() < _FOLLOWS
         self.following = (
-            Following(seed, self.world, self._backend, self._insist)
+            Following(seed, self.world, self._backend, self._insist, actions=self.actions)
             if (is_followed if follows is None else follows)
             else None
         )

@@ -1,37 +1,44 @@
 """What deliveries in batches gain: due tasks sent to a queue of SQS, beside one call for each."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import NamedTuple
 
 import boto3
 import msgspec
 from tests.support import create_rule, create_table
 
 from bench.queues import bare_client, fill, item_of
+from bench.stub import QUEUE, stub
 from bench.timing import Ratio
 from duebell_editor import Editor, Settings
+from duebell_infra.cost import CALL_SECONDS
+from duebell_infra.session import embedded_session
 from duebell_shared.delivery import DeliveryTarget
 from duebell_worker import Worker
 
-__all__ = ["LIMIT", "TASKS", "Delivering", "measure"]
+__all__ = ["LIMIT", "TASKS", "Delivering", "Rates", "measure"]
 
-#: How many times as fast as one by one.
+#: How many times as fast as one by one, where a call takes the time that it takes on AWS.
 LIMIT = 5.0
 
 TASKS = 10_000
 
+
 _ROUNDS = 3
 
 #: So many tasks stand for all of them where each takes as long as any other.
-_ONE_BY_ONE = 1_000
+_ONE_BY_ONE = 500
 
 _THREADS = 16
 _PAST = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class Delivering(msgspec.Struct, frozen=True, kw_only=True):
-    """How many tasks a second were done in each round, of so many that were due.
+class Rates(msgspec.Struct, frozen=True, kw_only=True):
+    """How many tasks a second were done in each round.
 
     in_batches  by a delivery
     by_threads  by an action that sends a message, on 16 threads
@@ -39,11 +46,10 @@ class Delivering(msgspec.Struct, frozen=True, kw_only=True):
     calls       calls to SQS of each round of deliveries
     """
 
-    tasks: int
-    in_batches: list[float]
-    by_threads: list[float]
-    one_by_one: list[float]
-    calls: list[int]
+    in_batches: list[float] = []
+    by_threads: list[float] = []
+    one_by_one: list[float] = []
+    calls: list[int] = []
 
     @property
     def gain(self) -> Ratio:
@@ -56,13 +62,56 @@ class Delivering(msgspec.Struct, frozen=True, kw_only=True):
         return Ratio.of(self.in_batches, self.by_threads)
 
 
+class Delivering(msgspec.Struct, frozen=True, kw_only=True):
+    """The rates at which so many due tasks were done.
+
+    remote    by an AWS whose calls take CALL_SECONDS, and whose processor is none of this machine's
+    emulated  by the embedded AWS
+    """
+
+    tasks: int
+    remote: Rates
+    emulated: Rates
+
+
+class _Queues(NamedTuple):
+    """A queue of due tasks, and the queue of SQS that their messages go to."""
+
+    session: boto3.Session
+    name: str
+    url: str
+    arn: str
+
+    def worker(self, threads: int) -> Worker:
+        """A worker for the tasks."""
+        return Worker(Settings(table=self.name, rule=self.name), session=self.session, concurrency=threads)
+
+    def arrived(self) -> int:
+        """Count the messages."""
+        told = self.session.client("sqs").get_queue_attributes(
+            QueueUrl=self.url, AttributeNames=["ApproximateNumberOfMessages"]
+        )
+        return int(told["Attributes"]["ApproximateNumberOfMessages"])
+
+
+_Prepare = Callable[[int], AbstractContextManager[_Queues]]
+
+
 def measure(session: boto3.Session, *, tasks: int = TASKS, rounds: int = _ROUNDS) -> Delivering:
     """Each round drains queues that were filled anew."""
-    made = Delivering(tasks=tasks, in_batches=[], by_threads=[], one_by_one=[], calls=[])
-    ways: list[tuple[list[float], int, Callable[[boto3.Session, str, str], int]]] = [
-        (made.in_batches, tasks, _in_batches),
-        (made.by_threads, tasks, _by_threads),
-        (made.one_by_one, min(tasks, _ONE_BY_ONE), _one_by_one),
+    return Delivering(
+        tasks=tasks,
+        remote=_rates(_remote, tasks, rounds),
+        emulated=_rates(partial(_emulated, session), tasks, rounds),
+    )
+
+
+def _rates(prepare: _Prepare, tasks: int, rounds: int) -> Rates:
+    rates = Rates()
+    ways: list[tuple[list[float], int, Callable[[_Queues], int]]] = [
+        (rates.in_batches, tasks, _in_batches),
+        (rates.by_threads, tasks, partial(_by_an_action, threads=_THREADS)),
+        (rates.one_by_one, min(tasks, _ONE_BY_ONE), partial(_by_an_action, threads=1)),
     ]
     calls = 0
 
@@ -70,71 +119,64 @@ def measure(session: boto3.Session, *, tasks: int = TASKS, rounds: int = _ROUNDS
         nonlocal calls
         calls += 1
 
-    session.events.register("before-call.sqs.SendMessageBatch", count)
     for number in range(rounds):
         for turn in range(len(ways)):
-            rates, due, drain = ways[(number + turn) % len(ways)]
-            url, arn = _prepare(session, due)
-            calls = 0
-            begin = time.perf_counter()
-            done = drain(session, arn, url)
-            rates.append(due / (time.perf_counter() - begin))
-            arrived = _arrived(session, url)
+            measured, due, drain = ways[(number + turn) % len(ways)]
+            with prepare(due) as queues:
+                calls = 0
+                queues.session.events.register("before-call.sqs.SendMessageBatch", count, unique_id="count")
+                begin = time.perf_counter()
+                done = drain(queues)
+                measured.append(due / (time.perf_counter() - begin))
+                queues.session.events.unregister("before-call.sqs.SendMessageBatch", unique_id="count")
+                arrived = queues.arrived()
             if done != due or arrived != due:
                 raise RuntimeError(f"{done} of {due} are done, and {arrived} arrived")
-            if rates is made.in_batches:
-                made.calls.append(calls)
-            session.client("dynamodb").delete_table(TableName=_NAME)
-            session.client("sqs").delete_queue(QueueUrl=url)
-    return made
+            if measured is rates.in_batches:
+                rates.calls.append(calls)
+    return rates
 
 
-_NAME = "delivering"
+@contextmanager
+def _remote(tasks: int) -> Iterator[_Queues]:
+    """Queues of a stub, each of whose calls takes as long as one to AWS."""
+    with stub(tasks, call_s=CALL_SECONDS) as endpoint:
+        session = embedded_session(endpoint, "stub")
+        yield _queues(session, f"{endpoint}/000000000000/{QUEUE}", QUEUE)
 
 
-def _prepare(session: boto3.Session, tasks: int) -> tuple[str, str]:
-    """Make due tasks and a queue; return its URL and its ARN."""
-    create_table(session, _NAME)
-    create_rule(session, _NAME)
-    Editor(Settings(table=_NAME, rule=_NAME), session=session).ensure_armed()
+@contextmanager
+def _emulated(session: boto3.Session, tasks: int) -> Iterator[_Queues]:
+    """Queues on the embedded AWS."""
+    name = "delivering"
+    create_table(session, name)
+    create_rule(session, name)
+    Editor(Settings(table=name, rule=name), session=session).ensure_armed()
     items = (item_of(f"task-{number}", _PAST + timedelta(milliseconds=number)) for number in range(tasks))
-    fill(bare_client(session), [_NAME], items)
-    sqs = session.client("sqs")
-    url = sqs.create_queue(QueueName=_NAME)["QueueUrl"]
-    return url, sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    fill(bare_client(session), [name], items)
+    url = session.client("sqs").create_queue(QueueName=name)["QueueUrl"]
+    yield _queues(session, url, name)
+    session.client("dynamodb").delete_table(TableName=name)
+    session.client("sqs").delete_queue(QueueUrl=url)
 
 
-def _arrived(session: boto3.Session, url: str) -> int:
-    told = session.client("sqs").get_queue_attributes(
-        QueueUrl=url, AttributeNames=["ApproximateNumberOfMessages"]
-    )
-    return int(told["Attributes"]["ApproximateNumberOfMessages"])
+def _queues(session: boto3.Session, url: str, name: str) -> _Queues:
+    told = session.client("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+    return _Queues(session, name, url, told["Attributes"]["QueueArn"])
 
 
-def _worker(session: boto3.Session, threads: int) -> Worker:
-    return Worker(Settings(table=_NAME, rule=_NAME), session=session, concurrency=threads)
-
-
-def _in_batches(session: boto3.Session, arn: str, _: str) -> int:
-    worker = _worker(session, _THREADS)
-    worker.deliver("act", to=DeliveryTarget.parse(arn).to)
+def _in_batches(queues: _Queues) -> int:
+    worker = queues.worker(_THREADS)
+    worker.deliver("act", to=DeliveryTarget.parse(queues.arn).to)
     return worker.run().done
 
 
-def _by_threads(session: boto3.Session, _: str, url: str) -> int:
-    return _by_an_action(session, url, _THREADS)
-
-
-def _one_by_one(session: boto3.Session, _: str, url: str) -> int:
-    return _by_an_action(session, url, 1)
-
-
-def _by_an_action(session: boto3.Session, url: str, threads: int) -> int:
-    sqs = session.client("sqs")
-    worker = _worker(session, threads)
+def _by_an_action(queues: _Queues, *, threads: int) -> int:
+    sqs = queues.session.client("sqs")
+    worker = queues.worker(threads)
 
     @worker.action("act")
     def act(payload: object) -> None:
-        sqs.send_message(QueueUrl=url, MessageBody=msgspec.json.encode(payload).decode())
+        sqs.send_message(QueueUrl=queues.url, MessageBody=msgspec.json.encode(payload).decode())
 
     return worker.run().done

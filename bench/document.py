@@ -47,7 +47,7 @@ from bench.words import (
     WAITING,
     WATCHING,
 )
-from duebell_infra.cost import billed_seconds, snapshot_dollars
+from duebell_infra.cost import CALL_SECONDS, billed_seconds, snapshot_dollars
 from duebell_infra.prices import PRICES
 
 __all__ = ["PAGE", "capacity_table", "render"]
@@ -138,8 +138,16 @@ def _many(figures: Figures) -> Iterator[str]:
 
 def _delivering(figures: Figures) -> Iterator[str]:
     if measured := figures.delivering:
-        rate, calls = median(measured.in_batches), median(measured.calls)
-        yield DELIVERING.format(measured=measured, rate=rate, calls=calls, limit=delivering.LIMIT)
+        yield DELIVERING.format(
+            tasks=measured.tasks,
+            call_ms=CALL_SECONDS * 1000,
+            remote=measured.remote,
+            remote_rate=median(measured.remote.in_batches),
+            remote_calls=median(measured.remote.calls),
+            emulated=measured.emulated,
+            emulated_rate=median(measured.emulated.in_batches),
+            limit=delivering.LIMIT,
+        )
 
 
 def _looking(figures: Figures) -> Iterator[str]:

@@ -95,8 +95,7 @@ def of_draining(figures: Figures) -> Iterator[str]:
 
 def of_delivering(figures: Figures) -> Iterator[str]:
     """Limits of deliveries."""
-    if figures.delivering and figures.delivering.gain.median < delivering.LIMIT:
-        gain = figures.delivering.gain
+    if figures.delivering and (gain := figures.delivering.remote.gain).median < delivering.LIMIT:
         yield f"deliveries: {gain} times as fast as one by one, and {delivering.LIMIT:.0f} is the limit"
 
 

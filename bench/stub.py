@@ -1,8 +1,8 @@
-"""A DynamoDB and an EventBridge that answer at once, in a process of their own: what is left is the client's
-part.
+"""A DynamoDB, an EventBridge and an SQS that answer at once, or after a while as if they were far away, in a
+process of their own: what is left is the client's part.
 
-It keeps the records and which of its tasks are done, and checks no condition: it is for one editor, or for
-one worker that drains a queue of so many due tasks."""
+It keeps the records, which of its tasks are done and how many messages came, and checks no condition: it is
+for one editor, or for one worker that drains a queue of so many due tasks."""
 
 import asyncio
 import itertools
@@ -12,15 +12,20 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from bench.queues import LANES, item_of
 from duebell_infra.ministack import HOST, free_port
+from duebell_infra.session import REGION
 from duebell_shared.expression import SENTINEL
 from duebell_shared.instants import render
 from duebell_shared.models import ARMING, WORKER
 
-__all__ = ["stub"]
+__all__ = ["QUEUE", "stub"]
+
+#: The name of the queue of SQS.
+QUEUE = "messages"
 
 _DUE = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -28,11 +33,15 @@ _READY = "ready"
 
 
 @contextmanager
-def stub(tasks: int = 0) -> Iterator[str]:
-    """A stub with so many due tasks in its queue; its endpoint, until the context is left."""
+def stub(tasks: int = 0, *, call_s: float = 0.0) -> Iterator[str]:
+    """A stub with so many due tasks in its queue; its endpoint, until the context is left.
+
+    call_s  seconds from a call to its answer; as many calls as there are connections wait at a time
+    """
     port = free_port()
+    arguments = [str(port), str(tasks), str(call_s)]
     with subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "bench.stub", str(port), str(tasks)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "bench.stub", *arguments], stdout=subprocess.PIPE, text=True
     ) as process:
         try:
             if process.stdout is None or process.stdout.readline().strip() != _READY:
@@ -50,6 +59,7 @@ class _Queue:
         self._template = item_of("task", _DUE)
         self._lanes: list[dict[str, dict[str, Any]]] = [{} for _ in range(LANES)]
         self._running: set[str] = set()
+        self._messages = 0
         for number in range(tasks):
             key = {"lane": {"S": str(number % LANES)}, "id": {"S": f"task-{number:07}"}}
             self._lanes[number % LANES][key["id"]["S"]] = {**key, "queued": {"S": render(_DUE)}}
@@ -61,6 +71,9 @@ class _Queue:
             "DynamoDB_20120810.BatchExecuteStatement": self._execute,
             "AWSEvents.DescribeRule": lambda _: {"State": "ENABLED", "ScheduleExpression": SENTINEL},
             "AWSEvents.PutRule": lambda _: {},
+            "AmazonSQS.SendMessage": self._send,
+            "AmazonSQS.SendMessageBatch": self._send,
+            "AmazonSQS.GetQueueAttributes": self._queue,
         }
 
     def _put(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -95,6 +108,15 @@ class _Queue:
             answers.append({"Item": item} if "RETURNING" in each["Statement"] else {})
         return {"Responses": answers}
 
+    def _send(self, asked: dict[str, Any]) -> dict[str, Any]:
+        ids = [each["Id"] for each in asked.get("Entries", [{"Id": "alone"}])]
+        self._messages += len(ids)
+        return {"Successful": [{"Id": id, "MessageId": id, "MD5OfMessageBody": ""} for id in ids]}
+
+    def _queue(self, _: dict[str, Any]) -> dict[str, Any]:
+        arn = f"arn:aws:sqs:{REGION}:000000000000:{QUEUE}"
+        return {"Attributes": {"QueueArn": arn, "ApproximateNumberOfMessages": str(self._messages)}}
+
     def _changed(self, key: dict[str, Any]) -> dict[str, Any]:
         """The claim, which brings the task; then the outcome, which takes it out of the queue."""
         id = key["id"]["S"]
@@ -110,8 +132,9 @@ class _Queue:
 class _Connection(asyncio.Protocol):
     """As much of HTTP as the SDK needs."""
 
-    def __init__(self, queue: _Queue) -> None:
+    def __init__(self, queue: _Queue, call_s: float) -> None:
         self._queue = queue
+        self._call_s = call_s
         self._received = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -147,15 +170,19 @@ class _Connection(asyncio.Protocol):
             f"Content-Length: {len(body)}",
         )
         head = "\r\n".join(lines) + "\r\n\r\n"
-        self._transport.write(head.encode() + body)
+        write = partial(self._transport.write, head.encode() + body)
+        if self._call_s:
+            asyncio.get_running_loop().call_later(self._call_s, write)
+        else:
+            write()
 
 
-async def _serve(port: int, tasks: int) -> None:
+async def _serve(port: int, tasks: int, call_s: float) -> None:
     queue = _Queue(tasks)
-    server = await asyncio.get_running_loop().create_server(lambda: _Connection(queue), HOST, port)
+    server = await asyncio.get_running_loop().create_server(lambda: _Connection(queue, call_s), HOST, port)
     print(_READY, flush=True)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(int(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(_serve(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])))

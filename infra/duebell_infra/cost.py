@@ -16,6 +16,7 @@ from duebell_shared.settings import Precision
 from .prices import PRICES
 
 __all__ = [
+    "CALL_SECONDS",
     "KEPT_WARM",
     "MONTH",
     "UNITS_FILE",
@@ -43,7 +44,7 @@ UNITS_FILE = Path(__file__).with_name("cost_units.json")
 _MB_OF_A_PROCESSOR = 1_769
 
 #: Assumed: the time that a call to DynamoDB or EventBridge takes, besides the processor's.
-_CALL_SECONDS = 0.005
+CALL_SECONDS = 0.005
 
 #: Measured: the processor time of reading the certificates for one service, before its first call.
 _CERTIFICATES_SECONDS = 0.015
@@ -229,7 +230,7 @@ def billed_seconds(
     calls     how many calls it waits for
     """
     processor = processor_ms / 1000 + services * _CERTIFICATES_SECONDS
-    return _scaled(processor, memory_mb) + calls * _CALL_SECONDS
+    return _scaled(processor, memory_mb) + calls * CALL_SECONDS
 
 
 def lambda_dollars(seconds: float, memory_mb: int) -> float:

@@ -31,12 +31,12 @@ def play(seeds: range) -> None:
 
 @pytest.mark.parametrize("part", range(4))
 def test_what_duebell_promises_holds_below_the_sdk_too(part: int) -> None:
-    play(range(part * 50, part * 50 + 50))
+    play(range(part * 25, part * 25 + 25))
 
 
 def test_it_holds_there_in_histories_nobody_has_seen() -> None:
     print(f"fresh seeds from {FRESH}")
-    play(range(FRESH, FRESH + 50))
+    play(range(FRESH, FRESH + 25))
 
 
 def test_what_is_not_serialised_for_speed_makes_no_difference() -> None:

@@ -41,9 +41,25 @@ OF_FOLLOW_UPS = (
     Mutant(
         name="any task with the id counts as the follow-up",
         file=_FOLLOW_UPS,
-        line="return (there.id, there.created_at, there.action) == (new.id, new.created_at, new.action)",
+        line="return is_or_was and (there.id, there.created_at) == (new.id, new.created_at)",
         broken="return there.id == new.id",
         why="the follow-up is lost where a task of the user has its id",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="a follow-up that was changed is taken for another task",
+        file=_FOLLOW_UPS,
+        line="is_or_was = there.action == new.action or there.rev > 1",
+        broken="is_or_was = there.action == new.action",
+        why="a follow-up that is given another action before its task is written again is added twice",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="an id that cannot be read is taken for a moment only",
+        file=_FOLLOW_UPS,
+        line="if task.id in there or self._is_unreadable(task.id):",
+        broken="if task.id in there:",
+        why="the task owes its follow-up for ever, and nobody can cancel it",
         killers=_KILLERS,
     ),
     Mutant(

@@ -133,8 +133,11 @@ class Task(ClaimedTask, frozen=True, kw_only=True, dict=True):
                 for before, one in ((self.on_failed, on_failed), (self.then, then))
             ]
             changes["on_failed"], changes["then"] = check_follow_ups(self.id, *follow_ups)
-        limited_since = self.limited_since if action in {UNSET, self.action} else None
-        return self._changed(limited_since=limited_since, **changes)
+        if self.limited_since and action not in {UNSET, self.action}:
+            # The other action has limits of its own. The place in the line, or where it was parked, may be a
+            # day ahead.
+            return self._changed(queued=self.limited_since, **changes)
+        return self._changed(limited_since=self.limited_since, **changes)
 
     def spread_over(self, spread: timedelta | None, *, now: datetime) -> Self:
         """With another spread; what waits to be tried for the first time is looked at accordingly."""

@@ -7,6 +7,7 @@ __all__ = ["OF_ACTION_LIMITS"]
 _GAUGE = "shared/duebell_shared/gauge.py"
 _LIMITS = "shared/duebell_shared/limits.py"
 _CLAIMED = "shared/duebell_shared/claimed_task.py"
+_TASK = "shared/duebell_shared/task.py"
 _ARMING = "shared/duebell_shared/arming.py"
 _ARMER = "shared/duebell_shared/armer.py"
 _LIMITER = "worker/duebell_worker/limiter.py"
@@ -172,6 +173,14 @@ OF_ACTION_LIMITS = (
         line="else self._late_since(self.limited_since)",
         broken="else self",
         why="a task that waited an hour counts as started in time",
+        killers=(Killer.LIMITS,),
+    ),
+    Mutant(
+        name="another action waits for the limit of the first",
+        file=_TASK,
+        line="return self._changed(queued=self.limited_since, **changes)",
+        broken="return self._changed(**changes)",
+        why="a task that is given an action that is not paused waits up to a day",
         killers=(Killer.LIMITS,),
     ),
 )

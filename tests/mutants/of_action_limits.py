@@ -8,6 +8,7 @@ _GAUGE = "shared/duebell_shared/gauge.py"
 _LIMITS = "shared/duebell_shared/limits.py"
 _CLAIMED = "shared/duebell_shared/claimed_task.py"
 _TASK = "shared/duebell_shared/task.py"
+_EXPORT_LINES = "editor/duebell_editor/export_lines.py"
 _ARMING = "shared/duebell_shared/arming.py"
 _ARMER = "shared/duebell_shared/armer.py"
 _LIMITER = "worker/duebell_worker/limiter.py"
@@ -182,5 +183,13 @@ OF_ACTION_LIMITS = (
         broken="return self._changed(**changes)",
         why="a task that is given an action that is not paused waits up to a day",
         killers=(Killer.LIMITS,),
+    ),
+    Mutant(
+        name="imported into the line of another queue",
+        file=_EXPORT_LINES,
+        line="return replace(task, queued=queued, limited_since=None)",
+        broken="return task",
+        why="a task that was parked where it was exported waits up to a day, as no limit releases it",
+        killers=(Killer.IMPORTING,),
     ),
 )

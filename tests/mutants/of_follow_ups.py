@@ -9,6 +9,7 @@ _FOLLOW_UP = "shared/duebell_shared/follow_up.py"
 _FOLLOW_UPS = "worker/duebell_worker/follow_ups.py"
 _ATTEMPTS = "worker/duebell_worker/attempts.py"
 _STATE = "shared/duebell_shared/task_state.py"
+_EXPORT_LINES = "editor/duebell_editor/export_lines.py"
 _FILTERS = "editor/duebell_editor/filters.py"
 
 _KILLERS = (Killer.FOLLOW_UPS,)
@@ -101,5 +102,13 @@ OF_FOLLOW_UPS = (
         broken="twins: set[str] = set()",
         why="the follow-up waits until the rule rings for something else",
         killers=_KILLERS,
+    ),
+    Mutant(
+        name="an imported task owes without an end",
+        file=_EXPORT_LINES,
+        line="        _check_owes(task, task.owes)\n",
+        broken="",
+        why="a done task that is imported with a place in the queue to go on at runs again",
+        killers=(Killer.IMPORTING,),
     ),
 )

@@ -192,4 +192,20 @@ OF_ACTION_LIMITS = (
         why="a task that was parked where it was exported waits up to a day, as no limit releases it",
         killers=(Killer.IMPORTING,),
     ),
+    Mutant(
+        name="what waits in a run that has ended is started",
+        file=_LIMITER,
+        line="if self._is_closed or not self._lease.is_held():",
+        broken="if not self._lease.is_held():",
+        why="it is started twice, where the clock of the run that has its lane now is ahead",
+        killers=(Killer.LIMITS_AT_THE_END,),
+    ),
+    Mutant(
+        name="what waits in a run that has ended has permits",
+        file=_LIMITER,
+        line="            self._go(action, attempts)\n            attempts = []\n",
+        broken="            pass\n",
+        why="other runs wait for the end of the lease that was lost",
+        killers=(Killer.LIMITS_AT_THE_END,),
+    ),
 )

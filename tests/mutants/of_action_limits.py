@@ -208,4 +208,12 @@ OF_ACTION_LIMITS = (
         why="other runs wait for the end of the lease that was lost",
         killers=(Killer.LIMITS_AT_THE_END,),
     ),
+    Mutant(
+        name="a last attempt that was never put back",
+        file=_CLAIMED,
+        line="return self._changed(attempt=last, begun=last, limited_since=self.limited_since)",
+        broken="return self._changed(attempt=last, begun=last)",
+        why="a task that was parked, and whose run dies in its last attempt, is put back for up to a day",
+        killers=(Killer.PARKED,),
+    ),
 )

@@ -18,10 +18,18 @@ OF_FOLLOW_UPS = (
     Mutant(
         name="a task that owes a follow-up leaves the queue",
         file=_OWING,
-        line="return replace(ended, status=_STATUSES[cause], queued=over.queued, expires_at=None, owes=owed)",
+        line="return replace(ended, status=_STATUSES[cause], queued=queued, expires_at=None, owes=owed)",
         broken="return replace(ended, status=_STATUSES[cause], expires_at=None, owes=owed)",
         why="a run that dies before it adds the follow-up leaves a task that no run looks at",
         killers=_KILLERS,
+    ),
+    Mutant(
+        name="a parked task owes a follow-up where it was parked",
+        file=_OWING,
+        line="queued = min(over.queued or owed.at, owed.at)",
+        broken="queued = over.queued",
+        why="a follow-up that could not be added at once is late by up to a day",
+        killers=(Killer.PARKED,),
     ),
     Mutant(
         name="a task that owes a follow-up can be changed",

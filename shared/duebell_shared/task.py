@@ -144,7 +144,7 @@ class Task(ClaimedTask, frozen=True, kw_only=True, dict=True):
         self._must_allow(Verb.UPDATE)
         changed = self._changed(spread=check_spread(spread))
         if self.queued is None or self.attempt or self.snoozes:
-            return changed
+            return replace(changed, limited_since=self.limited_since)
         if self.recurrence is None:
             return replace(changed, queued=max(changed._delayed(self.due), to_utc(now)))
         return changed._requeued(self.queued) if self.recurrence.turn is Turn.IN_LINE else changed

@@ -107,6 +107,9 @@ def test_an_update_keeps_what_a_task_waits_for(editor: Editor, scheduler: Schedu
     waiting = replace(task, limited_since=NOON, rev=2)
     scheduler.store.save(task, waiting)
     assert editor.update("a", priority=3).limited_since == NOON
+    again = replace(editor.get("a"), attempt=1, rev=4)
+    scheduler.store.save(editor.get("a"), again)
+    assert editor.update("a", spread=HOUR).limited_since == NOON
     assert editor.update("a", action="act").limited_since is None
 
 

@@ -216,4 +216,12 @@ OF_ACTION_LIMITS = (
         why="a task that was parked, and whose run dies in its last attempt, is put back for up to a day",
         killers=(Killer.PARKED,),
     ),
+    Mutant(
+        name="another spread of a retry that was never put back",
+        file=_TASK,
+        line="return replace(changed, limited_since=self.limited_since)",
+        broken="return changed",
+        why="a retry that was parked and is given another spread waits up to a day after its action goes on",
+        killers=(Killer.LIMITS,),
+    ),
 )

@@ -26,6 +26,7 @@ class Killer(Enum):
     VERIFY = ("-m", "pytest", "tests/shared/test_verify.py")
     STORE = ("-m", "pytest", "tests/store", "-m", "not e2e")
     FULL_LANES = ("-m", "pytest", "tests/store/test_full_lanes.py", "-k", "wire or refused")
+    FULL_LANE_SNOOZE = ("-m", "pytest", "tests/worker/test_full_lane.py", "-k", "snooze")
     LANE_SIZES = ("-m", "pytest", "tests/shared/test_lane_sizes.py")
     PACKED = ("-m", "pytest", "tests/shared/test_packed_occurrences.py")
     TABLE = ("-m", "pytest", "tests/shared/test_lost_answers.py", "tests/shared/test_table.py")

@@ -7,7 +7,7 @@ run waits for `over` of each attempt, so that is set in the end whatever happens
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from duebell_shared.errors import AwsError, AwsUnavailable
+from duebell_shared.errors import AwsError, AwsUnavailable, QueueFull
 from duebell_shared.store import AT_ONCE
 from duebell_shared.task import Task
 
@@ -251,6 +251,11 @@ class Performer:
         for (attempt, one), new, result in zip(ended, kept, saved, strict=True):
             if result is False and attempt.stored[1:]:  # it was not recorded as begun
                 [result] = self._writer.save([(attempt.stored[0], new)])  # noqa: PLW2901
+            if isinstance(result, QueueFull) and one.outcome is Outcome.SNOOZED:
+                # Its payload makes it larger than it was. With no outcome it would be made again as if the
+                # process had died.
+                attempt.ended = one = self._ended_with(one.started, result)  # noqa: PLW2901
+                [result] = self._writer.save([(attempt.stored[-1], one.task)])  # noqa: PLW2901
             if isinstance(result, bool):
                 yield attempt, one if result else one._replace(outcome=Outcome.SUPERSEDED)
             else:

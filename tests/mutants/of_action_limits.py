@@ -224,4 +224,28 @@ OF_ACTION_LIMITS = (
         why="a retry that was parked and is given another spread waits up to a day after its action goes on",
         killers=(Killer.LIMITS,),
     ),
+    Mutant(
+        name="what is not due is claimed and given back without end",
+        file=_LIMITER,
+        line="self._skip(attempt.key)",
+        broken="pass",
+        why="a task that is due where others were parked keeps a run busy, and writing, until it is due",
+        killers=(Killer.PARKED,),
+    ),
+    Mutant(
+        name="parked by a clock that is ahead, started by one that is behind",
+        file=_LIMITER,
+        line="elif (since := attempt.stored[-1].limited_since) and since > self._context.now():",
+        broken="elif (since := attempt.stored[-1].limited_since) and False:",
+        why="a task is started up to a minute before it is due",
+        killers=(Killer.PARKED,),
+    ),
+    Mutant(
+        name="a parked task that has run is its lane's head",
+        file=_RUN,
+        line="self._lease.heads = None if parked else heads",
+        broken="self._lease.heads = heads",
+        why="the rule rings for nothing, a day later",
+        killers=(Killer.PARKED,),
+    ),
 )

@@ -1,12 +1,14 @@
 """Tasks that were put back for hours while their action was paused, once that goes on."""
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from duebell_editor import Editor, Then
 from duebell_shared.backend import Backend
-from duebell_shared.task import Status, Task
+from duebell_shared.task import QueueKey, Status, Task
 from duebell_worker import Worker
 from tests.support import NOON, Clock
 from tests.worker.dead import die_while_running
@@ -53,6 +55,12 @@ def test_the_last_attempt_is_told_since_when_it_waited(
     assert editor.get("one").lateness_ms == 600_000
 
 
+@pytest.mark.usefixtures("parked", "started")
+def test_the_rule_does_not_ring_for_where_it_was_parked(editor: Editor, worker: Worker) -> None:
+    editor.update("one", then=None)
+    assert worker.run().rings_at is None
+
+
 @pytest.mark.usefixtures("parked")
 def test_a_run_that_dies_in_the_last_attempt_does_not_leave_it_parked(
     editor: Editor, worker: Worker, backend: Backend, clock: Clock, started: list[Task]
@@ -84,3 +92,47 @@ def test_a_follow_up_that_could_not_be_added_does_not_wait_where_the_task_was_pa
     worker.run()
     assert editor.get("one").owes is None
     assert editor.get("one/then").status is Status.DONE
+
+
+def test_a_run_whose_clock_is_behind_does_not_start_it_early(
+    editor: Editor, worker: Worker, clock: Clock, started: list[Task]
+) -> None:
+    # Given a task that was parked when it came due, by a run whose clock is ahead
+    editor.add("mail", due=NOON, id="one")
+    editor.limit("mail", at_most=0)
+    clock.now = NOON + timedelta(seconds=1)
+    worker.run()
+    # When its action goes on, and a run looks by whose clock it is not due
+    clock.now = NOON - timedelta(seconds=20)
+    editor.limit("mail", at_most=None)
+    worker.run(time_left=MINUTE)
+    # Then it is started when it is
+    [task] = started
+    assert task.started_at
+    assert NOON <= task.started_at < NOON + timedelta(seconds=1)
+    assert editor.get("one").attempt == 1
+
+
+def test_what_is_due_where_others_are_parked_is_claimed_once_in_a_run(
+    parked: Task, editor: Editor, worker: Worker, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given another task of the action that is due at this very time by itself
+    assert parked.queued
+    editor.add("mail", due=parked.queued, id="by-chance")
+    claimed: list[str] = []
+    claim_many = backend.store.claim_many
+
+    def counted(keys: Sequence[QueueKey], **options: Any) -> Sequence[Any]:
+        claimed.extend(key.id for key in keys)
+        assert len(claimed) < 20
+        return claim_many(keys, **options)
+
+    monkeypatch.setattr(backend.store, "claim_many", counted)
+    # When a run looks for what was parked, and reads the lanes once more in the end
+    report = worker.run()
+    # Then it sees once that this one is not due, and the rule rings for it
+    assert claimed.count("by-chance") == 1
+    assert report.rings_at == editor.status().rings_at
+    assert report.rings_at
+    assert report.rings_at > parked.queued - MINUTE
+    assert editor.get("by-chance").attempt == 0

@@ -60,6 +60,7 @@ class Limiter:
 
     start     is called with those that may be started
     put_back  is called with those that have ended so
+    skip      is called with the key of a task that is not due, which this run claims no more before it is
     """
 
     def __init__(
@@ -69,12 +70,14 @@ class Limiter:
         *,
         start: Callable[[_Attempts], None],
         put_back: Callable[[_Attempts], None],
+        skip: Callable[[QueueKey], None],
     ) -> None:
         self._context = context
         self._lease = lease
         self._store = context.backend.store
         self._start = start
         self._put_back = put_back
+        self._skip = skip
         self._limits: Limits | None = None
         self._is_any = any(action.limit.is_any for action in context.actions.values())
         self._gauges: dict[str, Gauge | None] = {}
@@ -127,8 +130,11 @@ class Limiter:
                 action = attempt.stored[-1].action
                 if self._is_early(attempt):
                     task = attempt.stored[-1]
+                    self._skip(attempt.key)  # else the run would claim it again and again
                     attempt.ended = Ended(task, task.given_back(), Outcome.LIMITED)
                     self._put_back([attempt])
+                elif (since := attempt.stored[-1].limited_since) and since > self._context.now():
+                    self._hold(action, [attempt], [since])  # it was parked by a run whose clock is ahead
                 elif self._limit_of(action).is_any and not self._is_over(attempt):
                     limited[action].append(attempt)
                 else:

@@ -53,7 +53,11 @@ class Performer:
         # No place is taken by those that went in batches, so their outcomes can wait for full calls.
         self._delivered = Batcher(self.record, most=AT_ONCE, fills=True)
         self.limiter = Limiter(
-            context, lease, start=self._submit, put_back=lambda attempts: self._outcomes(*attempts)
+            context,
+            lease,
+            start=self._submit,
+            put_back=lambda attempts: self._outcomes(*attempts),
+            skip=lambda key: trouble.leave(key, until=key.queued),
         )
         self._deliveries = {
             batch: Batcher(self._deliver, most=_BATCH, side_by_side=_BATCHES)

@@ -1,5 +1,6 @@
 """Histories in which someone pauses actions, limits them and lets them go on, until all are as declared."""
 
+from datetime import datetime
 from functools import partial
 from random import Random
 from typing import Any
@@ -37,8 +38,12 @@ class Pausing(Limited):
         super().__init__(*args, **options)
         self.parked = 0
         self._go_on_at = self.world.now
-        self._calm_from = self.aws.calm_from
-        self.aws.calm_from = lambda lane: max(self._calm_from(lane), self._go_on_at)  # type: ignore[method-assign]
+        calm_from = self.aws.calm_from
+
+        def goes_on_from(lane: int | None = None) -> datetime:
+            return max(calm_from(lane), self._go_on_at)
+
+        self.aws.calm_from = goes_on_from  # type: ignore[method-assign]
 
     def run(self) -> "Pausing":
         """Play it to the end."""

@@ -156,3 +156,31 @@ def test_a_snooze_whose_payload_a_full_lane_does_not_take_is_a_failure_and_says_
     assert task.failure
     assert task.failure.type == "QueueFull"
     assert len(task.payload["seen"]) == 100
+
+
+@pytest.mark.parametrize("recurs", [False, True], ids=["once", "recurring"])
+def test_tasks_wait_for_a_limit_in_a_full_lane(
+    editor: Editor, backend: Backend, clock: Clock, *, recurs: bool
+) -> None:
+    # Given tasks of an action that is limited, and paused for a while
+    starts: list[str] = []
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+
+    @worker.action("act", per_second=0.01)
+    def act(_: object, task: Task) -> None:
+        starts.append(task.id)
+
+    when: dict[str, Any] = {"schedule": "rate(1 hour)"} if recurs else {"due": HOUR}
+    ids = [editor.add("act", id=f"task-{number}", **when).id for number in range(3)]
+    editor.limit("act", at_most=0)
+    clock.advance(HOUR)
+    # When their lanes take not a byte more
+    with lanes_hold(0):
+        worker.run()
+        assert {editor.get(id).limited_since for id in ids} == {clock.now}
+        editor.limit("act", at_most=None)
+        for _ in range(6):
+            clock.advance(2 * MINUTE)
+            worker.run()
+    # Then each has its turn, once
+    assert sorted(starts) == ids

@@ -25,8 +25,8 @@ def options(seed: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("seeds", "faults", "over"),
     [
-        (range(40), CALM, Over.TWIN),
-        (range(1_000, 1_060), ROUGH, Over.TWIN),
+        (range(20), CALM, Over.TWIN),
+        (range(1_000, 1_030), ROUGH, Over.TWIN),
         (range(2_000, 2_010), ROUGH, Over.WIRE),
     ],
     ids=["calm", "rough", "rough-wire"],

@@ -16,7 +16,7 @@ from unittest.mock import patch
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.dynamo_type import Item
 
-from duebell_shared.models import ARMING, WORKER
+from duebell_shared.models import ARMING, GAUGE, LIMITS, WORKER
 from tests.partiql import LaneFull
 from tests.support import REGION
 
@@ -29,6 +29,9 @@ _ACCOUNT = "123456789012"
 
 #: What AWS adds to an item and to an entry of an index.
 _OVERHEAD = 100
+
+#: The first keys of what is in no lane.
+_OF_RECORDS = {ARMING, GAUGE, LIMITS, WORKER}
 
 
 def bytes_in_lane(item: _Item | None) -> int:
@@ -74,7 +77,7 @@ def lanes_hold(most: int) -> Iterator[None]:
             grows = bytes_in_lane(_stored(backend, table, key)) > bytes_in_lane(there)
             lane = key["lane"]["S"]
             if (
-                grows and lane not in {ARMING, WORKER} and bytes_in_lanes(table)[lane] > most
+                grows and lane not in _OF_RECORDS and bytes_in_lanes(table)[lane] > most
             ):  # the record never grows
                 backend.delete_item(table, key)
                 if there:
@@ -98,7 +101,7 @@ def bytes_in_lanes(table: str = "duebell") -> dict[str, int]:
     return {
         lane: sum(bytes_in_lane(item.to_json()["Attributes"]) for item in items.values())
         for lane, items in _by_lane(backend, table)
-        if lane not in {ARMING, WORKER}
+        if lane not in _OF_RECORDS
     }
 
 

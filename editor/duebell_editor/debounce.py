@@ -45,9 +45,10 @@ def pushed(there: Task, new: Task, at_most: timedelta | None) -> Task:
     """The task to store when `new` is added with `if_exists="push"` in place of `there`, which has its id.
 
     A task that waits is as `new`, but due `at_most` after its first add at the latest, which `created_at`
-    keeps. If that time has passed, it keeps its place in the queue, so that pushes cannot hold it up. One
-    that is paused stays so. One that runs or is over gives way to `new`: what runs may have seen nothing of
-    the reason for this add, so a run follows, and its own outcome no longer applies.
+    keeps. If that time has passed, it keeps its place in the queue, and in the line of its action's limit, so
+    that pushes cannot hold it up. One that is paused stays so. One that runs or is over gives way to `new`:
+    what runs may have seen nothing of the reason for this add, so a run follows, and its own outcome no
+    longer applies.
 
     Raises TaskConflict if a recurring task has the id.
     """
@@ -56,10 +57,12 @@ def pushed(there: Task, new: Task, at_most: timedelta | None) -> Task:
     if there.status not in _WAITING:
         return new
     now = new.created_at
-    due, queued = new.due, new.queued
+    due, queued, limited_since = new.due, new.queued, None
     if at_most is not None and due > (limit := there.created_at + at_most):
         if limit > now:
             due, queued = limit, delayed(limit, delay_of(new.id, new.spread))
+        elif there.limited_since and there.action == new.action:
+            due, queued, limited_since = min(there.due, now), there.queued, there.limited_since
         else:
             due, queued = min(there.due, now), min(there.queued or now, now)
     is_paused = there.status is Status.PAUSED
@@ -69,4 +72,5 @@ def pushed(there: Task, new: Task, at_most: timedelta | None) -> Task:
         due=due,
         status=there.status,
         queued=None if is_paused else queued,
+        limited_since=limited_since,
     )

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from duebell_shared import payload as payloads
 from duebell_shared import strict_json
 from duebell_shared.errors import InvalidTask
-from duebell_shared.failure import bounded, bounded_attempts
-from duebell_shared.follow_up import check_follow_ups
+from duebell_shared.failure import bounded, bounded_attempts, in_a_line
+from duebell_shared.follow_up import Owed, check_follow_ups
 from duebell_shared.given import (
     check_changed_by,
     check_count,
@@ -49,7 +49,7 @@ def read_line(number: int, line: bytes | str) -> Task | None:
         _check_when(task)
         if task.recurrence:
             _check_recurrence(task.recurrence)
-        task = _without_running_attempt(_with_bounded_history(task))
+        task = _out_of_line(_without_running_attempt(_with_bounded_history(task)))
         return check_size(replace(task, lane=0, rev=1))
     except InvalidTask as error:
         why = error.reason if error.field == _WHOLE else str(error)
@@ -111,8 +111,7 @@ def _check_when(task: Task) -> None:
     waits = task.owes is not None or task.status in {Status.SCHEDULED, Status.RUNNING}
     has_ended = task.status in _ENDED
     if task.owes:
-        if task.queued is None or not has_ended:
-            raise InvalidTask("owes", f"goes with a task in the queue that has ended: it is {task.status}")
+        _check_owes(task, task.owes)
         return
     for field, is_due in (("queued", waits), ("finished_at", has_ended), ("expires_at", has_ended)):
         if is_due and getattr(task, field) is None:
@@ -121,13 +120,29 @@ def _check_when(task: Task) -> None:
             raise InvalidTask(field, f"goes without: the task is {task.status}")
 
 
+def _check_owes(task: Task, owed: Owed) -> None:
+    """Raise InvalidTask unless the task has ended so, and goes on as it says once it has its follow-up."""
+    if task.queued is None or task.status not in {Status.DONE, Status.FAILED}:
+        raise InvalidTask(
+            "owes", f"goes with a task in the queue that is done or has failed: it is {task.status}"
+        )
+    if owed.queued is not None and task.recurrence is None:
+        raise InvalidTask("owes.queued", "goes with a recurrence, and there is none")
+    if owed.queued is None and owed.expires_at is None:
+        raise InvalidTask("owes.expires_at", f"is missing: the task is {task.status}")
+
+
 def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
     """The fields with times that the rule may have to ring at."""
     yield "due", task.due
     if task.queued is not None:
         yield "queued", task.queued
-    if task.owes is not None and task.owes.queued is not None:
-        yield "owes.queued", task.owes.queued
+    if task.limited_since is not None:
+        yield "limited_since", task.limited_since
+    if task.owes is not None:
+        yield "owes.at", task.owes.at
+        if task.owes.queued is not None:
+            yield "owes.queued", task.owes.queued
     if task.recurrence is None:
         return
     if task.recurrence.next_due is not None:
@@ -164,6 +179,7 @@ def _with_bounded_history(task: Task) -> Task:
         failure=bounded(task.failure) if task.failure else None,
         failures=bounded_attempts(task.failures),
         occurrences=bounded_occurrences(task.occurrences),
+        follow_up_error=in_a_line(task.follow_up_error) if task.follow_up_error else None,
     )
 
 
@@ -172,3 +188,14 @@ def _without_running_attempt(task: Task) -> Task:
     if task.status is not Status.RUNNING:
         return task
     return replace(task, status=Status.SCHEDULED, attempt=max(task.attempt - 1, 0), begun=None)
+
+
+def _out_of_line(task: Task) -> Task:
+    """Put a task that waits for its action's limit where it was before. The other queue has other limits.
+
+    Problem: it may be parked up to a day ahead, until its action goes on, and here nobody knows of that.
+    """
+    if task.limited_since is None:
+        return task
+    queued = min(task.queued, task.limited_since) if task.queued else None
+    return replace(task, queued=queued, limited_since=None)

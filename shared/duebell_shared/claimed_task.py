@@ -42,7 +42,7 @@ class ClaimedTask(TaskState, frozen=True, kw_only=True, dict=True):
 
         Claims of runs that died before they began it are not counted.
         """
-        return self._changed(attempt=last, begun=last)
+        return self._changed(attempt=last, begun=last, limited_since=self.limited_since)
 
     def given_back(self) -> Self:
         """The task just claimed as if it had not been: its attempt was not begun."""

@@ -163,17 +163,22 @@ def _checked(then: Then | FollowUp) -> FollowUp:
     if not timedelta(0) <= then.after <= MAX_AFTER:
         raise InvalidTask("then.after", f"must be from 0 to {MAX_AFTER.days:,} days, not {then.after}")
     if isinstance(then, FollowUp):
+        _check_payload_size(then.payload_json)
         return then
     try:
         payload_json = payloads.of_task(then.payload)
     except InvalidTask as error:
         raise InvalidTask(f"then.{error.field}", error.reason) from None
+    _check_payload_size(payload_json)
+    return FollowUp(
+        action=then.action, payload_json=payload_json, after=then.after // MILLISECOND * MILLISECOND
+    )
+
+
+def _check_payload_size(payload_json: str) -> None:
     if (size := len(payload_json.encode())) > MAX_PAYLOAD:
         raise InvalidTask(
             "then.payload",
             f"is {size:,} bytes as JSON, at most {MAX_PAYLOAD:,} are allowed: keep the data elsewhere, in S3 "
             f"for example, and put its key here",
         )
-    return FollowUp(
-        action=then.action, payload_json=payload_json, after=then.after // MILLISECOND * MILLISECOND
-    )

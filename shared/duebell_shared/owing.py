@@ -1,6 +1,6 @@
 """Tasks that owe a follow-up: from the write that ends the attempt to the one after the follow-up. Pure.
 
-Meanwhile the task is in the queue where it was, with a status that no run claims: done or failed. So the run
+Meanwhile the task is in the queue, where it was, with a status that no run claims: done or failed. So the run
 that looks into its lane next finds it first, whatever became of the run that ended it.
 """
 
@@ -47,7 +47,9 @@ def owing(over: _T, ended: _T, result: Result, *, on_failed: str | None, now: da
         queued=ended.queued,
         expires_at=ended.expires_at,
     )
-    return replace(ended, status=_STATUSES[cause], queued=over.queued, expires_at=None, owes=owed)
+    # A task that was parked while its action was paused stands hours ahead in the queue when it is run.
+    queued = min(over.queued or owed.at, owed.at)
+    return replace(ended, status=_STATUSES[cause], queued=queued, expires_at=None, owes=owed)
 
 
 def paid(task: _T, error: str | None = None) -> _T:

@@ -133,15 +133,18 @@ class Task(ClaimedTask, frozen=True, kw_only=True, dict=True):
                 for before, one in ((self.on_failed, on_failed), (self.then, then))
             ]
             changes["on_failed"], changes["then"] = check_follow_ups(self.id, *follow_ups)
-        limited_since = self.limited_since if action in {UNSET, self.action} else None
-        return self._changed(limited_since=limited_since, **changes)
+        if self.limited_since and action not in {UNSET, self.action}:
+            # The other action has limits of its own. The place in the line, or where it was parked, may be a
+            # day ahead.
+            return self._changed(queued=self.limited_since, **changes)
+        return self._changed(limited_since=self.limited_since, **changes)
 
     def spread_over(self, spread: timedelta | None, *, now: datetime) -> Self:
         """With another spread; what waits to be tried for the first time is looked at accordingly."""
         self._must_allow(Verb.UPDATE)
         changed = self._changed(spread=check_spread(spread))
         if self.queued is None or self.attempt or self.snoozes:
-            return changed
+            return replace(changed, limited_since=self.limited_since)
         if self.recurrence is None:
             return replace(changed, queued=max(changed._delayed(self.due), to_utc(now)))
         return changed._requeued(self.queued) if self.recurrence.turn is Turn.IN_LINE else changed

@@ -15,6 +15,7 @@ from duebell_shared.failure import Failure
 from duebell_shared.item_size import MAX_ITEM, size_of
 from duebell_shared.items import item_of
 from duebell_shared.keeping import Keeping
+from duebell_shared.owing import paid
 from duebell_shared.recurrence import MAX_OCCURRENCES
 from duebell_shared.task import Task
 from tests.editor.memory import Scheduler
@@ -38,6 +39,13 @@ OCCURRENCE = {
     "due": "2026-11-21T11:00:00Z", "started_at": None, "finished_at": "2026-11-21T11:00:01Z",
     "lateness_ms": 1, "attempts": 1, "result": "done",
 }  # fmt: skip
+OWING = {
+    **ENDED, "queued": LINE["queued"], "expires_at": None, "then": {"action": "hear"},
+    "owes": {
+        "cause": "then", "action": "hear", "at": "2026-11-21T12:00:00Z", "due": LINE["due"], "attempts": 1,
+        "queued": None, "expires_at": ENDED["expires_at"],
+    },
+}  # fmt: skip
 SEAT = {"due": "2026-11-21T11:00:00Z", "queued": "2026-11-21T11:00:00Z", "turn": "alone"}
 
 FAR = "0001-01-01T00:00:00+14:00"
@@ -46,6 +54,10 @@ DEEP = "[" * 101 + "]" * 101
 
 def recurring(**changed: Any) -> dict[str, Any]:
     return {**RECURRING, "recurrence": {**RECURRING["recurrence"], **changed}}
+
+
+def owing(**changed: Any) -> dict[str, Any]:
+    return {**OWING, "owes": {**OWING["owes"], **changed}}
 
 
 def scheduled(**changed: Any) -> dict[str, Any]:
@@ -113,6 +125,14 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({**LINE, "failure": {"type": 5}}, "at `$.failure.type`"),
     ({**LINE, "action": ["y" * 10_000]}, "Expected `str`, got `array` - at `$.action`"),
     ({**LINE, "status": "y" * 10_000}, "- at `$.status`"),
+    ({**OWING, "status": "cancelled"}, "owes: goes with a task in the queue that is done or has failed"),
+    ({**OWING, "queued": None}, "owes: goes with a task in the queue that is done or has failed"),
+    (owing(queued=LINE["due"]), "owes.queued: goes with a recurrence, and there is none"),
+    (owing(expires_at=None), "owes.expires_at: is missing: the task is done"),
+    (owing(at="9999-12-31T00:00:00Z"), "owes.at: 9999-12-31 00:00:00+00:00 is after 2199"),
+    ({**LINE, "limited_since": "2200-01-01T00:00:00Z"}, "limited_since: 2200-01-01 00:00:00+00:00 is after"),
+    ({**LINE, "then": {"action": "hear", "payload_json": f'"{"x" * 32_768}"'}}, "then.payload: is 32,770 "),
+    ({**LINE, "then": {"action": "hear", "after": "-PT1S"}}, "then.after: must be from 0 to 36,525 days"),
 ]  # fmt: skip
 
 
@@ -167,6 +187,18 @@ def test_a_line_that_is_no_text_is_refused(scheduler: Scheduler, line: Any) -> N
         scheduler.editor.import_tasks([line])
 
 
+@pytest.mark.parametrize("status", ["scheduled", "running"])
+def test_a_task_that_waited_for_a_limit_is_due_as_before(scheduler: Scheduler, status: str) -> None:
+    # Given a task that another queue has parked for a day, as its action is paused there
+    since = "2026-11-21T12:30:00Z"
+    line = {**LINE, "status": status, "queued": "2026-11-22T09:15:46.291Z", "limited_since": since}
+    # When it is imported into this one
+    scheduler.editor.import_tasks([json.dumps(line)])
+    # Then it does not wait for that
+    task = scheduler.editor.get("one")
+    assert (task.queued, task.limited_since) == (NOON + HOUR / 2, None)
+
+
 @pytest.mark.parametrize(("started", "left"), [(0, 0), (1, 0), (3, 2)])
 def test_the_attempt_that_was_running_is_given_back(scheduler: Scheduler, started: int, left: int) -> None:
     scheduler.editor.import_tasks([json.dumps({**LINE, "status": "running", "attempt": started})])
@@ -184,6 +216,7 @@ def test_of_a_longer_past_as_much_is_kept_as_a_task_keeps_here(scheduler: Schedu
         "failure": {"type": words, "message": words, "traceback": words + "the end"},
         "failures": [attempt] * 30,
         "occurrences": [{**OCCURRENCE, "result": "failed", "failure": words}] * 50,
+        "follow_up_error": words,
     }
     # When it is imported
     scheduler.editor.import_tasks([json.dumps(line)])
@@ -227,7 +260,9 @@ FAILURE = {"type": "E", "message": "m"}
 WHOLE = {
     **ENDED, "status": "scheduled", "queued": LINE["queued"], "finished_at": None, "expires_at": None,
     "started_at": LINE["due"], "run": "r", "lateness_ms": 1, "spread": "PT1H", "rev": 2,
-    "expires_after": None, "snoozes": 2,
+    "expires_after": None, "snoozes": 2, "limited_since": LINE["due"],
+    "on_failed": "hear", "then": {"action": "hear", "payload_json": "{}", "after": "PT1H"},
+    "follow_up_error": "no room",
     "failure": FAILURE, "failures": [{**FAILURE, "due": LINE["due"], "attempt": 1}],
     "occurrences": [OCCURRENCE],
     "recurrence": {
@@ -244,8 +279,8 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [place for key, one in inner for place in [(*path, key), *places(one, (*path, key))]]
 
 
-def altered(place: tuple[Any, ...], value: Any) -> Any:
-    document = json.loads(json.dumps(WHOLE))
+def altered(whole: Any, place: tuple[Any, ...], value: Any) -> Any:
+    document = json.loads(json.dumps(whole))
     at = document
     for key in place[:-1]:
         at = at[key]
@@ -254,11 +289,13 @@ def altered(place: tuple[Any, ...], value: Any) -> Any:
 
 
 @settings(max_examples=1_500, deadline=None, derandomize=True)
-@given(st.sampled_from(places(WHOLE)), ANY)
-def test_whatever_stands_in_a_line_it_is_refused_or_can_be_run(place: tuple[Any, ...], value: Any) -> None:
+@given(st.sampled_from([(whole, place) for whole in (WHOLE, OWING) for place in places(whole)]), ANY)
+def test_whatever_stands_in_a_line_it_is_refused_or_can_be_run(
+    at: tuple[dict[str, Any], tuple[Any, ...]], value: Any
+) -> None:
     scheduler = Scheduler.start()
     with contextlib.suppress(InvalidTask):
-        scheduler.editor.import_tasks([json.dumps(altered(place, value))])
+        scheduler.editor.import_tasks([json.dumps(altered(*at, value))])
     for task in scheduler.store.tasks.values():
         can_be_lived_with(scheduler, task)
 
@@ -266,12 +303,16 @@ def test_whatever_stands_in_a_line_it_is_refused_or_can_be_run(place: tuple[Any,
 def can_be_lived_with(scheduler: Scheduler, task: Task) -> None:
     """It is rung for, listed and exported, and every outcome of it can be written."""
     editor, now = scheduler.editor, scheduler.clock()
-    waits = task.status is Status.SCHEDULED
+    waits = task.status is Status.SCHEDULED or task.owes is not None
     assert waits == (task.queued is not None)
     assert (editor.status().rings_at is not None) == waits
     assert editor.list(status=list(Status)).tasks == (task,)
     assert Scheduler.start().editor.import_tasks(editor.export_tasks()).written == 1
-    if waits:
+    if task.owes:
+        over = paid(task, "there is no room")
+        assert size_of(item_of(over)) < MAX_ITEM
+        assert (over.queued is None) == over.status.is_finished == (over.expires_at is not None)
+    elif waits:
         running = scheduler.become(task, Status.RUNNING).caught_up().left_running()
         failure = Failure(type="E", message="\x00" * 9_999, traceback="\x00" * 9_999)
         for ended in (

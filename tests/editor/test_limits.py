@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell_editor import ActionLimit, Editor, InvalidTask, NotArmed
+from duebell_editor import ActionLimit, Editor, InvalidTask, NotArmed, Status
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.limits import Limit, Limits, parked_until
 from duebell_worker import Worker
@@ -107,7 +107,25 @@ def test_an_update_keeps_what_a_task_waits_for(editor: Editor, scheduler: Schedu
     waiting = replace(task, limited_since=NOON, rev=2)
     scheduler.store.save(task, waiting)
     assert editor.update("a", priority=3).limited_since == NOON
+    again = replace(editor.get("a"), attempt=1, rev=4)
+    scheduler.store.save(editor.get("a"), again)
+    assert editor.update("a", spread=HOUR).limited_since == NOON
     assert editor.update("a", action="act").limited_since is None
+
+
+def test_a_task_that_is_given_another_action_does_not_wait_for_the_limit_of_the_first(
+    editor: Editor, scheduler: Scheduler
+) -> None:
+    # Given a task that is put back for hours, as its action is paused
+    added = editor.add("mail", due=NOON + HOUR, id="one")
+    scheduler.clock.advance(HOUR)
+    claimed = scheduler.become(added, Status.RUNNING)
+    assert scheduler.store.save(claimed, claimed.held_back(NOON + 20 * HOUR))
+    # When it is given an action that is not
+    task = editor.update("one", action="act")
+    # Then it is due, and the rule rings for it
+    assert (task.queued, task.limited_since) == (NOON + HOUR, None)
+    assert (editor.status().rings_at or NOON) <= scheduler.clock.now + timedelta(minutes=2)
 
 
 def test_tasks_of_an_action_are_parked_together_and_of_no_other() -> None:

@@ -90,6 +90,27 @@ def test_the_limit_is_that_of_the_due_date_and_the_spread_comes_on_top(scheduler
     assert (task.due, task.queued) == (first.due, first.queued)
 
 
+@pytest.mark.parametrize(("action", "stays"), [("index", True), ("other", False)])
+def test_an_overdue_task_keeps_its_place_in_the_line_of_its_limit(
+    scheduler: Scheduler, action: str, stays: bool
+) -> None:
+    # Given an overdue task that a run has put back, as its action is limited
+    push(scheduler)
+    scheduler.clock.advance(HOUR)
+    place = scheduler.clock.now + HOUR
+    claimed = scheduler.become(scheduler.editor.get("one"), Status.RUNNING)
+    assert scheduler.store.save(claimed, claimed.held_back(place))
+    scheduler.clock.advance(MINUTE)
+    # When it is pushed, with its own action or with another
+    task = scheduler.editor.add(
+        action, due=MINUTE, id="one", payload=2, if_exists="push", at_most=30 * MINUTE
+    )
+    # Then it waits in that line only for its own
+    since = NOON + 10 * MINUTE
+    assert (task.queued, task.limited_since) == ((place, since) if stays else (scheduler.clock.now, None))
+    assert (task.due, task.payload) == (since, 2)
+
+
 @pytest.mark.parametrize("now", [NOON, NOON + HOUR])
 def test_a_push_gives_the_new_priority_too(scheduler: Scheduler, now: datetime) -> None:
     # Given a task that waits, or is overdue and keeps its time in the queue

@@ -7,6 +7,8 @@ __all__ = ["OF_ACTION_LIMITS"]
 _GAUGE = "shared/duebell_shared/gauge.py"
 _LIMITS = "shared/duebell_shared/limits.py"
 _CLAIMED = "shared/duebell_shared/claimed_task.py"
+_TASK = "shared/duebell_shared/task.py"
+_EXPORT_LINES = "editor/duebell_editor/export_lines.py"
 _ARMING = "shared/duebell_shared/arming.py"
 _ARMER = "shared/duebell_shared/armer.py"
 _LIMITER = "worker/duebell_worker/limiter.py"
@@ -173,5 +175,77 @@ OF_ACTION_LIMITS = (
         broken="else self",
         why="a task that waited an hour counts as started in time",
         killers=(Killer.LIMITS,),
+    ),
+    Mutant(
+        name="another action waits for the limit of the first",
+        file=_TASK,
+        line="return self._changed(queued=self.limited_since, **changes)",
+        broken="return self._changed(**changes)",
+        why="a task that is given an action that is not paused waits up to a day",
+        killers=(Killer.LIMITS,),
+    ),
+    Mutant(
+        name="imported into the line of another queue",
+        file=_EXPORT_LINES,
+        line="return replace(task, queued=queued, limited_since=None)",
+        broken="return task",
+        why="a task that was parked where it was exported waits up to a day, as no limit releases it",
+        killers=(Killer.IMPORTING,),
+    ),
+    Mutant(
+        name="what waits in a run that has ended is started",
+        file=_LIMITER,
+        line="if self._is_closed or not self._lease.is_held():",
+        broken="if not self._lease.is_held():",
+        why="it is started twice, where the clock of the run that has its lane now is ahead",
+        killers=(Killer.LIMITS_AT_THE_END,),
+    ),
+    Mutant(
+        name="what waits in a run that has ended has permits",
+        file=_LIMITER,
+        line="            self._go(action, attempts)\n            attempts = []\n",
+        broken="            pass\n",
+        why="other runs wait for the end of the lease that was lost",
+        killers=(Killer.LIMITS_AT_THE_END,),
+    ),
+    Mutant(
+        name="a last attempt that was never put back",
+        file=_CLAIMED,
+        line="return self._changed(attempt=last, begun=last, limited_since=self.limited_since)",
+        broken="return self._changed(attempt=last, begun=last)",
+        why="a task that was parked, and whose run dies in its last attempt, is put back for up to a day",
+        killers=(Killer.PARKED,),
+    ),
+    Mutant(
+        name="another spread of a retry that was never put back",
+        file=_TASK,
+        line="return replace(changed, limited_since=self.limited_since)",
+        broken="return changed",
+        why="a retry that was parked and is given another spread waits up to a day after its action goes on",
+        killers=(Killer.LIMITS,),
+    ),
+    Mutant(
+        name="what is not due is claimed and given back without end",
+        file=_LIMITER,
+        line="self._skip(attempt.key)",
+        broken="pass",
+        why="a task that is due where others were parked keeps a run busy, and writing, until it is due",
+        killers=(Killer.PARKED,),
+    ),
+    Mutant(
+        name="parked by a clock that is ahead, started by one that is behind",
+        file=_LIMITER,
+        line="elif (since := attempt.stored[-1].limited_since) and since > self._context.now():",
+        broken="elif (since := attempt.stored[-1].limited_since) and False:",
+        why="a task is started up to a minute before it is due",
+        killers=(Killer.PARKED,),
+    ),
+    Mutant(
+        name="a parked task that has run is its lane's head",
+        file=_RUN,
+        line="self._lease.heads = None if parked else heads",
+        broken="self._lease.heads = heads",
+        why="the rule rings for nothing, a day later",
+        killers=(Killer.PARKED,),
     ),
 )

@@ -9,6 +9,7 @@ _FOLLOW_UP = "shared/duebell_shared/follow_up.py"
 _FOLLOW_UPS = "worker/duebell_worker/follow_ups.py"
 _ATTEMPTS = "worker/duebell_worker/attempts.py"
 _STATE = "shared/duebell_shared/task_state.py"
+_EXPORT_LINES = "editor/duebell_editor/export_lines.py"
 _FILTERS = "editor/duebell_editor/filters.py"
 
 _KILLERS = (Killer.FOLLOW_UPS,)
@@ -17,10 +18,18 @@ OF_FOLLOW_UPS = (
     Mutant(
         name="a task that owes a follow-up leaves the queue",
         file=_OWING,
-        line="return replace(ended, status=_STATUSES[cause], queued=over.queued, expires_at=None, owes=owed)",
+        line="return replace(ended, status=_STATUSES[cause], queued=queued, expires_at=None, owes=owed)",
         broken="return replace(ended, status=_STATUSES[cause], expires_at=None, owes=owed)",
         why="a run that dies before it adds the follow-up leaves a task that no run looks at",
         killers=_KILLERS,
+    ),
+    Mutant(
+        name="a parked task owes a follow-up where it was parked",
+        file=_OWING,
+        line="queued = min(over.queued or owed.at, owed.at)",
+        broken="queued = over.queued",
+        why="a follow-up that could not be added at once is late by up to a day",
+        killers=(Killer.PARKED,),
     ),
     Mutant(
         name="a task that owes a follow-up can be changed",
@@ -41,9 +50,25 @@ OF_FOLLOW_UPS = (
     Mutant(
         name="any task with the id counts as the follow-up",
         file=_FOLLOW_UPS,
-        line="return (there.id, there.created_at, there.action) == (new.id, new.created_at, new.action)",
+        line="return is_or_was and (there.id, there.created_at) == (new.id, new.created_at)",
         broken="return there.id == new.id",
         why="the follow-up is lost where a task of the user has its id",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="a follow-up that was changed is taken for another task",
+        file=_FOLLOW_UPS,
+        line="is_or_was = there.action == new.action or there.rev > 1",
+        broken="is_or_was = there.action == new.action",
+        why="a follow-up that is given another action before its task is written again is added twice",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="an id that cannot be read is taken for a moment only",
+        file=_FOLLOW_UPS,
+        line="if task.id in there or self._is_unreadable(task.id):",
+        broken="if task.id in there:",
+        why="the task owes its follow-up for ever, and nobody can cancel it",
         killers=_KILLERS,
     ),
     Mutant(
@@ -85,5 +110,13 @@ OF_FOLLOW_UPS = (
         broken="twins: set[str] = set()",
         why="the follow-up waits until the rule rings for something else",
         killers=_KILLERS,
+    ),
+    Mutant(
+        name="an imported task owes without an end",
+        file=_EXPORT_LINES,
+        line="        _check_owes(task, task.owes)\n",
+        broken="",
+        why="a done task that is imported with a place in the queue to go on at runs again",
+        killers=(Killer.IMPORTING,),
     ),
 )

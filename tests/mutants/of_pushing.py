@@ -33,6 +33,14 @@ OF_PUSHING = (
         killers=(Killer.PUSHING,),
     ),
     Mutant(
+        name="an overdue task that is pushed out of the line of its limit",
+        file=_DEBOUNCE,
+        line="elif there.limited_since and there.action == new.action:",
+        broken="elif False:",
+        why="each push makes it the last of all that wait for the limit, so it never runs",
+        killers=(Killer.PUSHING,),
+    ),
+    Mutant(
         name="a paused task that a push queues",
         file=_DEBOUNCE,
         line="queued=None if is_paused else queued,",

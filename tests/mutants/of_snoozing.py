@@ -6,6 +6,7 @@ __all__ = ["OF_SNOOZING"]
 
 _TASK = "shared/duebell_shared/task.py"
 _STATE = "shared/duebell_shared/task_state.py"
+_PERFORMER = "worker/duebell_worker/performer.py"
 _OUTCOME = "worker/duebell_worker/outcome.py"
 
 OF_SNOOZING = (
@@ -48,5 +49,13 @@ OF_SNOOZING = (
         broken="pause = min(snooze.after, LATEST - now)",
         why="an action that puts its task off each time keeps a run busy until its time is up",
         killers=(Killer.SNOOZING,),
+    ),
+    Mutant(
+        name="a snooze that a full lane does not take has no outcome",
+        file=_PERFORMER,
+        line="if isinstance(result, QueueFull) and one.outcome is Outcome.SNOOZED:",
+        broken="if False:",
+        why="the action is called again and again, and the task says in the end that its process died",
+        killers=(Killer.FULL_LANE_SNOOZE,),
     ),
 )

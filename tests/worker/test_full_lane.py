@@ -10,7 +10,7 @@ from duebell_editor import Editor, Status, Task, Then
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import QueueFull
-from duebell_worker import Retry, Worker
+from duebell_worker import Retry, Snooze, Worker
 from tests.full_lanes import bytes_in_lanes, lanes_hold
 from tests.support import Clock
 
@@ -129,3 +129,58 @@ def test_a_task_with_follow_ups_ends_in_a_full_lane_and_says_that_they_are_missi
         assert task.status is (Status.DONE if id == "done" else Status.FAILED)
         assert task.owes is None
         assert "full" in (task.follow_up_error or "")
+
+
+def test_a_snooze_whose_payload_a_full_lane_does_not_take_is_a_failure_and_says_so(
+    editor: Editor, backend: Backend, clock: Clock
+) -> None:
+    # Given an action that puts its task off with a larger payload each time
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+
+    @worker.action("act", attempts=3)
+    def act(payload: dict[str, Any], task: Task) -> None:
+        raise Snooze(MINUTE, {"seen": "x" * (100 + len(payload.get("seen", "")))})
+
+    editor.add("act", due=HOUR, id="one")
+    clock.advance(HOUR)
+    worker.run()
+    assert editor.get("one").snoozes == 1
+    # When its lane is full
+    with lanes_hold(0):
+        for _ in range(20):
+            clock.advance(10 * MINUTE)
+            worker.run()
+    # Then its attempts are used up, and it tells why
+    task = editor.get("one")
+    assert (task.status, task.attempt, task.snoozes) == (Status.FAILED, 3, 1)
+    assert task.failure
+    assert task.failure.type == "QueueFull"
+    assert len(task.payload["seen"]) == 100
+
+
+@pytest.mark.parametrize("recurs", [False, True], ids=["once", "recurring"])
+def test_tasks_wait_for_a_limit_in_a_full_lane(
+    editor: Editor, backend: Backend, clock: Clock, *, recurs: bool
+) -> None:
+    # Given tasks of an action that is limited, and paused for a while
+    starts: list[str] = []
+    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+
+    @worker.action("act", per_second=0.01)
+    def act(_: object, task: Task) -> None:
+        starts.append(task.id)
+
+    when: dict[str, Any] = {"schedule": "rate(1 hour)"} if recurs else {"due": HOUR}
+    ids = [editor.add("act", id=f"task-{number}", **when).id for number in range(3)]
+    editor.limit("act", at_most=0)
+    clock.advance(HOUR)
+    # When their lanes take not a byte more
+    with lanes_hold(0):
+        worker.run()
+        assert {editor.get(id).limited_since for id in ids} == {clock.now}
+        editor.limit("act", at_most=None)
+        for _ in range(6):
+            clock.advance(2 * MINUTE)
+            worker.run()
+    # Then each has its turn, once
+    assert sorted(starts) == ids

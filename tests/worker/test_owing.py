@@ -1,10 +1,16 @@
 """Tasks that owe a follow-up for longer, because AWS refuses what would add it."""
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from duebell_editor import Editor, Then
+from duebell_shared.backend import Backend
+from duebell_shared.errors import AwsUnavailable
+from duebell_shared.models import stored
+from duebell_shared.store import Failed
 from duebell_worker import Abort, Status, Worker
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
@@ -81,3 +87,62 @@ def test_what_is_behind_a_task_that_owes_for_long_runs_in_time(
     clock.advance(MINUTE)
     scene.run()
     assert sorted(scene.ids) == sorted(f"{id}/then" for id in ids[:2])
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_id_that_holds_what_cannot_be_read_is_taken(
+    scene: Scene, clock: Clock, backend: Backend, count: int
+) -> None:
+    # Given one or both ids of a follow-up that hold items which someone has edited
+    ids = ["a/then", "a/then@2026-11-21T12:00:00.000Z"]
+    for id in ids[:count]:
+        there = scene.editor.add("act", due=NOON + HOUR, id=id)
+        edit(backend, there.lane, id, due="tomorrow")
+    scene.editor.add("act", due=NOON, id="a", then=Then("hear"))
+
+    # When the task is done
+    scene.run()
+
+    # Then it has its follow-up under the other id, or says why there is none
+    task = scene.editor.get("a")
+    assert (task.owes, task.queued) == (None, None)
+    assert scene.ids == ids[count:]
+    assert bool(task.follow_up_error) == (count == 2)
+
+
+def edit(backend: Backend, lane: int, id: str, *, due: str) -> None:
+    """Write this into the item behind duebell's back."""
+    store: Any = backend.store
+    store._client.update_item(
+        TableName=store.name,
+        Key=stored(lane=lane, id=id),
+        UpdateExpression="SET #due = :due",
+        ExpressionAttributeNames={"#due": "due"},
+        ExpressionAttributeValues={":due": {"S": due}},
+    )
+
+
+def test_a_follow_up_that_was_changed_meanwhile_is_not_added_again(
+    scene: Scene, clock: Clock, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a task whose follow-up was added, when AWS refuses the write after that
+    scene.editor.add("act", due=NOON, id="a", then=Then("hear", after=HOUR))
+    save_many = backend.store.save_many
+
+    def refused(changes: Sequence[Any]) -> Sequence[Any]:
+        is_second = any(old.owes for old, _ in changes)
+        return [Failed(AwsUnavailable("as told"))] * len(changes) if is_second else save_many(changes)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(backend.store, "save_many", refused)
+        scene.run()
+    assert scene.editor.get("a").owes
+
+    # When it gets another action before a run writes the task again
+    scene.editor.update("a/then", action="act")
+    clock.advance(MINUTE)
+    scene.run()
+
+    # Then there is no second one
+    assert [task.id for task in scene.editor.find("a/").tasks] == ["a/then"]
+    assert scene.editor.get("a").owes is None

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from duebell_shared.errors import DuebellError, InvalidTask, QueueFull, TaskConflict, TaskExists
+from duebell_shared.errors import (
+    DuebellError,
+    InvalidTask,
+    QueueFull,
+    TaskConflict,
+    TaskExists,
+    UnreadableTask,
+)
 from duebell_shared.follow_up import Cause, Owed
 from duebell_shared.instants import LATEST, render
 from duebell_shared.item_size import check_size
@@ -125,10 +132,20 @@ class FollowUps:
                 return task
             if task.id in ours:
                 return ours[task.id]
+            if task.id in there or self._is_unreadable(task.id):
+                return TaskExists(task.id)
             # Deleted since, or stored in another lane: that is found out the next time.
-            return TaskExists(task.id) if task.id in there else TaskConflict(f"{quoted(task.id)} changed")
+            return TaskConflict(f"{quoted(task.id)} changed")
 
         return {place: result(task, answers[place]) for place, task in new.items()}
+
+    def _is_unreadable(self, id: str) -> bool:
+        """Tell whether something has this id that this version cannot read: then it is taken for good."""
+        try:
+            self._queue.get(id)
+        except UnreadableTask:
+            return True
+        return False
 
     @cached_property
     def _queue(self) -> "Queue":
@@ -189,5 +206,9 @@ def _report_of(task: Task, owed: Owed) -> dict[str, Any]:
 
 
 def _is_same(there: Task, new: Task) -> bool:
-    """Tell whether the stored task is this follow-up, added before: even if it has ended since."""
-    return (there.id, there.created_at, there.action) == (new.id, new.created_at, new.action)
+    """Tell whether the stored task is this follow-up, added before: even if it has ended since.
+
+    A user may have given it another action since.
+    """
+    is_or_was = there.action == new.action or there.rev > 1
+    return is_or_was and (there.id, there.created_at) == (new.id, new.created_at)

@@ -60,6 +60,7 @@ class Limiter:
 
     start     is called with those that may be started
     put_back  is called with those that have ended so
+    skip      is called with the key of a task that is not due, which this run claims no more before it is
     """
 
     def __init__(
@@ -69,12 +70,14 @@ class Limiter:
         *,
         start: Callable[[_Attempts], None],
         put_back: Callable[[_Attempts], None],
+        skip: Callable[[QueueKey], None],
     ) -> None:
         self._context = context
         self._lease = lease
         self._store = context.backend.store
         self._start = start
         self._put_back = put_back
+        self._skip = skip
         self._limits: Limits | None = None
         self._is_any = any(action.limit.is_any for action in context.actions.values())
         self._gauges: dict[str, Gauge | None] = {}
@@ -86,6 +89,7 @@ class Limiter:
         self._renewed_for = lease.until
         self._released: Mapping[datetime, str] = {}
         self._to_free: set[str] = set()
+        self._is_closed = False
         self._counting = threading.Lock()
 
     def look(self, record: ArmingRecord) -> Mapping[datetime, str]:
@@ -105,7 +109,8 @@ class Limiter:
             self._is_any = self._is_any or bool(self._limits.overrides)
             self._released = self._limits.released(self._context.now())
         self.renew()
-        to_free, self._to_free = self._to_free, set()
+        with self._counting:
+            to_free, self._to_free = self._to_free, set()
         for action in to_free:
             self._change(action, _Request())
         return self._released
@@ -125,8 +130,11 @@ class Limiter:
                 action = attempt.stored[-1].action
                 if self._is_early(attempt):
                     task = attempt.stored[-1]
+                    self._skip(attempt.key)  # else the run would claim it again and again
                     attempt.ended = Ended(task, task.given_back(), Outcome.LIMITED)
                     self._put_back([attempt])
+                elif (since := attempt.stored[-1].limited_since) and since > self._context.now():
+                    self._hold(action, [attempt], [since])  # it was parked by a run whose clock is ahead
                 elif self._limit_of(action).is_any and not self._is_over(attempt):
                     limited[action].append(attempt)
                 else:
@@ -139,13 +147,18 @@ class Limiter:
         """Hold the permits as long as the lease, which was renewed; try it again if that failed."""
         if self._renewed_for < self._lease.until:
             self._renewed_for = self._lease.until
-            for action in [action for action, count in self._under_way.items() if count]:
+            # Other threads may add an action meanwhile.
+            for action in [action for action, count in list(self._under_way.items()) if count]:
                 if self._limit_of(action).at_most is not None:
                     self._change(action, _Request())
 
     def close(self) -> None:
-        """Give back the permits that are left, so that other runs need not wait for the end of the lease."""
-        for action, gauge in self._gauges.items():
+        """Give back the permits that are left, so that other runs need not wait for the end of the lease.
+
+        What waits in the run is started by others, as this one has left it or lost its lease.
+        """
+        self._is_closed = True
+        for action, gauge in list(self._gauges.items()):
             if gauge and self._context.id in gauge.permits:
                 self._under_way[action] = 0
                 self._change(action, _Request())
@@ -179,6 +192,9 @@ class Limiter:
             waiting, self._waiting[action] = self._waiting[action], []
         attempts = waiting + [one.attempt for one in requests if one.attempt]
         attempts.sort(key=_since)
+        if self._is_closed:  # and the gauge counts none of them
+            self._go(action, attempts)
+            attempts = []
         try:
             self._take(action, attempts)
         except BaseException as error:  # noqa: BLE001 (the run waits for each of these attempts)
@@ -246,8 +262,11 @@ class Limiter:
         return latest - _LONGEST_WAIT * self._context.random.uniform(0, 0.5)
 
     def _go(self, action: str, attempts: _Attempts) -> None:
-        """Start these attempts, unless the lease was lost meanwhile."""
-        if not self._lease.is_held():
+        """Start these attempts, unless the lease was lost meanwhile.
+
+        Another run, whose clock is ahead, may have claimed the lanes before the lease ends by this clock.
+        """
+        if self._is_closed or not self._lease.is_held():
             for attempt in attempts:
                 attempt.set_over(None)
             return
@@ -269,7 +288,8 @@ class Limiter:
         if self._waiting[action]:
             self._change(action, _Request())
         elif self._limit_of(action).at_most is not None:
-            self._to_free.add(action)  # with the next look into the queue
+            with self._counting:
+                self._to_free.add(action)  # with the next look into the queue
 
     def _hold(self, action: str, attempts: _Attempts, places: Sequence[datetime]) -> None:
         """Put these tasks back until then."""

@@ -7,7 +7,7 @@ run waits for `over` of each attempt, so that is set in the end whatever happens
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from duebell_shared.errors import AwsError, AwsUnavailable
+from duebell_shared.errors import AwsError, AwsUnavailable, QueueFull
 from duebell_shared.store import AT_ONCE
 from duebell_shared.task import Task
 
@@ -53,7 +53,11 @@ class Performer:
         # No place is taken by those that went in batches, so their outcomes can wait for full calls.
         self._delivered = Batcher(self.record, most=AT_ONCE, fills=True)
         self.limiter = Limiter(
-            context, lease, start=self._submit, put_back=lambda attempts: self._outcomes(*attempts)
+            context,
+            lease,
+            start=self._submit,
+            put_back=lambda attempts: self._outcomes(*attempts),
+            skip=lambda key: trouble.leave(key, until=key.queued),
         )
         self._deliveries = {
             batch: Batcher(self._deliver, most=_BATCH, side_by_side=_BATCHES)
@@ -251,6 +255,11 @@ class Performer:
         for (attempt, one), new, result in zip(ended, kept, saved, strict=True):
             if result is False and attempt.stored[1:]:  # it was not recorded as begun
                 [result] = self._writer.save([(attempt.stored[0], new)])  # noqa: PLW2901
+            if isinstance(result, QueueFull) and one.outcome is Outcome.SNOOZED:
+                # Its payload makes it larger than it was. With no outcome it would be made again as if the
+                # process had died.
+                attempt.ended = one = self._ended_with(one.started, result)  # noqa: PLW2901
+                [result] = self._writer.save([(attempt.stored[-1], one.task)])  # noqa: PLW2901
             if isinstance(result, bool):
                 yield attempt, one if result else one._replace(outcome=Outcome.SUPERSEDED)
             else:

@@ -193,7 +193,9 @@ class _Run:
                 self._attempts.start(key, Status.SCHEDULED)
         next_due = ahead.next_due
         self._is_full = was_full
-        self._lease.heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
+        # A parked task that was started stands ahead in the queue, and would be taken for its lane's head.
+        heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
+        self._lease.heads = None if parked else heads
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
 
     def _wait_for_place(self) -> bool:

@@ -19,7 +19,7 @@ from botocore.exceptions import (
 
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.items import task_of
-from duebell_shared.models import ARMING, WORKER
+from duebell_shared.models import ARMING, GAUGE, LIMITS, WORKER
 from duebell_shared.packed_record import unpack
 from duebell_shared.settings import Settings
 from duebell_shared.task import Task
@@ -117,9 +117,8 @@ class Network:
     @property
     def tasks(self) -> dict[tuple[str, str], Task]:
         """All tasks as they are stored."""
-        return {
-            key: task_of(item) for key, item in self.dynamodb.items.items() if key[0] not in {ARMING, WORKER}
-        }
+        records = {ARMING, WORKER, LIMITS, GAUGE}
+        return {key: task_of(item) for key, item in self.dynamodb.items.items() if key[0] not in records}
 
     @property
     def record(self) -> ArmingRecord | None:

@@ -1,0 +1,82 @@
+"""Histories in which someone pauses actions, limits them and lets them go on, until all are as declared."""
+
+from datetime import datetime
+from functools import partial
+from random import Random
+from typing import Any
+
+from msgspec.structs import replace
+
+from duebell_editor import Editor, Task
+
+from .limited import Limited
+from .notes import LIMITS
+from .world import Process
+
+__all__ = ["Pausing"]
+
+#: Seconds in which actions are limited, for how long each, and when all of them are as declared again.
+_BUSY, _FOR, _OVER = 2400, (5, 60, 600, 1800, 3600), 6600
+
+_CHANGES: tuple[dict[str, Any], ...] = (
+    {"at_most": 0},
+    {"per_second": 0},
+    {"at_most": 1},
+    {"per_second": 0.01},
+)
+
+_DECLARED: dict[str, Any] = {"at_most": None, "per_second": None}
+
+
+class Pausing(Limited):
+    """A history in which actions are limited anew, and nothing is late from when all go on as declared.
+
+    parked  how many starts were of tasks that had been parked
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.parked = 0
+        self._go_on_at = self.world.now
+        calm_from = self.aws.calm_from
+
+        def goes_on_from(lane: int | None = None) -> datetime:
+            return max(calm_from(lane), self._go_on_at)
+
+        self.aws.calm_from = goes_on_from  # type: ignore[method-assign]
+
+    def run(self) -> "Pausing":
+        """Play it to the end."""
+        chance = Random(self.seed + 11)
+        for number in range(chance.randint(1, 4)):
+            action, at = chance.choice(self.actions), chance.uniform(0, _BUSY)
+            self._limit(f"limits-{number}", at, chance.choice(_CHANGES), action)
+            self._limit(f"lets-go-{number}", at + chance.choice(_FOR), _DECLARED, action)
+        self._limit("ends", _OVER, _DECLARED, *LIMITS)
+        super().run()
+        return self
+
+    def _limit(self, name: str, seconds: float, limit: dict[str, Any], *actions: str) -> None:
+        """Have a process change the limits of these actions in so many seconds; another one if that dies."""
+
+        def start(life: int) -> None:
+            process = Process(self.world, f"{name}.{life}", skew=0)
+            process.start(
+                partial(change, process),
+                on_death=lambda: self.world.after(10, partial(start, life + 1)),
+            )
+
+        def change(process: Process) -> None:
+            editor = Editor(backend=self._backend(process))
+            for action in actions:
+                self._insist(process, partial(editor.limit, action, **limit))
+            self._go_on_at = self.world.now
+
+        self.world.after(seconds, partial(start, 0))
+
+    def _note_start(self, process: Process, task: Task) -> None:
+        if task.limited_since and task.queued and task.queued > process.clock():
+            # It was parked until a time ahead, and its action goes on.
+            self.parked += 1
+            task = replace(task, queued=task.limited_since)
+        super()._note_start(process, task)

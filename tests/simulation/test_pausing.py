@@ -1,0 +1,42 @@
+"""Nothing is lost, early or late for hours where actions are paused and go on, whatever else goes wrong."""
+
+from typing import Any
+
+import pytest
+
+from tests.simulation.faults import Faults
+from tests.simulation.history import Over
+from tests.simulation.pausing import Pausing
+from tests.simulation.weather import CALM, ROUGH
+
+pytestmark = pytest.mark.slow
+
+
+def options(seed: int) -> dict[str, Any]:
+    """What else is in the history of this seed: all of it with all, in the end."""
+    return {
+        "follows": seed % 5 != 0,
+        "puts_off": seed % 2 == 0,
+        "relanes": seed % 3 == 0,
+        "transactions": seed % 4 == 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("seeds", "faults", "over"),
+    [
+        (range(20), CALM, Over.TWIN),
+        (range(1_000, 1_030), ROUGH, Over.TWIN),
+        (range(2_000, 2_010), ROUGH, Over.WIRE),
+    ],
+    ids=["calm", "rough", "rough-wire"],
+)
+def test_what_is_parked_is_neither_lost_nor_early_nor_late(seeds: range, faults: Faults, over: Over) -> None:
+    broken, parked = {}, 0
+    for seed in seeds:
+        history = Pausing(seed, faults, over=over, **options(seed)).run()
+        if problems := history.problems():
+            broken[seed] = problems
+        parked += history.parked
+    assert not broken
+    assert parked

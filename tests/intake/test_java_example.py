@@ -66,5 +66,5 @@ def test_the_shown_java_adds_the_shown_task(tmp_path: Path) -> None:
     assert url == "its-url"
     assert isinstance(entry.wanted, NewTask)
     assert (entry.wanted.action, entry.wanted.payload, entry.wanted.id) == ("remind", {"user": 7}, "trial-7")
-    assert entry.wanted.due is not None
+    assert isinstance(entry.wanted.due, datetime)
     assert abs(entry.wanted.due - now - timedelta(days=14)) < timedelta(hours=1)

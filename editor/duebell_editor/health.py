@@ -15,6 +15,7 @@ from duebell_shared.failure import Failure
 from duebell_shared.instants import NEVER, Instant, render
 from duebell_shared.lane_sizes import GIGABYTE, LANE_LIMIT
 from duebell_shared.quoting import quoted
+from duebell_shared.task import Task
 
 __all__ = [
     "OVERDUE",
@@ -26,6 +27,7 @@ __all__ = [
     "lanes_problem",
     "left_by_repair",
     "overdue_before",
+    "owing_problem",
     "queue_problems",
     "rule_problems",
     "silence_problem",
@@ -64,6 +66,7 @@ class ProblemKind(StrEnum):
     NOT_ARMED = "not_armed"
     RULE_ELSEWHERE = "rule_elsewhere"
     OVERDUE = "overdue"
+    OWING = "owing"
     LEASE_EXPIRED = "lease_expired"
     HELD_TOO_LONG = "held_too_long"
     LANES = "lanes"
@@ -188,6 +191,40 @@ def queue_problems(record: ArmingRecord, heads: Sequence[datetime], now: datetim
         )
 
 
+def owing_problem(record: ArmingRecord, owing: Sequence[Task], now: datetime) -> Problem | None:
+    """The follow-ups that have been owed for so long that something is wrong; None if there are none.
+
+    That is, a try failed, or no run is at work in the lane.
+    """
+
+    def ended_at(task: Task) -> datetime:
+        return task.owes.at if task.owes else now
+
+    def is_left(task: Task) -> bool:
+        is_free = task.lane >= len(record.lanes) or record.lanes[task.lane].is_free(now)
+        return ended_at(task) < now - OVERDUE and (task.follow_up_error is not None or is_free)
+
+    late = sorted(filter(is_left, owing), key=ended_at)
+    if not late:
+        return None
+    first, why = late[0], next((task.follow_up_error for task in late if task.follow_up_error), None)
+    since = f"since {render(ended_at(first))}"
+    what = (
+        f"{len(late):,} tasks have ended and owe their follow-ups, {quoted(first.id)} as the first {since}"
+        if late[1:]
+        else f"the task {quoted(first.id)} has ended and owes its follow-up {since}"
+    )
+    return Problem(
+        kind=ProblemKind.OWING,
+        what=f"{what}; {f'the last try failed: {why}' if why else 'no run has tried to add it since'}",
+        way_out="runs try again each minute or two, and nothing is lost; remove the cause that the error names"
+        if why
+        else f"the next run adds it: {_DOCTOR}",
+        at=ended_at(first),
+        mendable=why is None,
+    )
+
+
 def lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
     """Problems of single lanes, and a relane that was interrupted."""
     fullest = record.fullest
@@ -219,7 +256,7 @@ def left_by_repair(problem: Problem, rings_at: datetime | None, *, bell: BellKin
     if not problem.mendable:
         return problem
     way_out = "it was set right, and is wrong again: find out who else changes it"
-    if rings_at and problem.kind in {ProblemKind.OVERDUE, ProblemKind.LEASE_EXPIRED}:
+    if rings_at and problem.kind in {ProblemKind.OVERDUE, ProblemKind.OWING, ProblemKind.LEASE_EXPIRED}:
         at = render(rings_at)
         way_out = f"the {bell} is set to ring at {at}; if no run comes then, look into the worker's log"
     return msgspec.structs.replace(problem, way_out=way_out, mendable=False)
@@ -286,7 +323,12 @@ def with_worker(error: Failure, problems: Sequence[Problem], *, bell: BellKind) 
         way_out="correct it and deploy again; `duebell actions` shows the traceback. Tasks wait meanwhile, "
         f"and the {bell} goes on ringing",
     )
-    follows = {ProblemKind.OVERDUE, ProblemKind.NOT_ARMED, ProblemKind.LEASE_EXPIRED}
+    follows = {
+        ProblemKind.OVERDUE,
+        ProblemKind.OWING,
+        ProblemKind.NOT_ARMED,
+        ProblemKind.LEASE_EXPIRED,
+    }
     return (
         cannot_start,
         *(

@@ -28,6 +28,7 @@ from .health import (
     lanes_problem,
     left_by_repair,
     overdue_before,
+    owing_problem,
     queue_problems,
     rule_problems,
     tzdata_problem,
@@ -55,6 +56,8 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     enabled      whether the bell rings at all
     rings_at     the minute it rings at, or at the latest if it may ring before; None when it is parked
     next_due     when the earliest task in the queue is to run; None when none waits
+    owing        tasks that have ended and owe a follow-up, most often for milliseconds; of the first thousand
+                 that are due. They do not count as queued or overdue, but for those that recur and go on
     armed        whether the rule is confirmed to be where the queue needs it
     precision    how near to their due date tasks start, as the worker was set up when it last ran
     last_run     the result of the run that ended last; None before the first
@@ -98,6 +101,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     lanes: int = 0
     lanes_held: int = 0
     queued: int = 0
+    owing: int = 0
     running: int = 0
     overdue: int = 0
     due_tonight: int = 0
@@ -208,10 +212,9 @@ def _with_queue(
     late = overdue_before(record, now)
     tonight = status.tonight_ends or now
     queue = read_queue(backend, len(record.lanes), now=now, overdue_before=late, tonight=tonight)
-    head = min(queue.heads)
     status = msgspec.structs.replace(
         status,
-        next_due=None if head == NEVER else head,
+        next_due=None if queue.next_due == NEVER else queue.next_due,
         armed=record.is_settled(now) or record.target == NEVER,
         precision=Precision.SECOND if record.head_start else Precision.MINUTE,
         last_run=record.last_run,
@@ -219,11 +222,14 @@ def _with_queue(
         lanes=len(record.lanes),
         lanes_held=sum(not lane.is_free(now) for lane in record.lanes),
         queued=queue.queued,
+        owing=len(queue.owing),
         running=queue.running,
         overdue=queue.overdue,
         due_tonight=queue.due_tonight,
     )
     status = _with_problems(status, *queue_problems(record, queue.heads, now), *lane_problems(record, now))
+    if owing := owing_problem(record, queue.owing, now):
+        status = _with_problems(status, owing)
     try:
         status = _with_failures(status, backend)
     except NotDeployed as error:

@@ -2,7 +2,8 @@
 
 In a short queue the keys of all lanes are read, and the counts are exact. In a long queue one lane is counted
 and multiplied. A recurring task is in the queue once; its later occurrences are counted by its schedule. A
-timeline costs 20 calls at most in a queue of four lanes, however long that is.
+timeline costs 20 calls at most in a queue of four lanes, however long that is; and where tasks are overdue,
+one more for each lane, to leave out those that only owe a follow-up.
 """
 
 import bisect
@@ -23,6 +24,7 @@ from duebell_shared.store import Store
 
 from .filters import check_instant, check_limit
 from .health import overdue_before
+from .owing_tasks import due_tasks, owes
 from .queue import Queue
 from .recurring import coming, recurring_keys
 from .sampling import PAGE, evenly, first_keys, sample_lanes
@@ -142,25 +144,28 @@ def _borders(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[da
 def _waiting(store: Store, lane: int, borders: Sequence[datetime], late: datetime) -> _Waiting:
     """Count a lane's tasks by their keys; behind the last key that is read, DynamoDB counts.
 
-    Those that were due before `late` are overdue.
+    Those that were due before `late` are overdue. Those that have ended and owe a follow-up count only at the
+    time at which they go on, if they recur.
     """
     keys = store.queued(lane, after=borders[0], before=borders[-1] - MILLISECOND, page_size=PAGE)
     read, is_cut = first_keys(keys)
-    dues = [key.queued for key in read]
-    counts = [0] * (len(borders) - 1)
-    for due in dues:
-        counts[bisect.bisect_right(borders, due) - 1] += 1
-    overdue = list(counts)
-    for due in itertools.takewhile(lambda due: due >= late, reversed(dues)):
-        overdue[bisect.bisect_right(borders, due) - 1] -= 1
+    first_late = itertools.takewhile(lambda key: key.queued < late, read)
+    owing = {key: task.owes for key, task in due_tasks(store, first_late) if owes(key, task)}
+    going_on = [owed.queued for owed in owing.values() if owed and owed.queued]
+    counts, overdue = [0] * (len(borders) - 1), [0] * (len(borders) - 1)
+    for due in (*(key.queued for key in read if key not in owing), *going_on):
+        if borders[0] <= due < borders[-1]:
+            place = bisect.bisect_right(borders, due) - 1
+            counts[place] += 1
+            overdue[place] += due < late
     if is_cut:
-        first = bisect.bisect_right(borders, dues[-1]) - 1
+        first = bisect.bisect_right(borders, read[-1].queued) - 1
         for begin, end in _stretches(first, len(counts)):
             bounds = {"after": borders[begin], "before": borders[end] - MILLISECOND}
             found = store.count(lane, **bounds, most=_COUNTED)
             counts[begin:end] = _shared_out(found, borders[begin : end + 1])
             overdue[begin:end] = [n if borders[begin] < late else 0 for n in counts[begin:end]]
-    return _Waiting(counts, overdue, len(dues), not is_cut)
+    return _Waiting(counts, overdue, len(read), not is_cut)
 
 
 def _stretches(first: int, end: int) -> Iterator[tuple[int, int]]:

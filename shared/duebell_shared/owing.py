@@ -17,7 +17,10 @@ from .status import Status
 if TYPE_CHECKING:
     from .task_state import TaskState
 
-__all__ = ["owing", "paid"]
+__all__ = ["owing", "paid", "tried"]
+
+#: Characters of the error of a try that the task keeps.
+_MOST_ERROR = 300
 
 _T = TypeVar("_T", bound="TaskState")
 
@@ -49,7 +52,23 @@ def owing(over: _T, ended: _T, result: Result, *, on_failed: str | None, now: da
     )
     # A task that was parked while its action was paused stands hours ahead in the queue when it is run.
     queued = min(over.queued or owed.at, owed.at)
-    return replace(ended, status=_STATUSES[cause], queued=queued, expires_at=None, owes=owed)
+    return replace(
+        ended,
+        status=_STATUSES[cause],
+        queued=queued,
+        expires_at=None,
+        owes=owed,
+        follow_up_error=None,  # it is that of an occurrence before
+    )
+
+
+def tried(task: _T, error: str) -> _T:
+    """The task that still owes its follow-up, after a try that failed by this error.
+
+    It is the same task, for no write, if the last try failed likewise.
+    """
+    said = error[:_MOST_ERROR]
+    return task if task.follow_up_error == said else replace(task, rev=task.rev + 1, follow_up_error=said)
 
 
 def paid(task: _T, error: str | None = None) -> _T:

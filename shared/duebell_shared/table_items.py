@@ -233,7 +233,7 @@ class TableItems:
 
     def _save_slim(self, old: Task, new: Task | None) -> bool:
         """Save an outcome in a form that makes its item no larger. Raises QueueFull."""
-        if new is None or not (old.status is Status.RUNNING or new.status.is_finished):
+        if new is None or not _is_outcome(old, new):
             raise QueueFull(old.id, old.lane)
         with self._aws():
             update = update_of(old, new)
@@ -318,6 +318,12 @@ class TableItems:
         except UnreadableTask as error:
             _LOG.warning("left out of a listing: %s", error)
             return None
+
+
+def _is_outcome(old: Task, new: Task) -> bool:
+    """Tell whether this change may shorten what informs: it ends an attempt, or adds what is owed since."""
+    is_note = old.owes and new.owes  # on a try that failed; the shortest form would drop the follow-up
+    return not is_note and (old.status is Status.RUNNING or new.status.is_finished)
 
 
 def _task_or_none(item: Item) -> Task | None:

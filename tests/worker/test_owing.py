@@ -9,6 +9,7 @@ import pytest
 from duebell_editor import Editor, Then
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
+from duebell_shared.instants import render
 from duebell_shared.models import stored
 from duebell_shared.store import Failed
 from duebell_worker import Abort, Status, Worker
@@ -146,3 +147,44 @@ def test_a_follow_up_that_was_changed_meanwhile_is_not_added_again(
     # Then there is no second one
     assert [task.id for task in scene.editor.find("a/").tasks] == ["a/then"]
     assert scene.editor.get("a").owes is None
+
+
+def test_a_task_that_owes_says_why_the_last_try_failed(scene: Scene, clock: Clock, aws: Hooks) -> None:
+    # Given a follow-up that DynamoDB throttles, twice
+    scene.editor.add("act", id="a", due=NOON, then=Then("hear"))
+    mend = refuse_follow_ups(aws)
+    scene.run()
+
+    # Then the task says so, with one write for the same reason
+    first = scene.editor.get("a")
+    assert first.owes
+    assert "ThrottlingException" in (first.follow_up_error or "")
+    clock.advance(MINUTE)
+    scene.run()
+    assert scene.editor.get("a") == first
+
+    # When it can be added, then nothing is left of that
+    mend()
+    clock.advance(MINUTE)
+    scene.run()
+    after = scene.editor.get("a")
+    assert (after.owes, after.follow_up_error) == (None, None)
+    assert scene.ids == ["a/then"]
+
+
+def test_the_reason_of_one_occurrence_is_not_that_of_the_next(scene: Scene, clock: Clock, aws: Hooks) -> None:
+    # Given a recurring task whose first follow-up can never be added
+    scene.editor.add("act", id="r", schedule="rate(1 hour)", start=NOON, then=Then("hear"))
+    clock.advance(HOUR)
+    scene.editor.add("act", id=f"r/then@{render(clock.now)}", due=NOON + 9 * HOUR)
+    scene.run()
+    assert scene.editor.get("r").follow_up_error
+
+    # When the next is owed for longer, and nothing could be written about it
+    clock.advance(HOUR)
+    refuse_follow_ups(aws)
+    aws.refuse("dynamodb.UpdateItem", "ThrottlingException", when=lambda body: "follow_up_error" in body)
+    scene.run()
+
+    # Then it does not say why the first was refused
+    assert "taken" not in (scene.editor.get("r").follow_up_error or "")

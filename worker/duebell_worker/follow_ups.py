@@ -25,7 +25,7 @@ from duebell_shared.instants import LATEST, render
 from duebell_shared.item_size import check_size
 from duebell_shared.lanes import lane_of
 from duebell_shared.new_task import new_task
-from duebell_shared.owing import paid
+from duebell_shared.owing import paid, tried
 from duebell_shared.quoting import quoted
 from duebell_shared.store import Failed, Inserted, Taken
 from duebell_shared.task import Task, queue_key
@@ -60,7 +60,7 @@ class FollowUps:
         """Add the follow-ups of these tasks; return the tasks as they are then. Raises nothing.
 
         A task whose follow-up can never be added goes on without, and says why. One that still owes it, as a
-        call failed, is looked at again in a minute.
+        call failed, says why as well, and is looked at again in a minute.
         """
         try:
             return self._add(owing)
@@ -68,7 +68,7 @@ class FollowUps:
             for task in owing:
                 self._log(task, error)
                 self._trouble.leave(queue_key(task), until=self._context.now() + _AGAIN)
-            return list(owing)
+            return self._noted(owing, [error] * len(owing))
 
     def _add(self, owing: Sequence[Task]) -> list[Task]:
         results = self._results(owing)
@@ -85,7 +85,21 @@ class FollowUps:
             if not isinstance(is_saved.get(task.id), bool):  # it is False if someone else has finished it
                 self._trouble.leave(queue_key(task), until=self._context.now() + _AGAIN)
         now_stored = {old.id: new for old, new in finished if is_saved[old.id] is True}
-        return [now_stored.get(task.id, task) for task in owing]
+        return self._noted([now_stored.get(task.id, task) for task in owing], results)
+
+    def _noted(self, tasks: Sequence[Task], results: Sequence[Task | Exception]) -> list[Task]:
+        """Have those that still owe say why, and return them all.
+
+        That costs a write only when the reason is a new one. If the write fails too, the log has the reason.
+        """
+        after = [
+            tried(task, _said(result)) if task.owes and isinstance(result, Exception) else task
+            for task, result in zip(tasks, results, strict=True)
+        ]
+        changes = [(old, new) for old, new in zip(tasks, after, strict=True) if old is not new]
+        saved = self._writer.save(changes) if changes else []
+        unsaved = {old.id: old for (old, _), one in zip(changes, saved, strict=True) if one is not True}
+        return [unsaved.get(task.id, task) for task in after]
 
     def _results(self, owing: Sequence[Task]) -> list[Task | Exception]:
         """Add the follow-ups of these tasks; return each as it is stored, or why it could not be."""
@@ -163,9 +177,12 @@ class FollowUps:
         if isinstance(result, Task):
             self._context.log("follow_up_added", id=task.id, follow_up=result.id, action=result.action)
             return
-        error = str(result) if isinstance(result, DuebellError) else repr(result)  # a bug of ours
         event = "follow_up_refused" if isinstance(result, _FOR_GOOD) else "follow_up_not_added"
-        self._context.log(event, level=logging.ERROR, id=task.id, error=error)
+        self._context.log(event, level=logging.ERROR, id=task.id, error=_said(result))
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, DuebellError) else repr(error)  # a bug of ours
 
 
 def _made(task: Task, ending: int) -> Task | Exception:

@@ -33,6 +33,7 @@ def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
         "lanes_held": 0,
         "queued": 1,
         "running": 0,
+        "owing": 0,
         "overdue": 0,
         "due_tonight": 0,
         "tonight_ends": "2026-11-22T06:00:00.000Z",

@@ -136,7 +136,7 @@ def doctor(
         raise typer.Exit(Exit.WRONG)
 
 
-def _follow_up_facts(task: Task) -> dict[str, str | Text]:
+def _follow_up_facts(task: Task, now: datetime) -> dict[str, str | Text]:
     facts: dict[str, str | Text] = {}
     if task.on_failed is not None:
         facts["on failure"] = plain(task.on_failed) or "nothing"
@@ -144,8 +144,9 @@ def _follow_up_facts(task: Task) -> dict[str, str | Text]:
         after = f" {task.then.after} later" if task.then.after else ""
         facts["then"] = f"{plain(task.then.action)}{after}"
     if task.owes:
-        facts["follow-up"] = "is being added"
-    if task.follow_up_error:
+        tried = f"; the last try failed: {plain(task.follow_up_error)}" if task.follow_up_error else ""
+        facts["follow-up"] = f"owed since {when(task.owes.at, now)}, a run adds it{tried}"
+    elif task.follow_up_error:
         facts["follow-up"] = f"could not be added: {plain(task.follow_up_error)}"
     return facts
 
@@ -175,7 +176,7 @@ def _task_facts(task: Task, now: datetime) -> Mapping[str, str | Text]:
         facts["snoozed"] = f"{task.snoozes:,} times" if task.snoozes > 1 else "once"
     if task.priority:
         facts["priority"] = str(task.priority)
-    facts.update(_follow_up_facts(task))
+    facts.update(_follow_up_facts(task, now))
     if task.spread:
         facts["spread"] = f"up to {task.spread}"
     if task.expires_after is not None:
@@ -232,6 +233,7 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         "running": f"{_count(status.running)}, on {status.lanes_held} of {status.lanes} lanes",
         "due tonight": f"{_count(status.due_tonight)}{_until(status.tonight_ends)}",
         "in the queue": _count(status.queued),
+        **({"owing": _owing(status.owing)} if status.owing else {}),
         **_intake(status, now),
         "precision": f"to the {status.precision}",
         "time zones": _tzdata(status),
@@ -258,6 +260,12 @@ def _count(tasks: int | None, *, style: str = "") -> Text:
         return Text("unknown" if tasks is None else "none")
     words = "1 task" if tasks == 1 else f"{tasks:,} tasks{' or more' * (tasks == MOST_COUNTED)}"
     return Text(words, style=style)
+
+
+def _owing(tasks: int) -> Text:
+    """The tasks that owe a follow-up, in words."""
+    one, several = ("has ended and owes a follow-up", "have ended and owe a follow-up each")
+    return Text.assemble(_count(tasks), f" {one if tasks == 1 else several}")
 
 
 def _intake(status: SchedulerStatus, now: datetime) -> Mapping[str, str | Text]:

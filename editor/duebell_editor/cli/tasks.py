@@ -169,7 +169,9 @@ def status_text(status: Status) -> Text:
 
 def _state(task: Task, mark: str) -> Text:
     state = status_text(task.status)
-    if task.attempt and not task.status.is_finished:
+    if task.owes:
+        state.append(" (owes a follow-up)")
+    elif task.attempt and not task.status.is_finished:
         state.append(f" (attempt {task.attempt})")
     return state.append(f" {mark}") if task.recurrence else state
 

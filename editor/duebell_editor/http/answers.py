@@ -130,6 +130,7 @@ _TASK_IN_BRIEF = _struct(
     only=_IN_BRIEF,
     recurs=_described(str | None, "The schedule in words; null if it runs once"),
     failed_with=_FAILED_WITH,
+    owes_since=_described(Instant | None, "When a task ended that owes a follow-up; null if it owes none"),
     failing_at=_described(
         Instant | None, "When a recurring task's last occurrence failed; null if it did not"
     ),
@@ -267,6 +268,7 @@ def _brief_answer(task: Task) -> dict[str, Any]:
         **{name: getattr(task, name) for name in _IN_BRIEF},
         "recurs": task.recurrence.schedule.describe() if task.recurrence else None,
         "failed_with": _failed_with(task),
+        "owes_since": task.owes.at if task.owes else None,
         "failing_at": task.last.finished_at if task.last and task.consecutive_failures else None,
         "payload_start": task.payload_json[:_PAYLOAD_START],
         "can": task.can,

@@ -27,7 +27,7 @@ const deployOrAllow =
 const lookAgain = "Look again in some minutes; if it does not get better, the worker's log says why.";
 
 // These come of a worker that cannot start, and nothing that is pressed here helps.
-const FOLLOWS = ["overdue", "not_armed", "lease_expired"];
+const FOLLOWS = ["overdue", "owing", "not_armed", "lease_expired"];
 const isFollowing = ({ kind, mendable }) =>
   FOLLOWS.includes(kind) && !mendable && problems().some((one) => one.kind === "worker");
 
@@ -53,6 +53,12 @@ const WORDS = {
   overdue: (problem) => [
     `Tasks are overdue, the first since ${when(problem)}, and no run is at work on them.`,
     `Press “${setIt()}” to wake the worker in the next minute or two. ${lookAgain}`,
+  ],
+  owing: (problem) => [
+    inLocalTime(problem.what),
+    problem.mendable
+      ? `Press “${setIt()}” to wake the worker in the next minute or two. ${lookAgain}`
+      : "Runs try again each minute or two, and nothing is lost. Whoever operates it removes the cause.",
   ],
   lease_expired: (problem) => [
     `A run died, and no other has taken over since ${when(problem)}.`,

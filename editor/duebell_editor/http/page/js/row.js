@@ -10,11 +10,13 @@ export const badge = (status) => h(`span.badge.${status}`, {}, status);
 function state(task) {
   const late =
     task.lateness_ms !== null && task.status === "done" ? `${lateness(task.lateness_ms)} late` : null;
+  const owes = task.owes_since ? "owes a follow-up" : null;
   const attempt =
     task.attempt > 1 || (task.attempt && ["scheduled", "failed"].includes(task.status))
       ? `attempt ${task.attempt}`
       : null;
-  return [badge(task.status), " ", (attempt || late) && h("small", {}, attempt || late)];
+  const more = owes || attempt || late;
+  return [badge(task.status), " ", more && h("small", {}, more)];
 }
 
 // A schedule in words without its start, which most often only says when the task was added.

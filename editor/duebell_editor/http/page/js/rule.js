@@ -1,5 +1,6 @@
 // The bell, a rule or a schedule: when it rings next, and whether all is well.
 
+import { several } from "./counts.js";
 import { byId, h, refill } from "./dom.js";
 import { hasProblems, health } from "./problems.js";
 import { on, tell } from "./state.js";
@@ -104,6 +105,12 @@ function facts() {
       status.next_due && h("small", {}, STARTS[status.precision]),
     ),
     last && fact("Last run", time(last.finished_at), h("small", {}, outcome(last))),
+    status.owing > 0 &&
+      fact(
+        "Follow-ups owed",
+        several(status.owing, "task"),
+        h("small", {}, `${status.owing === 1 ? "has" : "have"} ended; the next run adds what follows`),
+      ),
     isRecent(status.late_ring) &&
       fact(
         "Late ring",

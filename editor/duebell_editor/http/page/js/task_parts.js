@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { MISSED } from "./fields.js";
 import { pretty } from "./payload.js";
 import { badge } from "./row.js";
-import { lateness, time } from "./time.js";
+import { duration, lateness, time } from "./time.js";
 import { toast } from "./toast.js";
 
 function pair(name, ...value) {
@@ -19,6 +19,12 @@ const part = (title, ...children) => h("section", {}, h("h3", {}, title), ...chi
 function starts({ status, queued, due, attempt }) {
   if (!queued || queued === due || status === "running") return null;
   return pair(attempt ? "Next attempt" : "Starts", time(queued));
+}
+
+// What it owes, or could not have; and why.
+function followUp({ owes, follow_up_error: why }) {
+  if (owes) return pair("Follow-up", "owed since ", time(owes.at), `: ${why ? `the last try failed: ${why}` : "it is being added"}`);
+  return why && pair("Follow-up", `could not be added: ${why}`);
 }
 
 export function when(task) {
@@ -40,11 +46,10 @@ export function when(task) {
       task.priority > 0 && pair("Priority", String(task.priority)),
       task.on_failed !== null && pair("When it has failed", task.on_failed || "nothing follows"),
       task.then &&
-        pair("When it is done", task.then.action, task.then.after > 0 && ` ${lateness(task.then.after * 1000)} later`),
-      task.owes && pair("Follow-up", "is being added"),
-      task.follow_up_error && pair("Follow-up", `could not be added: ${task.follow_up_error}`),
-      task.spread > 0 && pair("Spread", `up to ${lateness(task.spread * 1000)}`),
-      task.expires_after && pair("Expires", `when ${lateness(task.expires_after * 1000)} late`),
+        pair("When it is done", task.then.action, task.then.after > 0 && ` ${duration(task.then.after)} later`),
+      followUp(task),
+      task.spread > 0 && pair("Spread", `up to ${duration(task.spread)}`),
+      task.expires_after && pair("Expires", `when ${duration(task.expires_after)} late`),
     ),
     recurrence?.upcoming.length > 0 &&
       h(

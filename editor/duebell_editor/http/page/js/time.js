@@ -73,8 +73,38 @@ export function lateness(milliseconds) {
   const seconds = Math.max(0, milliseconds) / 1000;
   if (seconds < 1) return `${Math.round(milliseconds)} ms`;
   if (seconds < 90) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
-  return countdown(seconds * 1000);
+  const [most, ...others] = partsOf(Math.ceil(seconds));
+  return saidAs([most, ...others.filter(([, size]) => size * 60 >= most[1])].slice(0, 2));
 }
+
+// A length of time that somebody chose, as it is said: 1 h, 1 day 12 h, 1 min 30 s, 0.5 s.
+export function duration(seconds) {
+  const whole = Math.trunc(seconds);
+  const rest = Math.round((seconds - whole) * 1000) / 1000;
+  const parts = partsOf(whole);
+  if (!rest) return saidAs(parts);
+  const [last] = parts.slice(-1);
+  const isLast = last?.[1] === 1;
+  return saidAs([...(isLast ? parts.slice(0, -1) : parts), [(isLast ? last[0] : 0) + rest, 1]]);
+}
+
+const SIZES = [86400, 3600, 60, 1];
+const SIGNS = { 3600: "h", 60: "min", 1: "s" };
+
+// How many days, hours, minutes and seconds, each with its length in seconds; none that is zero.
+function partsOf(seconds) {
+  let left = seconds;
+  return SIZES.map((size) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return [count, size];
+  }).filter(([count]) => count);
+}
+
+const saidAs = (parts) =>
+  parts
+    .map(([count, size]) => `${count.toLocaleString("en")} ${SIGNS[size] ?? (count === 1 ? "day" : "days")}`)
+    .join(" ");
 
 // 2 h 05 min 09 s; the two or three parts that matter.
 export function countdown(milliseconds) {

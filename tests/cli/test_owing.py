@@ -1,0 +1,40 @@
+"""What `status`, `list` and `show` say of a task that owes a follow-up, and of why it could not be added."""
+
+from datetime import timedelta
+
+from duebell_editor import Editor, Then
+from duebell_shared.backend import Backend
+from duebell_shared.keeping import Keeping
+from duebell_shared.owing import paid, tried
+from tests.cli.program import Duebell, lines
+from tests.support import NOON, Clock
+
+MINUTE = timedelta(minutes=1)
+
+
+def test_a_task_that_owes_is_told_with_the_reason(
+    duebell: Duebell, editor: Editor, backend: Backend, clock: Clock
+) -> None:
+    # Given a task that is done, whose follow-up DynamoDB throttles
+    task = editor.add("charge", due=MINUTE, id="charge-42", then=Then("invoice"))
+    done = task.done(now=NOON + MINUTE, keep=Keeping(retention=timedelta(days=1)))
+    late = tried(done, "DynamoDB throttles: try later")
+    assert backend.store.save(task, done)
+    assert backend.store.save(done, late)
+    clock.advance(10 * MINUTE)
+
+    # Then each says so
+    status, out, _ = duebell("status")
+    assert status == 6
+    assert "1 task has ended and owes a follow-up" in out
+    assert "the last try failed: DynamoDB throttles: try later" in out
+    assert "tasks are overdue" not in out
+    assert lines(duebell("status", "--json").out)[0]["owing"] == 1
+    assert lines(duebell("list", "--status", "done", "--json").out)[0]["owes"]["at"] == "2026-11-21T12:01:00.000Z"
+    shown = duebell("show", "charge-42").out
+    assert "owed since 2026-11-21 12:01:00 UTC (9 min ago), a run adds it; the last try failed: DynamoDB" in shown
+
+    # And when it never could be added, that it could not
+    assert backend.store.save(late, paid(late, "both ids are taken"))
+    assert "could not be added: both ids are taken" in duebell("show", "charge-42").out
+    assert "owes a follow-up" not in duebell("status").out

@@ -205,6 +205,8 @@ def _differences(declared: DeclaredTask, task: Task) -> tuple[str, ...]:
         "max_runs": (None, recurrence.max_runs),
         "spread": (declared.spread, task.spread),
         "expires_after": (declared.expires_after, task.expires_after),
+        "on_failed": (declared.on_failed, task.on_failed),
+        "then": (declared.then, task.then),
         "declared": (True, recurrence.declared),
     }
     return tuple(name for name, (wanted, found) in pairs.items() if wanted != found)
@@ -235,6 +237,8 @@ def _given(declared: DeclaredTask) -> dict[str, Any]:
         "missed": declared.missed,
         "spread": declared.spread or None,
         "expires_after": declared.expires_after,
+        "on_failed": declared.on_failed,
+        "then": declared.then,
     }
 
 

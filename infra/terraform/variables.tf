@@ -225,6 +225,9 @@ variable "deliveries" {
     group       = optional(string)
     secret      = optional(string)
     detail_type = optional(string)
+    at_most     = optional(number)
+    per_second  = optional(number)
+    on_failed   = optional(string)
   }))
   default = {}
 }

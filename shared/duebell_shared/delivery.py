@@ -63,6 +63,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     detail_type  for buses: the detail-type of the events; `duebell.due` if not given
     at_most      attempts at a time, over all runs together; None for no limit
     per_second   attempts that are started a second, likewise
+    on_failed    the action or delivery that a task is given to when it has failed for good; None for none
     """
 
     name: str
@@ -75,6 +76,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     detail_type: str | None = None
     at_most: int | None = None
     per_second: float | None = None
+    on_failed: str | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -93,6 +95,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
         try:
             check_at_most(self.at_most, least=1)
             check_per_second(self.per_second, may_pause=False)
+            if self.on_failed is not None:
+                check_name("on_failed", self.on_failed)
         except InvalidTask as error:
             raise InvalidSettings(error.field, error.reason) from None
         kind = self.target.kind

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from .failure import Failure, bounded
+from .follow_up import FollowUp
 from .instants import Instant, to_json
 
 __all__ = [
@@ -98,6 +99,8 @@ class DeclaredTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     missed: str | None = None
     spread: timedelta = timedelta(0)
     expires_after: timedelta | None = None
+    on_failed: str | None = None
+    then: FollowUp | None = None
 
 
 class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

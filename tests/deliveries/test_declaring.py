@@ -76,6 +76,24 @@ def test_a_recurring_task_can_be_declared_for_a_delivery() -> None:
     assert len({one.key for one in rehearsal.delivered}) == 2
 
 
+def test_a_delivery_that_has_failed_for_good_is_given_to_another(
+    worker: Worker, editor: Editor, clock: Clock
+) -> None:
+    # Given a delivery to a queue that does not exist, with a default for its failed tasks
+    sqs, url, arn = make_queue("dead")
+    worker.deliver("tell", to=QUEUE, on_failed="dead")
+    worker.deliver("dead", to=arn)
+    # When one such task is due, and one that says that nothing follows
+    editor.add("tell", due=HOUR, id="a", payload={"user": 7})
+    editor.add("tell", due=HOUR, id="b", on_failed="")
+    clock.advance(HOUR)
+    worker.run()
+    # Then the other delivery has sent the failed one
+    [message] = received(sqs, url)
+    told = json.loads(message["Body"])
+    assert (told["id"], told["action"], told["payload"]) == ("a", "tell", {"user": 7})
+
+
 def test_a_rehearsal_records_what_would_be_sent() -> None:
     worker = Worker()
     remind = worker.deliver("remind", to=QUEUE, form="envelope")

@@ -9,6 +9,7 @@ import pytest
 from duebell_editor import (
     AwsUnavailable,
     Editor,
+    FollowUp,
     InvalidQuery,
     NotArmed,
     Status,
@@ -16,6 +17,7 @@ from duebell_editor import (
     TaskConflict,
     TaskExists,
     TaskNotFound,
+    Then,
     WorkerNotStarted,
 )
 from duebell_infra.testing import InlinePool
@@ -84,6 +86,27 @@ def test_declared_tasks_are_added_changed_and_cancelled(
     deploy(a={}, b={"schedule": "rate(2 hours)", "payload": {"n": 2}, "missed": "skip", "spread": HOUR})
     assert steps(editor.sync()) == [("add", "a"), ("cancel", "c")]
     assert editor.get("a").status is Status.SCHEDULED
+
+
+def test_follow_ups_are_as_declared(editor: Editor, deploy: Callable[..., Worker]) -> None:
+    # Given a declared task with both follow-ups
+    deploy(a={"then": Then("mail", {"n": 1}, HOUR), "on_failed": "tell"})
+    assert steps(editor.sync()) == [("add", "a")]
+    task = editor.get("a")
+    assert (task.then, task.on_failed) == (
+        FollowUp(action="mail", payload_json='{"n":1}', after=HOUR),
+        "tell",
+    )
+    assert editor.sync().unchanged == 1
+    # When the code names another, then that is the task's; and none, when it names none
+    deploy(a={"then": Then("mail", {"n": 2}), "on_failed": ""})
+    assert editor.sync().steps[0].fields == ("on_failed", "then")
+    task = editor.get("a")
+    assert (task.then, task.on_failed) == (FollowUp(action="mail", payload_json='{"n":2}'), "")
+    deploy(a={})
+    assert editor.sync().steps[0].fields == ("on_failed", "then")
+    task = editor.get("a")
+    assert (task.then, task.on_failed) == (None, None)
 
 
 def test_a_dry_run_is_the_plan_and_writes_nothing(

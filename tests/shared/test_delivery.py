@@ -117,6 +117,8 @@ def test_a_delivery_needs_one_permission_for_its_target() -> None:
         ({"group": "ä"}, "^group: "),
         ({"group": ""}, "^group: "),
         ({"secret": SECRET}, "^secret: is for an https URL only, and this target is a queue"),
+        ({"on_failed": ""}, "^on_failed: "),
+        ({"on_failed": 5}, "^on_failed: "),
         ({"detail_type": "x"}, "^detail_type: is for an event bus only"),
         ({"to": "https://example.com", "group": "x"}, "^group: is for a queue or a topic only"),
         ({"to": "arn:aws:events:eu-west-1:123456789012:event-bus/x", "detail_type": ""}, "^detail_type: "),
@@ -136,6 +138,7 @@ def test_deliveries_are_read_from_json_with_all_their_arguments() -> None:
             "attempts": 2,
             "backoff": {"first": 5, "longest": "PT10M", "factor": 3},
             "group": "all",
+            "on_failed": "remind",
         },
     }
     found = deliveries_in(json.dumps(declared))
@@ -144,6 +147,7 @@ def test_deliveries_are_read_from_json_with_all_their_arguments() -> None:
     backoff = Backoff(first=timedelta(seconds=5), longest=timedelta(minutes=10), factor=3)
     assert found["tell"].backoff == backoff
     assert (found["tell"].sent_as, found["tell"].attempts, found["tell"].group) == ("envelope", 2, "all")
+    assert (found["remind"].on_failed, found["tell"].on_failed) == (None, "remind")
     assert deliveries_in(deliveries_text(found.values())) == found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from duebell_editor import InvalidSchedule, InvalidTask
+from duebell_editor import FollowUp, InvalidSchedule, InvalidTask, Then
 from duebell_shared.worker_record import DeclaredTask
 from duebell_worker import Action, ArgumentsAction, PayloadAction, Task, Worker
 
@@ -125,7 +125,13 @@ def test_functions_that_tasks_can_call_are_taken(worker: Worker) -> None:
 def test_a_recurring_task_stands_above_its_action(worker: Worker) -> None:
     @worker.recurring("cron(0 9 ? * MON-FRI *)", timezone="Europe/Berlin")
     @worker.recurring(
-        "rate(1 hour)", id="hourly", payload={"n": 1}, missed="skip", spread=timedelta(minutes=5)
+        "rate(1 hour)",
+        id="hourly",
+        payload={"n": 1},
+        missed="skip",
+        spread=timedelta(minutes=5),
+        on_failed="tell",
+        then=Then("mail", {"n": 2}, timedelta(hours=1)),
     )
     @worker.action
     def report(payload: dict[str, int]) -> None: ...
@@ -139,6 +145,8 @@ def test_a_recurring_task_stands_above_its_action(worker: Worker) -> None:
             payload_json='{"n":1}',
             missed="skip",
             spread=timedelta(minutes=5),
+            on_failed="tell",
+            then=FollowUp(action="mail", payload_json='{"n":2}', after=timedelta(hours=1)),
         ),
         DeclaredTask(
             id="report", action="report", schedule="cron(0 9 ? * MON-FRI *)", timezone="Europe/Berlin"
@@ -158,6 +166,10 @@ def test_a_recurring_task_stands_above_its_action(worker: Worker) -> None:
         ({"missed": "never"}, InvalidTask, "^missed: must be 'once', 'all' or 'skip'"),
         ({"spread": timedelta(days=3)}, InvalidTask, "^spread: "),
         ({"expires_after": timedelta(-1)}, InvalidTask, "^expires_after: "),
+        ({"on_failed": 7}, InvalidTask, "^on_failed: must be the name of an action"),
+        ({"then": {"payload": 1}}, InvalidTask, r"^then\.action: is missing"),
+        ({"id": "x" * 230, "then": {"action": "mail"}}, InvalidTask, "^id: must be at most 224 characters"),
+        ({"mised": "all"}, TypeError, "unexpected keyword argument 'mised'"),
         ({"payload": {"x" * 250_000: 1}}, ValueError, "the declared recurring tasks take 25"),
     ],
 )

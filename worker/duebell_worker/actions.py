@@ -36,6 +36,7 @@ class DeliveryOptions(TypedDict, total=False):
     detail_type: str | None
     at_most: int | None
     per_second: float | None
+    on_failed: str | None
 
 
 class Actions(dict[str, Action[..., Any]]):

@@ -1,28 +1,40 @@
 """Recurring tasks that are declared in code, checked when the code is imported."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import msgspec
 
 from duebell_shared import payload as payloads
 from duebell_shared.errors import InvalidSchedule, InvalidTask
+from duebell_shared.follow_up import Then, check_follow_ups
 from duebell_shared.given import check_expiry, check_missed, check_name, check_spread
 from duebell_shared.quoting import quoted
+from duebell_shared.recurrence import Missed
 from duebell_shared.schedule import make_schedule
 from duebell_shared.worker_record import DeclaredTask
 
 from .action import Action
 
-__all__ = ["declare_among", "declared_task"]
+__all__ = ["RecurringOptions", "declare_among", "declared_task"]
 
 #: Bytes of all declared tasks of a worker: they stand in one item of the table, beside its description.
 _MOST_BYTES = 200 * 1024
 
 #: Schedules are checked as of then, so that one which has come to its end can still be read.
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+class RecurringOptions(TypedDict, total=False):
+    """The arguments of `Worker.recurring` that are those of `Editor.add`, and seldom given."""
+
+    missed: Missed | Literal["once", "all", "skip"] | None
+    spread: timedelta | None
+    expires_after: timedelta | None
+    on_failed: str | None
+    then: Then | Mapping[str, Any] | None
 
 
 def declared_task(
@@ -32,9 +44,11 @@ def declared_task(
     schedule: str,
     timezone: str | None,
     payload: object,
-    missed: str | None,
-    spread: timedelta | None,
-    expires_after: timedelta | None,
+    missed: str | None = None,
+    spread: timedelta | None = None,
+    expires_after: timedelta | None = None,
+    on_failed: str | None = None,
+    then: Then | Mapping[str, Any] | None = None,
 ) -> DeclaredTask:
     """A recurring task of this action. Raises InvalidTask, InvalidSchedule for what no task can have.
 
@@ -45,8 +59,9 @@ def declared_task(
         meant = make_schedule(schedule, timezone=timezone, now=_LONG_AGO)
         if meant.expression.startswith("at("):
             raise InvalidSchedule("schedule", f"{quoted(schedule)} comes once: declare one that recurs")
+        failure_action, follow_up = check_follow_ups(check_name("id", id), on_failed, then)
         return DeclaredTask(
-            id=check_name("id", id),
+            id=id,
             action=action.name,
             schedule=meant.expression,
             timezone=timezone,
@@ -54,6 +69,8 @@ def declared_task(
             missed=None if missed is None else check_missed(missed),
             spread=check_spread(spread),
             expires_after=check_expiry(expires_after, recurs=True),
+            on_failed=failure_action,
+            then=follow_up,
         )
     except InvalidTask as error:
         at = f"in @worker.recurring of the action {quoted(action.name)}, {_place_of(action.function)}"

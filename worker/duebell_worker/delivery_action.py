@@ -20,6 +20,7 @@ def delivery_action(delivery: Delivery, editor: "Callable[[], Editor]") -> Paylo
         _send,
         attempts=delivery.attempts,
         backoff=delivery.backoff,
+        on_failed=delivery.on_failed,
         limit=delivery.limit,
         editor=editor,
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cached_property
 from random import Random, random
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 
 import msgspec
 
@@ -14,7 +14,6 @@ from duebell_shared.backoff import Backoff
 from duebell_shared.function import token_in
 from duebell_shared.instants import time_text
 from duebell_shared.limits import Limit
-from duebell_shared.recurrence import Missed
 from duebell_shared.settings import Settings
 from duebell_shared.task import Task
 from duebell_shared.worker_record import DeclaredTask
@@ -22,7 +21,7 @@ from duebell_shared.worker_record import DeclaredTask
 from .action import Action
 from .actions import Actions, DeliveryOptions
 from .context import Deliver, RunContext, end_of_run
-from .declaring import declare_among, declared_task
+from .declaring import RecurringOptions, declare_among, declared_task
 from .handles import BUILT_IN, ActionDecorator, ArgumentsAction, PayloadAction, name_of, new_action
 from .host import Host
 from .invocation import FailedOnPurpose, LambdaContext, run_invocation
@@ -234,7 +233,7 @@ class Worker:
         group        for queues and topics: the message group
         secret       for https: ARN of the secret, or of the SSM parameter, whose text is the signature's key
         detail_type  for buses: the detail-type of the events
-        at_most, per_second  limits, as of `action`
+        at_most, per_second, on_failed  as of `action`
 
         A task is done when the service has accepted it. Returns a handle whose `add` takes any payload.
         Raises ValueError if the name is taken, and InvalidSettings for what cannot be delivered.
@@ -259,16 +258,14 @@ class Worker:
         timezone: str | None = None,
         id: str | None = None,
         payload: object = None,
-        missed: Missed | Literal["once", "all", "skip"] | None = None,
-        spread: timedelta | None = None,
-        expires_after: timedelta | None = None,
+        **options: Unpack[RecurringOptions],
     ) -> Callable[[_Action], _Action]:
         """Declare a recurring task of the action below; its id is the action's name if none is given.
 
         It stands above `@worker.action`: `@worker.recurring("cron(0 9 ? * * *)", timezone="Asia/Tokyo")`.
         `duebell deploy`, `duebell sync` and `Editor.sync` bring the queue to what the code declares: they add
         tasks, change them, and cancel those that are declared no more. A paused task stays paused. The other
-        arguments are those of `Editor.add`.
+        arguments are those of `Editor.add`: `missed`, `spread`, `expires_after`, `on_failed` and `then`.
 
         Raises TypeError, ValueError, InvalidTask and InvalidSchedule.
         """
@@ -282,9 +279,7 @@ class Worker:
                 schedule=schedule,
                 timezone=timezone,
                 payload=payload,
-                missed=missed,
-                spread=spread,
-                expires_after=expires_after,
+                **options,
             )
             declare_among(self._declared, task)
             return action

@@ -11,7 +11,7 @@ from duebell_shared.recurrence import delay_of, delayed
 from duebell_shared.status import Status
 from duebell_shared.task import Task
 
-__all__ = ["check_at_most", "check_push", "limited", "pushed"]
+__all__ = ["check_at_most", "check_not_recurring", "check_push", "limited", "pushed"]
 
 #: The statuses of a task that has not begun: a push keeps the time of its first add.
 _WAITING = frozenset({Status.SCHEDULED, Status.PAUSED})
@@ -23,7 +23,12 @@ def check_push(task: Task, *, is_generated: bool) -> None:
     """Raise InvalidTask if this new task cannot be added with `if_exists="push"`."""
     if is_generated:
         raise InvalidTask("id", "is missing: if_exists='push' needs one, by which the waiting task is found")
-    if task.recurrence:
+    check_not_recurring(task.recurrence)
+
+
+def check_not_recurring(schedule: object) -> None:
+    """Raise InvalidTask if there is a schedule, with which no task can be added by `if_exists="push"`."""
+    if schedule:
         raise InvalidTask("schedule", "goes without if_exists='push': a recurring task is not put off")
 
 

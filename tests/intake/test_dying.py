@@ -23,6 +23,8 @@ _MOST_CALLS = 80
 
 HOUR = timedelta(hours=1)
 
+PUSH = {"action": "remind", "id": "index", "if_exists": "push"}
+
 
 class _Processes(Processes):
     """Processes whose connections reach SQS, too: each call counts, and may be the last."""
@@ -38,13 +40,14 @@ def _intake(backend: Backend, clock: Clock) -> Intake:
 
 
 def _batch(queues: Queues) -> list[dict[str, Any]]:
-    """Adds, one and many; a move to before them all; a wrong entry; two changes of one task; an update."""
+    """Adds, one and many; a move to before them all; a wrong entry; two changes of one task; an update; pushes."""
     messages = [
         {"action": "remind", "in": 7200, "payload": 0},
         [{"action": "remind", "in": 7200 + n, "payload": n} for n in range(1, 6)],
         [{"do": "move", "id": "daily", "in": 1800}, {"action": "remind", "due": "tomorrow"}],
         [{"do": "move", "id": "old", "in": 3600}, {"do": "cancel", "id": "old"}],
         {"do": "update", "id": "other", "payload": 2},
+        [{**PUSH, "in": 9000, "payload": "first"}, {**PUSH, "in": 9600, "payload": "last"}],
     ]
     queues.send(*messages)
     received = queues.received()
@@ -59,7 +62,7 @@ def _play(number: int, moment: Moment) -> bool:
     queues = Queues()
     editor = Editor(backend=processes.connect(clock))
     editor.add("report", schedule="rate(1 day)", start=NOON + 20 * HOUR, id="daily")
-    for id in ("old", "other"):
+    for id in ("old", "other", "index"):
         editor.add("remind", due=20 * HOUR, id=id)
     batch = _batch(queues)
 
@@ -78,6 +81,8 @@ def _play(number: int, moment: Moment) -> bool:
     payloads = sorted(one.payload for one in tasks if isinstance(one.payload, int))
     assert payloads == [0, 1, 2, 2, 3, 4, 5], "a task is lost, or there twice"
     assert editor.get("daily").due == NOON + HOUR / 2
+    pushed = editor.get("index")
+    assert (pushed.due, pushed.payload, pushed.rev) == (NOON + timedelta(minutes=160), "last", 2)
     assert editor.get("old").status is Status.CANCELLED
     # The rule rings for the task that was moved to before all others
     minute = minute_of(processes.expression())

@@ -8,7 +8,7 @@ import pytest
 
 from duebell_editor import InvalidTask
 from duebell_editor.intake.marks import Mark
-from duebell_editor.intake.messages import Change, Entry, Message, entries_of
+from duebell_editor.intake.messages import Change, Entry, Message, Push, entries_of
 from duebell_editor.values import NewTask
 from duebell_shared.verbs import Verb
 from tests.intake.conftest import record
@@ -16,6 +16,7 @@ from tests.support import NOON
 
 HOUR = timedelta(hours=1)
 DUE = {"due": "2026-12-31T00:00:00Z"}
+PUSH = {"if_exists": "push"}
 
 
 def read(body: object, **given: Any) -> list[Entry]:
@@ -87,6 +88,17 @@ def test_changes_have_the_fields_of_the_api() -> None:
     assert {entry.wanted.mark for entry in read(several)} == {Mark("m-1", 0), Mark("m-1", 1)}  # type: ignore[union-attr]
 
 
+def test_a_push_is_read_with_its_limit_and_counts_from_when_it_was_sent() -> None:
+    body = {"action": "index", "id": "one", "in": 600, "payload": 7, "at_most": 3600, **PUSH}
+    push = wanted(body, sent=NOON - HOUR)
+    assert isinstance(push, Push)
+    assert (push.id, push.task.due, push.task.payload) == ("one", NOON - HOUR + timedelta(minutes=10), 7)
+    assert (push.at_most, push.sent, push.mark) == (HOUR, NOON - HOUR, Mark("m-1"))
+    [_, second] = read([{}, {"action": "index", "id": "one", **PUSH, **DUE}])
+    assert isinstance(second.wanted, Push)
+    assert (second.wanted.at_most, second.wanted.mark) == (None, Mark("m-1", 1))
+
+
 WRONG = {
     "no JSON": ("{", "message", "is not JSON as it is taken here"),
     "an empty body": ("", "message", "is not JSON"),
@@ -113,8 +125,24 @@ WRONG = {
     "an id of another type": ({"action": "a", "id": 7, **DUE}, "id", "must be text"),
     "replacing": ({"action": "a", "if_exists": "replace", **DUE}, "if_exists", "do 'update'"),
     "failing": ({"action": "a", "if_exists": "fail", **DUE}, "if_exists", "may come twice"),
-    "pushing": ({"action": "a", "if_exists": "push", "id": "a", **DUE}, "if_exists", "may come twice"),
-    "pushing by": ({"action": "a", "id": "a", "at_most": 60, **DUE}, "at_most", "messages do not take"),
+    "pushing nothing named": ({"action": "a", **PUSH, **DUE}, "id", "a push needs one"),
+    "pushing to nowhere": ({"action": "a", **PUSH, "id": "a"}, "due", "by `due` or `in`"),
+    "pushing what recurs": (
+        {"action": "a", **PUSH, "id": "a", "schedule": "rate(1 day)"},
+        "schedule",
+        "not put off",
+    ),
+    "a limit of another type": (
+        {"action": "a", **PUSH, "id": "a", "at_most": "1h", **DUE},
+        "at_most",
+        "a number of seconds",
+    ),
+    "a limit below nothing": (
+        {"action": "a", **PUSH, "id": "a", "at_most": -1, **DUE},
+        "at_most",
+        "a millisecond or more",
+    ),
+    "a limit without a push": ({"action": "a", "id": "a", "at_most": 60, **DUE}, "at_most", "goes with"),
     "a change of nothing named": ({"do": "cancel"}, "id", "name the task to cancel"),
     "a long id": ({"do": "cancel", "id": "a" * 257}, "id", "256"),
     "a cancel with a due date": ({"do": "cancel", "id": "a", **DUE}, "due", "which takes id"),

@@ -1,16 +1,28 @@
 """The effects of entries: tasks are added with one call and armed once, then the changes are made.
 
 Adds are first, whatever was sent first: a change before its add would only be tried again, with the same
-end. Of several adds of one id the one that was sent first counts, and the others keep its task. Changes of
-one task are made in the order in which they were sent.
+end. Of several adds of one id the one that was sent first counts, and the others keep its task. Pushes and
+changes of one task are made in the order in which they were sent, and of several pushes in a row the last.
 """
 
+import itertools
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from duebell_shared.errors import AwsError, DuebellError, InvalidInput, InvalidTask, NotArmed, NotDeployed
+import msgspec
+
+from duebell_shared.errors import (
+    AwsError,
+    DuebellError,
+    InvalidInput,
+    InvalidTask,
+    NotArmed,
+    NotDeployed,
+    TaskNotFound,
+)
 from duebell_shared.instants import utc_now
 from duebell_shared.parallel import Parallel
 from duebell_shared.quoting import in_brief
@@ -20,8 +32,8 @@ from duebell_shared.verbs import Verb
 from ..editor import Editor
 from ..taken_ids import IfExists
 from ..values import NewTask
-from .marks import Made
-from .messages import Change, Entry
+from .marks import Made, Mark, is_before_push
+from .messages import Change, Entry, Push
 
 __all__ = ["Failures", "take_effect"]
 
@@ -35,16 +47,28 @@ _PLACE = re.compile(r"tasks\[(\d+)\]\.(.*)", re.DOTALL)
 Failures = dict[int, Exception]
 
 
+class _Turn(NamedTuple):
+    """A change of a task, or the last of several pushes of it in a row.
+
+    places   the places of the entries that it is made for
+    covered  the marks of those of its own message that are before it in the row
+    """
+
+    places: list[int]
+    change: Change | Push
+    covered: list[Mark]
+
+
 def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel) -> Failures:
     """Add and change tasks. The others took effect, now or when their message came before."""
     failures: Failures = {}
     adds: dict[str, dict[int, NewTask]] = defaultdict(dict)
-    changes: dict[str, dict[int, Change]] = defaultdict(dict)
+    changes: dict[str, dict[int, Change | Push]] = defaultdict(dict)
     for place in sorted(range(len(entries)), key=lambda place: entries[place].message.sent):
         match entries[place].wanted:
             case NewTask() as task:
                 adds[str(task.id)][place] = task
-            case Change() as change:
+            case Change() | Push() as change:
                 changes[change.id][place] = change
             case InvalidInput() as error:
                 failures[place] = error
@@ -93,21 +117,24 @@ def _by_place(error: InvalidInput) -> dict[int, InvalidTask]:
 
 def _faults(group: dict[int, NewTask]) -> Failures:
     """The errors of adds whose id another has: they keep its task, but must be right by themselves."""
-    failures: Failures = {}
-    for place, task in list(group.items())[1:]:
-        try:
-            task.task(utc_now())
-        except InvalidTask as error:
-            failures[place] = error
-    return failures
+    others = list(group.items())[1:]
+    return {place: fault for place, task in others if (fault := _fault(task))}
 
 
-def _change_all(editor: Editor, groups: list[dict[int, Change]], parallel: Parallel) -> Failures:
+def _fault(task: NewTask) -> InvalidTask | None:
+    try:
+        task.task(utc_now())
+    except InvalidTask as error:
+        return error
+    return None
+
+
+def _change_all(editor: Editor, groups: list[dict[int, Change | Push]], parallel: Parallel) -> Failures:
     """Make the changes, each group of one task in turn."""
     failures: Failures = {}
     repeated: list[int] = []
 
-    def change(group: dict[int, Change]) -> tuple[Failures, list[int]]:
+    def change(group: dict[int, Change | Push]) -> tuple[Failures, list[int]]:
         return _change_in_turn(editor, group)
 
     for failed, made_before in parallel.all(change, groups):
@@ -121,7 +148,7 @@ def _change_all(editor: Editor, groups: list[dict[int, Change]], parallel: Paral
     return failures
 
 
-def _change_in_turn(editor: Editor, group: dict[int, Change]) -> tuple[Failures, list[int]]:
+def _change_in_turn(editor: Editor, group: dict[int, Change | Push]) -> tuple[Failures, list[int]]:
     """The failures of these changes of one task, and those that were made when their message came before.
 
     After one that AWS did not answer the rest wait as well: they would overtake it.
@@ -133,27 +160,83 @@ def _change_in_turn(editor: Editor, group: dict[int, Change]) -> tuple[Failures,
         source: Made(change.mark for change in of_source)
         for source, of_source in _by_source(group.values()).items()
     }
-    for place, change in group.items():
+    turns = _turns(group, failures)
+    while turns:
+        places, change, covered = turns.pop(0)
         if trouble:
-            failures[place] = trouble
+            failures |= dict.fromkeys(places, trouble)
             continue
         try:
-            if not _change(editor, change, made[change.mark.source]):
-                repeated.append(place)
+            if not _make(editor, change, made[change.mark.source], covered):
+                repeated += places
+        except InvalidInput as error:  # those that it covers are to be made without it
+            *earlier, last = places
+            failures[last] = error
+            turns = [*_turns({place: group[place] for place in earlier}, failures), *turns]
         except DuebellError as error:
-            failures[place] = error
+            failures |= dict.fromkeys(places, error)
             trouble = error if isinstance(error, AwsError | NotArmed | NotDeployed) else None
         except Exception as error:  # noqa: BLE001 (as above)
             _note_bug(error)
-            failures[place] = error
+            failures |= dict.fromkeys(places, error)
     return failures, repeated
 
 
-def _by_source(changes: Iterable[Change]) -> dict[str, list[Change]]:
-    found: dict[str, list[Change]] = defaultdict(list)
+def _turns(group: Mapping[int, Change | Push], failures: Failures) -> list[_Turn]:
+    """The changes to make one after the other: of pushes in a row the last, for all that can be right.
+
+    `failures` gets those that cannot.
+    """
+    turns: list[_Turn] = []
+    for is_push, several in itertools.groupby(group.items(), lambda one: isinstance(one[1], Push)):
+        if not is_push:
+            turns += [_Turn([place], change, []) for place, change in several]
+            continue
+        row = {place: push for place, push in several if isinstance(push, Push)}
+        faults = {place: fault for place, push in row.items() if (fault := _fault(push.task))}
+        failures |= faults
+        if right := [place for place in row if place not in faults]:
+            last = row[right[-1]]
+            same = [row[place].mark for place in right[:-1] if row[place].mark.source == last.mark.source]
+            turns.append(_Turn(right, last, same))
+    return turns
+
+
+def _by_source(changes: Iterable[Change | Push]) -> dict[str, list[Change | Push]]:
+    found: dict[str, list[Change | Push]] = defaultdict(list)
     for change in changes:
         found[change.mark.source].append(change)
     return found
+
+
+def _make(editor: Editor, change: Change | Push, made: Made, covered: Sequence[Mark]) -> bool:
+    """Make the change; False if it was made when its message came before."""
+    if isinstance(change, Push):
+        return _push(editor, change, made, covered)
+    return _change(editor, change, made)
+
+
+def _push(editor: Editor, push: Push, made: Made, covered: Sequence[Mark]) -> bool:
+    """Add or push the task; False if this push, or one that was sent later, was made before.
+
+    Problem: a message that comes twice, or late, would put the task off by its own old time, give it its own
+    old payload, and have it run once more when it has run since. Solution: the author says when it was sent.
+
+    `covered` are the earlier pushes of its message: its mark says that they took effect.
+    """
+    try:
+        author = editor.get(push.id).changed_by
+    except TaskNotFound:
+        author = None
+    made.recall(author)
+    if push.mark in made or is_before_push(push.sent, author):
+        return False
+    for mark in covered:
+        made.add(mark)
+    pushing = editor.acting_as(made.author(push.mark, pushed=push.sent))
+    pushing.add(**msgspec.structs.asdict(push.task), if_exists=IfExists.PUSH, at_most=push.at_most)
+    made.add(push.mark)
+    return True
 
 
 def _change(editor: Editor, change: Change, made: Made) -> bool:

@@ -7,23 +7,33 @@ also says which earlier changes of the list took effect:
     intake m-7-5            place 5 of a list, and every earlier change of this task in it
     intake m-7-5 without 1,2   the same, but for the changes at places 1 and 2
     intake m-7-5 alone      place 5; of the earlier ones, too many did not take effect to name them
+
+A push says in addition when its message was sent, so that an older one which comes after it is known:
+
+    intake m-7 pushed 2026-12-31T00:00:00.000Z
 """
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 
 import msgspec
 
 from duebell_shared.errors import InvalidTask
 from duebell_shared.given import check_changed_by, fit_changed_by
+from duebell_shared.instants import render
 
-__all__ = ["Made", "Mark"]
+__all__ = ["Made", "Mark", "is_before_push"]
 
 #: Says that nothing is known of the earlier changes: their places are too many for a mark.
 _ALONE = "alone"
 
 #: What follows the source in the mark of a list's change.
 _PLACES = re.compile(rf"-(\d+)(?: without (\d+(?:,\d+)*)| ({_ALONE}))?", re.ASCII)
+
+
+#: Between the mark of a push and the time when its message was sent.
+_PUSHED = " pushed "
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -57,6 +67,7 @@ class Made:
         """Learn from the author of the task's last change what was made when the message came before."""
         if changed_by is None:
             return
+        changed_by = changed_by.partition(_PUSHED)[0]
         if not self._places:
             if changed_by == self.author(Mark(self._source)):
                 self._made.add(None)
@@ -69,8 +80,17 @@ class Made:
         earliest = last if said[3] else 0
         self._made |= {place for place in self._places if earliest <= place <= last and place not in missing}
 
-    def author(self, mark: Mark) -> str:
-        """The author of this change, if it is made now."""
+    def author(self, mark: Mark, *, pushed: datetime | None = None) -> str:
+        """The author of this change, if it is made now; `pushed` is when a push was sent."""
+        name = self._author(mark)
+        if pushed is None:
+            return name
+        try:
+            return str(check_changed_by(f"{name}{_PUSHED}{render(pushed)}"))
+        except InvalidTask:  # it is too long; a push too many is better than one too few
+            return name
+
+    def _author(self, mark: Mark) -> str:
         if mark.place is None:
             return fit_changed_by(f"intake {mark.source}") or mark.source
         name = f"intake {mark.source}-{mark.place}"
@@ -87,3 +107,12 @@ class Made:
         if mark.place is not None:
             self._made = {place for place in self._made if place is not None and place < mark.place}
         self._made.add(mark.place)
+
+
+def is_before_push(sent: datetime, changed_by: str | None) -> bool:
+    """Tell whether a message was sent before that of the push which the author of a task's last change names.
+
+    All of what it pushes for is in the run that follows that push.
+    """
+    last = (changed_by or "").partition(_PUSHED)[2]
+    return bool(last) and render(sent) < last

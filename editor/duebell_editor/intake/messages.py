@@ -1,4 +1,4 @@
-"""Intake messages, read into entries: each adds a task, or changes one.
+"""Intake messages, read into entries: each adds a task, pushes one that may be there, or changes one.
 
 The fields are those of the HTTP API's bodies, read by the same `values`. Beside them an entry has `do`, and
 for a change the `id` that is part of the API's address.
@@ -21,11 +21,12 @@ from duebell_shared.quoting import quoted, shortened
 from duebell_shared.verbs import Verb
 
 from ..change_many import MAX_MANY
+from ..debounce import check_at_most, check_not_recurring
 from ..taken_ids import IfExists
-from ..values import NewTask, TaskChange
+from ..values import NewTask, TaskChange, read_seconds
 from .marks import Mark
 
-__all__ = ["Change", "Entry", "Message", "entries_of"]
+__all__ = ["Change", "Entry", "Message", "Push", "entries_of"]
 
 #: The values of `do`: what an entry does. An event of EventBridge has them in its detail-type.
 _ADD, _CHANGES = "add", (Verb.MOVE, Verb.UPDATE, Verb.CANCEL)
@@ -82,16 +83,36 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, Any] = {}
 
 
+class Push(msgspec.Struct, frozen=True, kw_only=True):
+    """An add that puts off the task with its id, if that waits.
+
+    task     the task to add; it has an id and a due date
+    at_most  how long pushes can put it off
+    sent     when its message was sent
+    mark     what the push is known by when its message comes again
+    """
+
+    task: NewTask
+    at_most: timedelta | None
+    sent: datetime
+    mark: Mark
+
+    @property
+    def id(self) -> str:
+        """The id of the task."""
+        return str(self.task.id)
+
+
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One entry of a message.
 
     place   its place in the message's list; None if the message is this entry alone
     given   its JSON value
-    wanted  a task to add, which has an id; a change; or the error of an entry that cannot be right
+    wanted  a task to add, which has an id; a push; a change; or the error of an entry that cannot be right
     """
 
     message: Message
-    wanted: NewTask | Change | InvalidInput
+    wanted: NewTask | Push | Change | InvalidInput
     place: int | None = None
     given: object = None
 
@@ -133,7 +154,7 @@ def _value(body: str) -> object:
 
 
 def _entry(message: Message, given: object, place: int | None = None) -> Entry:
-    wanted: NewTask | Change | InvalidInput
+    wanted: NewTask | Push | Change | InvalidInput
     try:
         wanted = _wanted(message, given, place)
     except InvalidInput as error:
@@ -141,8 +162,8 @@ def _entry(message: Message, given: object, place: int | None = None) -> Entry:
     return Entry(message=message, wanted=wanted, place=place, given=given)
 
 
-def _wanted(message: Message, given: object, place: int | None) -> NewTask | Change:
-    """The task or change that an entry asks for. Raises InvalidTask, naming the field."""
+def _wanted(message: Message, given: object, place: int | None) -> NewTask | Push | Change:
+    """The task, push or change that an entry asks for. Raises InvalidTask, naming the field."""
     if not isinstance(given, Mapping):
         raise InvalidTask("message", f"must be a JSON object or a list of them, not {quoted(given)}")
     source, fields = message.id, dict(given)
@@ -151,6 +172,8 @@ def _wanted(message: Message, given: object, place: int | None) -> NewTask | Cha
     do = fields.pop("do", _ADD)
     if do not in _DO:
         raise InvalidTask("do", f"{quoted(do)} is not one of {', '.join(_DO)}; left out, it is {_ADD}")
+    if do == _ADD and fields.get("if_exists") == IfExists.PUSH:
+        return _push(fields, message.sent, mark=Mark(source, place))
     if do == _ADD:
         return _new_task(fields, message.sent, id=source if place is None else f"{source}-{place}")
     return _change(Verb(do), fields, message.sent, mark=Mark(source, place))
@@ -177,16 +200,36 @@ def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
     if (if_exists := fields.pop("if_exists", IfExists.KEEP)) != IfExists.KEEP:
         raise InvalidTask(
             "if_exists",
-            f"is always 'keep' here, not {quoted(if_exists)}, as a message may come twice: leave it out, and "
+            f"is 'keep' or 'push' here, not {quoted(if_exists)}, as a message may come twice: leave it out, and "
             f"change a task that is there by do 'update'",
         )
     if "at_most" in fields:
-        raise InvalidTask("at_most", "goes with if_exists 'push', which messages do not take: leave it out")
+        raise InvalidTask("at_most", "goes with if_exists 'push'")
     task = NewTask.from_json(fields)
     if task.due is None and task.schedule is None:
         raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`, or give a `schedule`")
     return msgspec.structs.replace(
         task, due=_counted_from(sent, task.due), id=id if task.id is None else check_name("id", task.id)
+    )
+
+
+def _push(fields: dict[str, Any], sent: datetime, *, mark: Mark) -> Push:
+    del fields["if_exists"]
+    given = fields.pop("at_most", None)
+    at_most = None if given is None else read_seconds("at_most", given)
+    task = NewTask.from_json(fields)
+    check_not_recurring(task.schedule)
+    if task.id is None:
+        raise InvalidTask("id", "is missing: a push needs one, by which the waiting task is found")
+    if task.due is None:
+        raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`")
+    return Push(
+        task=msgspec.structs.replace(
+            task, due=_counted_from(sent, task.due), id=check_name("id", task.id)
+        ),
+        at_most=check_at_most(at_most, is_push=True),
+        sent=sent,
+        mark=mark,
     )
 
 

@@ -2,15 +2,18 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from duebell_editor import Then
+from duebell_editor import FollowUp, Then
 from duebell_shared.instants import utc_now
 from duebell_shared.owing import paid, tried
 from tests.page.conftest import Open
+from tests.page.hands import field, open_form, press, wrong
 from tests.page.scene import Scene
+from tests.page.seen import PHONE, is_accessible
 
 
 def test_the_panel_says_what_follows_a_task(open_page: Open, url: str, scene: Scene) -> None:
@@ -87,3 +90,124 @@ def test_the_first_screen_tells_of_a_follow_up_that_is_owed_for_long(
     # And its row says so, among those that are done
     row = open_page(f"{url}#status=done").locator("#list tbody tr[data-id=charge-44]")
     expect(row).to_contain_text("owes a follow-up")
+
+
+# The form.
+
+
+@pytest.mark.parametrize("screen", [{}, PHONE])
+def test_a_task_is_added_with_what_follows_it(
+    open_page: Open, url: str, scene: Scene, screen: dict[str, Any]
+) -> None:
+    # Given the form, in which what belongs to a follow-up is hidden until there is one
+    page = open_page(url, **screen)
+    open_form(page)
+    field(page, "id").fill("charge-50")
+    field(page, "on_failed").fill("tell_support")
+    expect(field(page, "then_after")).to_be_hidden()
+    field(page, "then_action").fill("send_invoice")
+    field(page, "then_after").fill("3600")
+    # When its payload is no JSON
+    field(page, "then_payload").fill("{")
+    press(page, "Add")
+    # Then that is said, and it is added with another one, to the last digit
+    expect(wrong(page, "then_payload")).to_contain_text("This is not JSON")
+    expect(field(page, "then_payload")).to_be_focused()
+    field(page, "then_payload").fill('{"order": 12345678901234567890}')
+    is_accessible(page)
+    press(page, "Add")
+    expect(page.get_by_text("charge-50 is added")).to_be_visible()
+    task = scene.editor.get("charge-50")
+    assert task.on_failed == "tell_support"
+    assert task.then == FollowUp(
+        action="send_invoice", payload_json='{"order":12345678901234567890}', after=timedelta(hours=1)
+    )
+
+
+def test_what_the_api_finds_wrong_with_a_follow_up_is_said_at_its_field(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    page = open_page(url)
+    open_form(page)
+    field(page, "id").fill("charge-51")
+    field(page, "then_action").fill("send_invoice")
+    field(page, "then_payload").fill(f'["{"x" * 33_000}"]')
+    press(page, "Add")
+    expect(wrong(page, "then_payload")).to_contain_text("The payload is 33,0")
+    expect(field(page, "then_payload")).to_be_focused()
+
+
+def test_what_follows_a_task_can_be_changed_and_taken_away(
+    open_page: Open, url: str, scene: Scene
+) -> None:
+    given = {"order": 12345678901234567890}
+    scene.editor.add("charge", due=timedelta(days=1), id="charge-52", then=Then("send_invoice", given))
+    before = scene.editor.get("charge-52").then
+    page = open_page(f"{url}#task=charge-52")
+    panel = page.get_by_role("dialog", name="charge-52")
+
+    def edit(**values: str) -> None:
+        press(page, "Edit")
+        page.get_by_text("More", exact=True).click()
+        for name, value in values.items():
+            field(page, name).fill(value)
+        press(page, "Save")
+        expect(page.get_by_role("dialog", name="Edit charge-52")).to_be_hidden()
+
+    # When only the time after which it follows is changed, its payload stays as it is
+    edit(then_after="60")
+    expect(panel.get_by_text("When it is done").locator("+ dd")).to_have_text("send_invoice 1 min later")
+    task = scene.editor.get("charge-52")
+    assert before
+    assert task.then == FollowUp(
+        action="send_invoice", payload_json=before.payload_json, after=timedelta(minutes=1)
+    )
+    # And without an action nothing follows; undone, it does again
+    edit(then_action="")
+    expect(panel.get_by_text("When it is done")).to_have_count(0)
+    assert scene.editor.get("charge-52").then is None
+    press(page, "Undo")
+    expect(panel.get_by_text("When it is done").locator("+ dd")).to_have_text("send_invoice 1 min later")
+    assert scene.editor.get("charge-52").then == task.then
+
+
+def test_a_task_that_waits_is_put_off_from_the_form(open_page: Open, url: str, scene: Scene) -> None:
+    # Given a task that waits, and its id in the form
+    first = scene.editor.add("greet", due=timedelta(minutes=30), id="index-1")
+    page = open_page(url)
+    open_form(page)
+    expect(field(page, "at_most")).to_be_hidden()
+    field(page, "if_exists").select_option("push")
+    press(page, "Add")
+    expect(wrong(page, "id")).to_have_text("Give the id that may be taken.")
+    field(page, "id").fill("index-1")
+    # When it is put off to in an hour, by two hours at most
+    field(page, "at_most").fill("7200")
+    press(page, "Add")
+    # Then it is, and there is nothing that could be undone
+    expect(page.get_by_text("index-1 was there already, and is put off")).to_be_visible()
+    expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+    task = scene.editor.get("index-1")
+    assert task.created_at == first.created_at
+    assert task.due > first.due
+
+
+@pytest.mark.parametrize(
+    ("policy", "said", "action"),
+    [
+        ("keep", "was there already, and stays as it is", "charge"),
+        ("replace", "is put in the place of the one that was there", "greet"),
+    ],
+)
+def test_a_task_whose_id_is_taken_is_kept_or_replaced(
+    open_page: Open, url: str, scene: Scene, policy: str, said: str, action: str
+) -> None:
+    scene.editor.add("charge", due=timedelta(minutes=30), id="index-2")
+    scene.editor.update("index-2", payload={"n": 1})
+    page = open_page(url)
+    open_form(page)
+    field(page, "id").fill("index-2")
+    field(page, "if_exists").select_option(policy)
+    press(page, "Add")
+    expect(page.get_by_text(f"index-2 {said}")).to_be_visible()
+    assert scene.editor.get("index-2").action == action

@@ -57,8 +57,8 @@ export const ask = async (method, path, options) => (await fetchApi(method, path
 export const get = (path, query, signal) => ask("GET", path, { query, signal });
 export const taskPath = (id, verb = "") => `tasks/${encodeURIComponent(id)}${verb && `/${verb}`}`;
 
-// A payload keeps its numbers as they are written, which JavaScript's own numbers would not.
+// A payload, and that of what follows, keep their numbers as they are written, which JavaScript's own would not.
 export async function getTask(id) {
   const text = await (await fetchApi("GET", taskPath(id))).text();
-  return { ...JSON.parse(text), payloadText: rawField(text, "payload") };
+  return { ...JSON.parse(text), payloadText: rawField(text, "payload"), thenText: rawField(text, "then") };
 }

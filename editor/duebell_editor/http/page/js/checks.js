@@ -14,8 +14,7 @@ const unprintable = (text) =>
 export const outOfTime = (iso) =>
   iso === null || isInYears(iso) ? null : `Give a time in the years ${YEARS}.`;
 
-function seconds(name, value, none) {
-  const { minimum, maximum } = limits("NewTask", name);
+function seconds({ minimum, maximum }, value, none) {
   if (value === null || (value >= minimum && value <= maximum)) return null;
   const most = `${maximum.toLocaleString("en")} seconds${SPANS[maximum] ?? ""}`;
   return `Give ${minimum} to ${most}, or nothing for ${none}.`;
@@ -41,7 +40,8 @@ function payload(text) {
 
 const CHECKS = {
   action: ({ action }) => (action ? unprintable(action) : "Name the action that the worker shall run."),
-  id: ({ id }) => unprintable(id),
+  id: ({ id, if_exists: ifExists }) =>
+    ifExists !== null && id === null ? "Give the id that may be taken." : unprintable(id),
   due: ({ due }) => (due === null ? "Give a day and a time." : outOfTime(due)),
   schedule: ({ schedule }) => (schedule ? null : "Write a schedule, or choose a usual one below."),
   start: ({ start }) => outOfTime(start),
@@ -50,8 +50,13 @@ const CHECKS = {
       ? `This is before the start, ${full(new Date(start))}.`
       : outOfTime(end),
   max_runs: ({ max_runs: runs }) => whole("max_runs", runs),
-  spread: ({ spread }) => seconds("spread", spread, "none"),
-  expires_after: ({ expires_after: late }) => seconds("expires_after", late, "never"),
+  spread: ({ spread }) => seconds(limits("NewTask", "spread"), spread, "none"),
+  expires_after: ({ expires_after: late }) => seconds(limits("NewTask", "expires_after"), late, "never"),
+  at_most: ({ at_most: most }) => seconds(limits("NewTask", "at_most"), most, "no limit"),
+  on_failed: ({ on_failed: action }) => unprintable(action),
+  then_action: ({ then_action: action }) => unprintable(action),
+  then_after: ({ then_after: after }) => seconds(limits("NewTask", "then").properties.after, after, "at once"),
+  then_payload: ({ then_payload: text }) => (text === null ? null : payload(text)),
   payload: ({ payload: text }) => payload(text),
 };
 

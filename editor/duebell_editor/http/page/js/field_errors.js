@@ -19,7 +19,19 @@ const WORDS = {
   priority: "The priority",
   payload: "The payload",
   id: "The id",
+  if_exists: "This",
+  at_most: "This",
+  on_failed: "The action",
+  then_action: "The action",
+  then_after: "The time",
+  then_payload: "The payload",
 };
+
+// The input of a field of the API, and the rest of the field's path.
+function placeOf(field) {
+  const [, name, rest] = /^(then\.\w+|\w+)(.*)$/s.exec(field) ?? [];
+  return [name?.replace(".", "_"), rest];
+}
 
 const PYTHONS_TIME = /\b(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?[+-]\d\d:\d\d)/g;
 export const inViewersTime = (text) =>
@@ -34,10 +46,10 @@ function taken(id) {
 export function blameFor(error, input) {
   const { type, field, reason, id } = error.document ?? {};
   const isTaken = type === "urn:duebell:task-exists";
-  const name = isTaken ? "id" : field?.match(/^\w+/)?.[0];
+  const [name, rest] = isTaken ? ["id"] : placeOf(field ?? "");
   const culprit = input[name];
   if (!culprit?.isConnected) return false;
-  blame(culprit, ...(isTaken ? taken(id) : [`${WORDS[name]}${field.slice(name.length)} ${inViewersTime(reason)}`]));
+  blame(culprit, ...(isTaken ? taken(id) : [`${WORDS[name]}${rest} ${inViewersTime(reason)}`]));
   goTo(culprit);
   return true;
 }

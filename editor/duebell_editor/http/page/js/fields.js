@@ -3,9 +3,9 @@
 import { get } from "./api.js";
 import { byId, h } from "./dom.js";
 import { field } from "./field.js";
-import { limits } from "./limits.js";
+import { choices, limits } from "./limits.js";
 import { moment } from "./moment.js";
-import { pretty } from "./payload.js";
+import { pretty, rawField } from "./payload.js";
 import { ZONE, toLocalInput } from "./time.js";
 
 export const NAMES = {
@@ -22,6 +22,20 @@ export const NAMES = {
   priority: "Priority",
   payload: "Payload",
   id: "Id",
+  if_exists: "If the id is taken",
+  at_most: "Put off at most",
+  on_failed: "When it has failed",
+  then_action: "When it is done",
+  then_after: "How long after it is done",
+  then_payload: "Payload of what follows",
+};
+
+// What adding does where the id is taken; in the order of the API's schema.
+const IF_EXISTS = {
+  fail: "say so, and add nothing",
+  keep: "leave the task that is there",
+  replace: "put this one in its place",
+  push: "put off the one that waits",
 };
 
 export const MISSED = {
@@ -89,6 +103,20 @@ function inputs(task, isNew) {
         h("option", { value: String(value), selected: value === (task?.priority ?? 0) }, String(value)),
       ),
     ),
+    if_exists: h(
+      "select",
+      { name: "if_exists" },
+      ...choices("NewTask", "if_exists").map((value) => h("option", { value }, IF_EXISTS[value] ?? value)),
+    ),
+    at_most: number("at_most", { min: "0", step: "any" }),
+    on_failed: text("on_failed", { list: "actions", maxlength: longest("on_failed"), value: task?.on_failed ?? "" }),
+    then_action: text("then_action", { list: "actions", maxlength: longest("action"), value: task?.then?.action ?? "" }),
+    then_after: number("then_after", { min: "0", step: "any", value: task?.then?.after || "" }),
+    then_payload: h(
+      "textarea",
+      { name: "then_payload", rows: "3", spellcheck: "false" },
+      task?.then ? pretty(rawField(task.thenText, "payload")) : "",
+    ),
     payload: h(
       "textarea",
       { name: "payload", rows: "4", spellcheck: "false" },
@@ -150,7 +178,41 @@ function recurring(input) {
   );
 }
 
-function more(input, moments, id) {
+// A task of its own, when this one is over. What belongs to it is asked for once there is one.
+function following(input) {
+  const rest = h(
+    "div.grid",
+    {},
+    field("So many seconds after", input.then_after, { hint: "at once, if not given" }),
+    field("Its payload (JSON)", input.then_payload),
+  );
+  const show = () => (rest.hidden = !input.then_action.value.trim());
+  input.then_action.addEventListener("input", show);
+  show();
+  return h(
+    "fieldset.following",
+    {},
+    h("legend", {}, "What follows"),
+    h(
+      "div.grid",
+      {},
+      field(NAMES.on_failed, input.on_failed, { hint: "action that gets the failed task; else as its action says" }),
+      field(NAMES.then_action, input.then_action, { hint: "action of the next task" }),
+    ),
+    rest,
+  );
+}
+
+// What to do where the id is taken; how long it can be put off is asked for if it can be.
+function ifTaken(input) {
+  const limit = field("Put off at most, in seconds", input.at_most, { hint: "after it was added first" });
+  const show = () => (limit.hidden = input.if_exists.value !== "push");
+  input.if_exists.addEventListener("input", show);
+  show();
+  return [field(NAMES.if_exists, input.if_exists), limit];
+}
+
+function more(input, moments, id, isNew) {
   const bound = (name) =>
     field(`${NAMES[name]} (your time, ${ZONE})`, input[name], { note: moments[name].note });
   return h(
@@ -161,6 +223,7 @@ function more(input, moments, id) {
       "div.grid",
       {},
       id,
+      ...(isNew ? ifTaken(input) : []),
       field("Spread, in seconds", input.spread, { hint: "run up to so much later" }),
       field("Priority", input.priority, { hint: "of what waits, higher ones go first" }),
       h(
@@ -177,6 +240,7 @@ function more(input, moments, id) {
         field("Ends after so many runs", input.max_runs),
       ),
     ),
+    following(input),
   );
 }
 
@@ -192,7 +256,7 @@ export function fields(task, like = null) {
     !isFixed && once(input, moments),
     !isFixed && recurring(input),
     field("Payload (JSON)", input.payload),
-    !isFixed && more(input, moments, !like && id),
+    !isFixed && more(input, moments, !like && id, !task),
   ];
   // What a rate is counted from, as long as it stays the same.
   const { expression, start } = task?.recurrence?.schedule ?? {};

@@ -1,7 +1,7 @@
 // Adding a task and editing one: once or recurring, with what it means said as it is written.
 
 import { anotherId } from "./add_again.js";
-import { ask, getTask, taskPath } from "./api.js";
+import { ask, fetchApi, getTask, taskPath } from "./api.js";
 import { blameFor } from "./field_errors.js";
 import { busy } from "./busy.js";
 import { check } from "./checks.js";
@@ -18,6 +18,13 @@ import { complain, toast } from "./toast.js";
 import { edited, undone } from "./verbs.js";
 
 const TRIES = 3;
+
+// What became of a task that was there.
+const THERE = {
+  keep: "was there already, and stays as it is",
+  replace: "is put in the place of the one that was there",
+  push: "was there already, and is put off",
+};
 
 let seen = () => {}; // told of the task being edited, as it is now
 
@@ -74,10 +81,12 @@ export function openForm(task = null, { like = null, action = "" } = {}) {
   }
 
   async function add() {
-    const added = await ask("POST", "tasks", { body: toAdd(all, made) });
-    toast(`${added.id} is added`, {
+    const response = await fetchApi("POST", "tasks", { body: toAdd(all, made) });
+    const added = await response.json();
+    const wasThere = response.status === 200 && THERE[input.if_exists.value];
+    toast(`${added.id} ${wasThere || "is added"}`, {
       about: added.id,
-      undo: () => undone(added, () => ask("DELETE", taskPath(added.id), { rev: added.rev })),
+      undo: wasThere ? undefined : () => undone(added, () => ask("DELETE", taskPath(added.id), { rev: added.rev })),
     });
     tell("changed", added.id);
     return true;
@@ -125,7 +134,10 @@ export function openForm(task = null, { like = null, action = "" } = {}) {
     for (const name of Object.keys(before)) {
       if (mine.includes(name) || name === "id") continue;
       if (moments[name]) moments[name].set(before[name]);
-      else input[name].value = other.input[name].value;
+      else {
+        input[name].value = other.input[name].value;
+        input[name].dispatchEvent(new Event("input")); // for what is only shown with it
+      }
     }
     form.dispatchEvent(new Event("input"));
   }

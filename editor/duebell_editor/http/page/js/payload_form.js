@@ -118,7 +118,7 @@ export function payloadForm(form, { input }, { isNew }) {
   function suggest() {
     const list = h("datalist", { id: "known-actions" }, ...worker.actions.map(({ name }) => option(name)));
     form.append(list);
-    input.action.setAttribute("list", list.id);
+    for (const one of [input.action, input.on_failed, input.then_action]) one.setAttribute("list", list.id);
   }
 
   form.addEventListener("input", ({ target }) => {

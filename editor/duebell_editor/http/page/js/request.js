@@ -15,7 +15,14 @@ const VALUE = {
   expires_after: number,
   priority: (text) => number(text) || null,
   payload: (text) => text.trim() || "{}",
+  if_exists: (text) => (text === "fail" ? null : text),
+  at_most: number,
+  on_failed: words,
+  then_action: words,
+  then_after: (text) => number(text) || null,
+  then_payload: words,
 };
+const THEN = ["then_action", "then_after", "then_payload"];
 const FIELDS = [
   "action",
   "id",
@@ -29,6 +36,10 @@ const FIELDS = [
   "spread",
   "expires_after",
   "priority",
+  "on_failed",
+  ...THEN,
+  "if_exists",
+  "at_most",
 ];
 const RECURRING = ["schedule", "timezone", "start", "end", "missed", "max_runs"];
 const ONCE = ["due", "expires_after"];
@@ -42,7 +53,11 @@ export function valuesOf({ input, moments }) {
 
 // The fields that count: those of the other kind of task are not shown.
 export function counting({ input }) {
-  const left = input.recurring.checked ? ONCE : RECURRING;
+  const left = [
+    ...(input.recurring.checked ? ONCE : RECURRING),
+    ...(input.if_exists.value === "push" ? [] : ["at_most"]),
+    ...(input.then_action.value.trim() ? [] : ["then_after", "then_payload"]),
+  ];
   return [...FIELDS, "payload"].filter((name) => !left.includes(name));
 }
 
@@ -51,11 +66,17 @@ export function changedIn(form, before) {
   return counting(form).filter((name) => name !== "id" && values[name] !== before[name]);
 }
 
-// A body with the payload as it is written: JavaScript's own numbers would round it.
-export function bodyOf({ payload, ...given }) {
-  const text = JSON.stringify(given);
-  if (payload === undefined) return text;
-  return text === "{}" ? `{"payload":${payload}}` : `${text.slice(0, -1)},"payload":${payload}}`;
+// A body with the JSON text of the payload and of what follows as it is: JavaScript's own numbers would round it.
+export function bodyOf({ payload, then, ...given }) {
+  const texts = Object.entries({ then, payload }).filter(([, text]) => text !== undefined);
+  const members = [JSON.stringify(given).slice(1, -1), ...texts.map(([name, text]) => `"${name}":${text}`)];
+  return `{${members.filter(Boolean).join(",")}}`;
+}
+
+// The JSON text of what follows; null for nothing.
+function thenOf({ then_action: action, then_after: after, then_payload: payload }) {
+  if (action === null) return "null";
+  return bodyOf({ action, after: after ?? undefined, payload: payload ?? undefined });
 }
 
 const pick = (names, value) => Object.fromEntries(names.map((name) => [name, value(name)]));
@@ -71,8 +92,9 @@ export function madeId() {
 // form's own, so that what was sent and never answered can be sent again.
 export function toAdd(form, made) {
   const values = valuesOf(form);
-  const names = counting(form).filter((name) => values[name] !== null);
+  const names = counting(form).filter((name) => values[name] !== null && !THEN.includes(name));
   const given = pick(names, (name) => values[name]);
+  if (values.then_action !== null) given.then = thenOf(values);
   return bodyOf(given.id ? given : { id: made, if_exists: "keep", ...given });
 }
 
@@ -83,7 +105,7 @@ export function toChange(form, before, task) {
   if (!changed.length) return null;
   if (changed.includes("schedule"))
     changed.push(...WITH_SCHEDULE.filter((name) => !changed.includes(name)));
-  const values = valuesOf(form);
+  const values = { ...valuesOf(form), then: thenOf(valuesOf(form)) };
   const { schedule, ...rules } = task.recurrence ?? {};
   const was = {
     ...task,
@@ -93,10 +115,13 @@ export function toChange(form, before, task) {
     spread: task.spread || null,
     priority: task.priority || null,
     payload: task.payloadText,
+    then: task.thenText,
   };
+  const isThen = changed.some((name) => THEN.includes(name));
+  const written = [...changed.filter((name) => !THEN.includes(name)), ...(isThen ? ["then"] : [])];
   return {
-    body: bodyOf(pick(changed, (name) => values[name])),
-    back: bodyOf(pick(changed, (name) => was[name])),
+    body: bodyOf(pick(written, (name) => values[name])),
+    back: bodyOf(pick(written, (name) => was[name])),
   };
 }
 

@@ -52,7 +52,7 @@ function whatIsLost(task) {
 
 // A cancelled task is added again as it was, if nobody has put another in its place.
 async function addAgain(task, rev) {
-  const { id, action, due, spread, priority, then, on_failed: onFailed, expires_after: expiresAfter } = task;
+  const { id, action, due, spread, priority, on_failed: onFailed, expires_after: expiresAfter } = task;
   const body = bodyOf({
     id,
     action,
@@ -61,7 +61,7 @@ async function addAgain(task, rev) {
     priority: priority || undefined,
     expires_after: expiresAfter ?? undefined,
     on_failed: onFailed ?? undefined,
-    then: then ?? undefined,
+    then: task.then ? task.thenText : undefined,
     if_exists: "replace",
     payload: task.payloadText,
   });

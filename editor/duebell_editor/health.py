@@ -217,7 +217,7 @@ def owing_problem(record: ArmingRecord, owing: Sequence[Task], now: datetime) ->
     return Problem(
         kind=ProblemKind.OWING,
         what=f"{what}; {f'the last try failed: {why}' if why else 'no run has tried to add it since'}",
-        way_out="runs try again each minute or two, and nothing is lost; remove the cause that the error names"
+        way_out="runs try again each minute or two, and nothing is lost; remove the cause of the error"
         if why
         else f"the next run adds it: {_DOCTOR}",
         at=ended_at(first),

@@ -18,7 +18,7 @@ MOST_READ = 1_000
 
 
 def due_tasks(store: Store, due: Iterable[QueueKey]) -> Iterator[tuple[QueueKey, Task]]:
-    """The tasks of the first keys of those that are due: a batch, and one more after each with tasks that owe.
+    """The tasks of the first keys of those that are due: a batch, and one more after each in which some owe.
 
     So where none owes, which is most often, it is one read.
     """

@@ -69,7 +69,8 @@ class Task(ClaimedTask, frozen=True, kw_only=True, dict=True):
     then         the task that is added when this one is done
     owes         the follow-up, by `on_failed` or `then`, that is being added. Meanwhile the task stays in the
                  queue, and cannot be changed
-    follow_up_error  why the last follow-up could not be added; while the task owes it, why the last try failed
+    follow_up_error  why the last follow-up could not be added; while the task owes one, why the last try
+                 failed
 
     spread         it is looked at up to so much after it is due, always the same for the same id
     expires_after  when it cannot be started within so much of its time, it expires instead of running late

@@ -30,9 +30,15 @@ def test_a_task_that_owes_is_told_with_the_reason(
     assert "the last try failed: DynamoDB throttles: try later" in out
     assert "tasks are overdue" not in out
     assert lines(duebell("status", "--json").out)[0]["owing"] == 1
-    assert lines(duebell("list", "--status", "done", "--json").out)[0]["owes"]["at"] == "2026-11-21T12:01:00.000Z"
+    assert (
+        lines(duebell("list", "--status", "done", "--json").out)[0]["owes"]["at"]
+        == "2026-11-21T12:01:00.000Z"
+    )
     shown = duebell("show", "charge-42").out
-    assert "owed since 2026-11-21 12:01:00 UTC (9 min ago), a run adds it; the last try failed: DynamoDB" in shown
+    assert (
+        "owed since 2026-11-21 12:01:00 UTC (9 min ago), a run adds it; the last try failed: DynamoDB"
+        in shown
+    )
 
     # And when it never could be added, that it could not
     assert backend.store.save(late, paid(late, "both ids are taken"))

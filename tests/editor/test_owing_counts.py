@@ -13,6 +13,7 @@ from tests.support import NOON, Calls, Clock
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
+
 def owe(scheduler: Scheduler, task: Task, *, error: str | None = None) -> Task:
     """Have this task done, and owe its follow-up."""
     done = scheduler.become(scheduler.become(task, Status.RUNNING), Status.DONE)

@@ -58,7 +58,12 @@ run "with" {
   variables {
     deliveries = {
       remind = { to = "arn:aws:sqs:eu-central-1:123456789012:reminders", form = "envelope", attempts = 3 }
-      again  = { to = "arn:aws:sqs:eu-central-1:123456789012:reminders", on_failed = "remind", per_second = 2 }
+      again = {
+        to         = "arn:aws:sqs:eu-central-1:123456789012:reminders"
+        on_failed  = "remind"
+        at_most    = 3
+        per_second = 0.5
+      }
       start  = { to = "arn:aws:states:eu-central-1:123456789012:stateMachine:dunning:live" }
       tell   = {
         to      = "https://example.com/hook"
@@ -71,7 +76,12 @@ run "with" {
   assert {
     condition = jsondecode(one(aws_lambda_function.worker.environment).variables.DUEBELL_DELIVERIES) == {
       remind = { to = "arn:aws:sqs:eu-central-1:123456789012:reminders", form = "envelope", attempts = 3 }
-      again  = { to = "arn:aws:sqs:eu-central-1:123456789012:reminders", on_failed = "remind", per_second = 2 }
+      again = {
+        to         = "arn:aws:sqs:eu-central-1:123456789012:reminders"
+        on_failed  = "remind"
+        at_most    = 3
+        per_second = 0.5
+      }
       start  = { to = "arn:aws:states:eu-central-1:123456789012:stateMachine:dunning:live" }
       tell   = {
         to      = "https://example.com/hook"

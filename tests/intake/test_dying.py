@@ -40,7 +40,7 @@ def _intake(backend: Backend, clock: Clock) -> Intake:
 
 
 def _batch(queues: Queues) -> list[dict[str, Any]]:
-    """Adds, one and many; a move to before them all; a wrong entry; two changes of one task; an update; pushes."""
+    """Adds, one and many; a move to before them all; a wrong entry; two changes; an update; pushes."""
     messages = [
         {"action": "remind", "in": 7200, "payload": 0},
         [{"action": "remind", "in": 7200 + n, "payload": n} for n in range(1, 6)],

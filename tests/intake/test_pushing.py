@@ -105,8 +105,12 @@ def test_an_event_before_the_last_one_starts_no_second_run(
 ) -> None:
     # Given a run that followed the last event
     ran = []
+
+    def note(payload: str) -> None:
+        ran.append(payload)
+
     worker = Worker(backend=backend)
-    worker.action("index")(lambda payload: ran.append(payload))
+    worker.action("index")(note)
     events.happen("m-1")
     clock.advance(MINUTE)
     events.happen("m-2")

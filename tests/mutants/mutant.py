@@ -112,6 +112,8 @@ class Killer(Enum):
     TRANSACT = ("-m", "pytest", "tests/store/test_transact.py", "-m", "not e2e")
     PUSHING = ("-m", "pytest", "tests/editor/test_pushing.py")
     FOLLOW_UPS = ("-m", "pytest", "tests/worker/test_follow_ups.py", "tests/worker/test_owing.py")
+    NOTES = ("-m", "pytest", "tests/worker/test_full_lane.py", "-k", "note")
+    OWING_COUNTS = ("-m", "pytest", "tests/editor/test_owing_counts.py")
     SNOOZING = ("-m", "pytest", "tests/worker/test_snoozing.py")
     TRANSACTIONS = (
         "-m",

@@ -12,14 +12,18 @@ _STATE = "shared/duebell_shared/task_state.py"
 _EXPORT_LINES = "editor/duebell_editor/export_lines.py"
 _FILTERS = "editor/duebell_editor/filters.py"
 
+_COUNTS = "editor/duebell_editor/queue_counts.py"
+_OWING_TASKS = "editor/duebell_editor/owing_tasks.py"
+_TABLE = "shared/duebell_shared/table_items.py"
+
 _KILLERS = (Killer.FOLLOW_UPS,)
 
 OF_FOLLOW_UPS = (
     Mutant(
         name="a task that owes a follow-up leaves the queue",
         file=_OWING,
-        line="return replace(ended, status=_STATUSES[cause], queued=queued, expires_at=None, owes=owed)",
-        broken="return replace(ended, status=_STATUSES[cause], expires_at=None, owes=owed)",
+        line="        queued=queued,\n        expires_at=None,\n",
+        broken="        expires_at=None,\n",
         why="a run that dies before it adds the follow-up leaves a task that no run looks at",
         killers=_KILLERS,
     ),
@@ -118,5 +122,45 @@ OF_FOLLOW_UPS = (
         broken="",
         why="a done task that is imported with a place in the queue to go on at runs again",
         killers=(Killer.IMPORTING,),
+    ),
+    Mutant(
+        name="a note on a failed try that is written each time",
+        file=_OWING,
+        line="return task if task.follow_up_error == said else replace(",
+        broken="return replace(",
+        why="as long as AWS refuses a follow-up, each try costs a write more",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="an occurrence that owes has the reason of the one before",
+        file=_OWING,
+        line="        follow_up_error=None,  # it is that of an occurrence before\n",
+        broken="",
+        why="an operator reads why another follow-up could not be added",
+        killers=_KILLERS,
+    ),
+    Mutant(
+        name="a note on a failed try as an outcome",
+        file=_TABLE,
+        line="    return not is_note and (",
+        broken="    return bool(",
+        why="in a lane that is full it drops the follow-up, or the failure that this is about",
+        killers=(Killer.NOTES,),
+    ),
+    Mutant(
+        name="a task that owes counts as waiting",
+        file=_COUNTS,
+        line="waiting = [key.queued for key in itertools.chain(*by_lane) if key not in owing]",
+        broken="waiting = [key.queued for key in itertools.chain(*by_lane)]",
+        why="it is overdue beside done or failed, with a repair that changes nothing",
+        killers=(Killer.OWING_COUNTS,),
+    ),
+    Mutant(
+        name="only the first of the tasks that owe are found",
+        file=_OWING_TASKS,
+        line="        if not any(owes(key, task) for key, task in there):\n            return\n",
+        broken="        return\n",
+        why="when AWS refuses hundreds of follow-ups, the others count as overdue",
+        killers=(Killer.OWING_COUNTS,),
     ),
 )

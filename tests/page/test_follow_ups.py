@@ -137,9 +137,7 @@ def test_what_the_api_finds_wrong_with_a_follow_up_is_said_at_its_field(
     expect(field(page, "then_payload")).to_be_focused()
 
 
-def test_what_follows_a_task_can_be_changed_and_taken_away(
-    open_page: Open, url: str, scene: Scene
-) -> None:
+def test_what_follows_a_task_can_be_changed_and_taken_away(open_page: Open, url: str, scene: Scene) -> None:
     given = {"order": 12345678901234567890}
     scene.editor.add("charge", due=timedelta(days=1), id="charge-52", then=Then("send_invoice", given))
     before = scene.editor.get("charge-52").then
@@ -179,7 +177,7 @@ def test_a_task_that_waits_is_put_off_from_the_form(open_page: Open, url: str, s
     expect(field(page, "at_most")).to_be_hidden()
     field(page, "if_exists").select_option("push")
     press(page, "Add")
-    expect(wrong(page, "id")).to_have_text("Give the id that may be taken.")
+    expect(wrong(page, "id")).to_have_text("Give the id that may be there already.")
     field(page, "id").fill("index-1")
     # When it is put off to in an hour, by two hours at most
     field(page, "at_most").fill("7200")
@@ -199,7 +197,7 @@ def test_a_task_that_waits_is_put_off_from_the_form(open_page: Open, url: str, s
         ("replace", "is put in the place of the one that was there", "greet"),
     ],
 )
-def test_a_task_whose_id_is_taken_is_kept_or_replaced(
+def test_a_task_whose_id_is_taken_is_kept_or_replaced(  # noqa: PLR0917
     open_page: Open, url: str, scene: Scene, policy: str, said: str, action: str
 ) -> None:
     scene.editor.add("charge", due=timedelta(minutes=30), id="index-2")

@@ -1,6 +1,7 @@
 """A full lane drains: whatever is in it runs and ends, while nothing can be added."""
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +14,7 @@ from duebell_shared.errors import QueueFull
 from duebell_worker import Retry, Snooze, Worker
 from tests.full_lanes import bytes_in_lanes, lanes_hold
 from tests.support import Clock
+from tests.worker.hooks import Hooks
 
 pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
@@ -184,3 +186,45 @@ def test_tasks_wait_for_a_limit_in_a_full_lane(
             worker.run()
     # Then each has its turn, once
     assert sorted(starts) == ids
+
+
+def test_a_note_on_a_failed_try_costs_neither_the_follow_up_nor_the_failure(
+    editor: Editor, worker: Worker, clock: Clock, aws: Hooks
+) -> None:
+    # Given a task that has failed, and owes what follows, as DynamoDB throttles that
+    @worker.action(attempts=1, on_failed="done")
+    def charge() -> None:
+        raise ValueError("x" * 500)
+
+    done = []
+
+    @worker.action("done")
+    def hear(payload: object) -> None:
+        done.append(payload)
+
+    editor.add("charge", due=HOUR, id="charge")
+    clock.advance(HOUR)
+
+    def throttle(error: str) -> list[Callable[[], None]]:
+        calls = ("dynamodb.PutItem", "dynamodb.BatchExecuteStatement")
+        return [aws.refuse(call, error, when=lambda body: "/failed" in body) for call in calls]
+
+    ends = throttle("Throttled")
+    worker.run()
+    before = editor.get("charge")
+    assert before.owes
+    for end in ends:
+        end()
+    # When its lane is full, and another try fails, by an error of more words
+    ends = throttle("ThrottlingException")
+    clock.advance(2 * MINUTE)
+    with lanes_hold(0):
+        worker.run()
+    # Then it is as it was
+    assert editor.get("charge") == before
+    for end in ends:
+        end()
+    clock.advance(2 * MINUTE)
+    worker.run()
+    assert len(done) == 1
+    assert (editor.get("charge").owes, editor.get("charge").failure) == (None, before.failure)

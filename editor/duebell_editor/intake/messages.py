@@ -200,8 +200,8 @@ def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
     if (if_exists := fields.pop("if_exists", IfExists.KEEP)) != IfExists.KEEP:
         raise InvalidTask(
             "if_exists",
-            f"is 'keep' or 'push' here, not {quoted(if_exists)}, as a message may come twice: leave it out, and "
-            f"change a task that is there by do 'update'",
+            f"is 'keep' or 'push' here, not {quoted(if_exists)}, as a message may come twice: leave it out, "
+            f"and change a task that is there by do 'update'",
         )
     if "at_most" in fields:
         raise InvalidTask("at_most", "goes with if_exists 'push'")
@@ -224,9 +224,7 @@ def _push(fields: dict[str, Any], sent: datetime, *, mark: Mark) -> Push:
     if task.due is None:
         raise InvalidTask("due", "is missing: say when it shall run by `due` or `in`")
     return Push(
-        task=msgspec.structs.replace(
-            task, due=_counted_from(sent, task.due), id=check_name("id", task.id)
-        ),
+        task=msgspec.structs.replace(task, due=_counted_from(sent, task.due), id=check_name("id", task.id)),
         at_most=check_at_most(at_most, is_push=True),
         sent=sent,
         mark=mark,

@@ -41,7 +41,7 @@ function payload(text) {
 const CHECKS = {
   action: ({ action }) => (action ? unprintable(action) : "Name the action that the worker shall run."),
   id: ({ id, if_exists: ifExists }) =>
-    ifExists !== null && id === null ? "Give the id that may be taken." : unprintable(id),
+    ifExists !== null && id === null ? "Give the id that may be there already." : unprintable(id),
   due: ({ due }) => (due === null ? "Give a day and a time." : outOfTime(due)),
   schedule: ({ schedule }) => (schedule ? null : "Write a schedule, or choose a usual one below."),
   start: ({ start }) => outOfTime(start),

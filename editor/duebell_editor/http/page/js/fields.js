@@ -22,7 +22,7 @@ export const NAMES = {
   priority: "Priority",
   payload: "Payload",
   id: "Id",
-  if_exists: "If the id is taken",
+  if_exists: "If it is there already",
   at_most: "Put off at most",
   on_failed: "When it has failed",
   then_action: "When it is done",
@@ -184,7 +184,7 @@ function following(input) {
     "div.grid",
     {},
     field("So many seconds after", input.then_after, { hint: "at once, if not given" }),
-    field("Its payload (JSON)", input.then_payload),
+    field("What that is given (JSON)", input.then_payload),
   );
   const show = () => (rest.hidden = !input.then_action.value.trim());
   input.then_action.addEventListener("input", show);

@@ -79,7 +79,11 @@ class LimitEditor(TransactionEditor):
                 at_most=kept.at_most if at_most is UNSET else at_most,
                 per_second=kept.per_second if per_second is UNSET else per_second,
             )
-            changed = known.changed(action, wanted, now=self._clock())
+            gauge, now = self._store.read_gauge(action), self._clock()
+            line = max(gauge.line, gauge.late) if gauge else now
+            changed = known.changed(
+                action, wanted, now=now, line=line if line > now else None, by=self.changed_by
+            )
             stored = limits if changed == known else self._store.swap_limits(limits, changed)
             if stored or changed == known:
                 if stored:

@@ -342,7 +342,9 @@ class History:
         return act
 
     def _note_start(self, process: Process, task: Task) -> None:
-        due, claimed_at = task.queued or task.due, task.started_at or self.world.now
+        # What waited for a limit may be started before its place in the line, but not before it came due.
+        due = task.limited_since or task.queued or task.due
+        claimed_at = task.started_at or self.world.now
         if self.transactor:
             self.transactor.note_start(task.id)
         self.starts.append(Start(task.id, self.world.now, process.clock(), due, task.attempt, claimed_at))

@@ -1,0 +1,91 @@
+"""The tasks that wait for the limits of their actions, and are started before their places in the line.
+
+Problem: where `at_most` alone limits an action, a place is an estimate; after a limit was raised, it is of
+the old one. Nothing would be started before the places come, although more could be. Solution: a run
+remembers the tasks that it has put back, and starts the first of them as soon as the limit allows. After a
+change of limits it also finds those that other runs have put back. If the run dies, their places still hold.
+"""
+
+import heapq
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from duebell_shared.task import QueueKey, Status, Task, queue_key
+
+from .context import RunContext
+from .lane_reader import LaneReader
+from .limiter import Limiter
+
+__all__ = ["HeldTasks"]
+
+#: The tasks of each action that a run remembers; those that come after them wait for their places.
+_MOST = 1_000
+
+#: The keys that are read of each lane at a time, to find tasks that other runs have put back.
+_READ = 25
+
+
+class HeldTasks:
+    """The tasks of one run that wait for limits, by action, the first place first."""
+
+    def __init__(self, context: RunContext, limiter: Limiter, reader: LaneReader) -> None:
+        self._context = context
+        self._limiter = limiter
+        self._reader = reader
+        self._keys: dict[str, list[QueueKey]] = {}
+        self._looked_for: Mapping[str, datetime] = {}
+        self._has_more = False
+
+    def remember(self, task: Task) -> None:
+        """Remember the task if it waits for its action's limit."""
+        keys = self._keys.setdefault(task.action, [])
+        if task.limited_since and len(keys) < _MOST:
+            heapq.heappush(keys, queue_key(task))
+
+    def __bool__(self) -> bool:
+        """True if there are some whose places are ahead; the others are found in the queue."""
+        return any(self._actions())
+
+    def find(self, lanes: tuple[int, ...]) -> None:
+        """Read the next tasks of the lines that there were when limits were changed, if none is known.
+
+        Where tasks of other actions are in between, few or none are found: those wait for their places.
+        """
+        lines = self._limiter.lines()
+        self._has_more = self._has_more and bool(lines)
+        if not lines or self or lines == self._looked_for:
+            return
+        now, end = self._context.now(), max(lines.values())
+        keys = self._reader.ahead(lanes, after=now, before=end, most=_READ)
+        for task in self._reader.tasks_of(keys).values():
+            if task.status is Status.SCHEDULED and task.action in lines:
+                self.remember(task)
+        self._has_more = bool(self)
+        self._looked_for = {} if self else lines
+
+    def take(self) -> Iterator[QueueKey]:
+        """Take as many as may be started by now, as far as this run knows."""
+        for action in self._actions():
+            keys = self._keys[action]
+            for _ in range(min(self._limiter.room(action), len(keys))):
+                yield heapq.heappop(keys)
+
+    def hasten(self, heads: Mapping[int, datetime]) -> dict[int, datetime]:
+        """These heads of lanes, but not later than when one of these tasks may be started by its rate."""
+        hastened = dict(heads)
+        for action in self._actions():
+            at = self._limiter.opens_at(action)
+            lanes = {key.lane for key in self._keys[action]} & heads.keys()
+            hastened |= {lane: min(hastened[lane], at) for lane in lanes}
+        if self._has_more and not self:
+            now = self._context.now()
+            hastened |= {lane: min(at, now) for lane, at in heads.items()}
+        return hastened
+
+    def _actions(self) -> Iterator[str]:
+        now = self._context.now()
+        for action, keys in self._keys.items():
+            while keys and keys[0].queued <= now:
+                heapq.heappop(keys)
+            if keys:
+                yield action

@@ -8,6 +8,7 @@ from duebell_editor import Editor, Status
 from duebell_shared.backend import Backend
 from duebell_worker import Task, Worker
 from tests.support import NOON, Clock
+from tests.worker.dead import die_while_running
 from tests.worker.log_lines import Log
 from tests.worker.stage import Stage
 
@@ -54,8 +55,8 @@ def test_a_run_that_is_under_way_follows_a_raised_rate_with_what_it_has_put_back
     assert starts[2] == NOON + 20 * SECOND
     # It looks every five seconds, and 37 starts take 7.4
     assert starts[-1] <= NOON + 33 * SECOND
-    # Each was put back once at most
-    assert report.limited == TASKS - 1
+    # Each was put back once, and one of them again, at the new rate
+    assert report.limited == TASKS
 
 
 def test_a_raised_rate_holds_for_what_earlier_runs_have_put_back(
@@ -143,6 +144,36 @@ def test_a_task_that_was_changed_while_it_waited_is_left_as_it_is(
     assert editor.get("mail-4").queued == NOON + 5 * HOUR
     assert editor.get("mail-4").attempt == 0
     assert not log.lines("passed_over")
+
+
+def test_a_task_that_a_run_began_before_its_place_is_tried_again_when_that_run_has_died(
+    editor: Editor, backend: Backend, worker: Worker, clock: Clock, starts: list[datetime]
+) -> None:
+    # Given a place an hour ahead, and a run that began the task before it and died
+    worker.action("mail", per_second=1 / 3600)(lambda: starts.append(clock.now))
+    add(editor, 2)
+    worker.run(time_left=SECOND)
+    [waiting] = [n for n in range(2) if editor.get(f"mail-{n}").status is Status.SCHEDULED]
+    editor.limit("mail", per_second=100)
+    die_while_running(backend, clock, f"mail-{waiting}")
+    # Then it does not wait for its place
+    worker.run(time_left=MINUTE)
+    assert len(starts) == 2
+    assert editor.get(f"mail-{waiting}").attempt == 2
+
+
+def test_a_last_attempt_at_a_task_of_a_resumed_action_is_told_as_soon_as_its_run_has_died(
+    editor: Editor, backend: Backend, worker: Worker, clock: Clock, starts: list[datetime]
+) -> None:
+    worker.action("mail", attempts=1)(lambda: starts.append(clock.now))
+    add(editor, 1)
+    editor.limit("mail", at_most=0)
+    worker.run(time_left=SECOND)
+    assert editor.get("mail-0").limited_since == NOON
+    editor.limit("mail", at_most=None)
+    die_while_running(backend, clock, "mail-0", last=1)
+    worker.run(time_left=MINUTE)
+    assert editor.get("mail-0").status is Status.FAILED
 
 
 def test_a_run_reads_ahead_only_while_there_is_a_line_from_before_a_change(

@@ -19,7 +19,7 @@ from duebell_shared.errors import AwsError
 from duebell_shared.gauge import Gauge
 from duebell_shared.instants import FIRST, NEVER
 from duebell_shared.limits import MOST_AT_A_TIME, Limit, Limits, parked_until
-from duebell_shared.task import QueueKey
+from duebell_shared.task import QueueKey, Status
 
 from .attempt import Attempt, as_run
 from .batcher import Batcher
@@ -141,6 +141,11 @@ class Limiter:
             return NEVER
         return max(gauge.opens_at(limit, now), now)
 
+    @property
+    def is_any(self) -> bool:
+        """True if an action has limits, or had some."""
+        return self._is_any
+
     def lines(self) -> Mapping[str, datetime]:
         """The actions whose limits were changed while tasks waited, with the ends of their lines then.
 
@@ -203,7 +208,7 @@ class Limiter:
         at, task = attempt.key.queued, attempt.stored[-1]
         if at <= self._context.now():
             return False
-        if attempt.is_ahead:
+        if attempt.is_ahead or attempt.status is Status.RUNNING:
             return task.limited_since is None
         return self._released.get(at) != task.action or task.limited_since is None
 

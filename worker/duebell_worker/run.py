@@ -98,7 +98,7 @@ class _Run:
         self._reader = LaneReader(self._backend, self._trouble)
         self._attempts = Attempts(context, lease, self._trouble)
         self._limiter = self._attempts.limiter
-        self._held = HeldTasks(context, self._limiter, self._reader)
+        self._held = HeldTasks(context, self._attempts, self._reader)
         reservations = Reservations(context, lease, self._trouble)
         self._not_claimed = NotClaimed(context, self._reader, self._attempts, reservations, self._trouble)
         self._shares = Shares(context, lease, self._reader, self._attempts)
@@ -201,7 +201,8 @@ class _Run:
         # A task that is started before its time stands ahead, and would be taken for its lane's head.
         heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
         self._lease.heads = None if parked or begun_ahead else heads
-        self._held.find(tuple(lanes))
+        self._held.find_left_running(lanes, self._lease.died)
+        self._held.find(lanes)
         self._start_held()
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
 

@@ -118,7 +118,7 @@ class Gauge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         free = MOST_AT_A_TIME if limit.at_most is None else limit.at_most - others - under_way
         if limit.per_second:
             behind = now - self.opens_at(limit, now)
-            free = min(free, 0 if behind < _NONE else 1 + behind * limit.per_second // _SECOND)
+            free = min(free, 0 if behind < _NONE else 1 + behind // (_SECOND / limit.per_second))
         return max(free, 0)
 
     def opens_at(self, limit: Limit, now: datetime) -> datetime:

@@ -28,7 +28,7 @@ OF_ACTION_LIMITS = (
     Mutant(
         name="a burst of any size",
         file=_GAUGE,
-        line="start = max(gauge.next, now - burst)",
+        line="start = max(gauge.next, now - _burst(limit, interval))",
         broken="start = gauge.next",
         why="after a quiet hour an hour's worth is started at once",
         killers=(Killer.GAUGE,),
@@ -116,7 +116,7 @@ OF_ACTION_LIMITS = (
     Mutant(
         name="what is under way is forgotten",
         file=_LIMITER,
-        line="self._under_way[action] += len(attempts)",
+        line="self._under_way[action] |= dict.fromkeys(attempts, now)",
         broken="pass",
         why="the next change of the gauge gives the permits away",
         killers=(Killer.LIMITS,),

@@ -132,6 +132,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The limit of this action that holds now."""
         return declared.under(self.overrides.get(action))
 
+    def parked(self, now: datetime) -> dict[datetime, str]:
+        """The times ahead that tasks of paused actions may have been put back to. By each its action."""
+        return {
+            at: action
+            for action, one in self.overrides.items()
+            if one.is_paused
+            for at in _parking_times(action, now)
+        }
+
     def lines(self, now: datetime) -> dict[str, datetime]:
         """The actions whose limits were changed while tasks waited in a line, and the end of that line.
 

@@ -1,6 +1,7 @@
 // The bell, a rule or a schedule: when it rings next, and whether all is well.
 
 import { byId, h, refill } from "./dom.js";
+import { waitingWords } from "./limit_words.js";
 import { hasProblems, health } from "./problems.js";
 import { on, tell } from "./state.js";
 import { bell, current, failedIn, refreshStatus } from "./status.js";
@@ -95,6 +96,15 @@ const name = () =>
     status.expression && " UTC",
   );
 
+// The actions of which something waits, or nothing is started: the first of them, each in a line.
+const LIMITED = 5;
+
+function limited() {
+  const lines = status.limited.slice(0, LIMITED).map((limit) => h("small", {}, ...waitingWords(limit)));
+  const more = status.limited.length - LIMITED;
+  return [...lines, h("small", {}, h("a", { href: "actions" }, more > 0 ? `and ${more} more` : "Change limits"))];
+}
+
 function facts() {
   const last = status.last_run;
   const shown = [
@@ -104,6 +114,7 @@ function facts() {
       status.next_due && h("small", {}, STARTS[status.precision]),
     ),
     last && fact("Last run", time(last.finished_at), h("small", {}, outcome(last))),
+    status.limited.length > 0 && fact("Limits", ...limited()),
     isRecent(status.late_ring) &&
       fact(
         "Late ring",

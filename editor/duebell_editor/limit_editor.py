@@ -38,8 +38,10 @@ class LimitEditor(TransactionEditor):
         per_second  attempts that are started a second, 0.0001 to 1,000; 0 and None likewise
 
         What is not given stays as it was set before. Runs that are under way follow within a minute. Tasks
-        that waited while their action was paused are started at once, as far as its limits allow. Tasks that
-        wait by an earlier rate keep their times. Raises InvalidTask, TaskConflict, NotArmed.
+        that waited while their action was paused are started at once, as far as its limits allow, and those
+        that waited for an earlier limit as fast as the new one allows.
+
+        Raises InvalidTask, TaskConflict, NotArmed.
         """
         check_at_most(None if at_most is UNSET else at_most)
         check_per_second(None if per_second is UNSET else per_second)

@@ -22,6 +22,7 @@ from duebell_shared.limits import MOST_AT_A_TIME, Limit, Limits, parked_until
 from duebell_shared.task import QueueKey, Status
 
 from .attempt import Attempt, as_run
+from .attempt_times import AttemptTimes
 from .batcher import Batcher
 from .context import RunContext
 from .lease import Lease
@@ -35,11 +36,6 @@ _TRIES = 20
 
 #: A task whose gauge cannot be changed now is put back for so long, and for up to twice as long.
 _IN_TROUBLE = timedelta(seconds=5)
-
-#: The time that an attempt takes, until one has ended; how much the last one counts then. Too long costs
-#: nothing, as a run starts what it has put back when it can; too short has tasks put back again and again.
-_AN_ATTEMPT, _WEIGHT = timedelta(seconds=5), 0.2
-_SHORTEST = timedelta(milliseconds=50)
 
 #: Where only `at_most` limits an action, a task is put back for so long at most: the time is an estimate.
 _LONGEST_WAIT = timedelta(minutes=10)
@@ -59,6 +55,7 @@ class _Request(NamedTuple):
 class Limiter:
     """Takes the attempts of limited actions from their claim on.
 
+    is_any    whether an action has limits, or had some
     start     is called with those that may be started
     put_back  is called with those that have ended so
     skip      is called with the key of a task that is not due, which this run claims no more before it is
@@ -80,12 +77,12 @@ class Limiter:
         self._put_back = put_back
         self._skip = skip
         self._limits: Limits | None = None
-        self._is_any = any(action.limit.is_any for action in context.actions.values())
+        self.is_any = any(action.limit.is_any for action in context.actions.values())
         self._gauges: dict[str, Gauge | None] = {}
         self._changes: dict[str, Batcher[_Request]] = {}
         self._waiting: defaultdict[str, list[Attempt]] = defaultdict(list)
         self._under_way: defaultdict[str, dict[Attempt, datetime]] = defaultdict(dict)
-        self._takes: dict[str, timedelta] = {}
+        self._times = AttemptTimes()
         self._last_place = FIRST
         self._renewed_for = lease.until
         self._released: Mapping[datetime, str] = {}
@@ -107,7 +104,7 @@ class Limiter:
                     raise
                 self._context.warn("limits_not_read", error)
         if self._limits:
-            self._is_any = self._is_any or bool(self._limits.overrides)
+            self.is_any = self.is_any or bool(self._limits.overrides)
             self._released = self._limits.released(self._context.now())
         self.renew()
         with self._counting:
@@ -141,11 +138,6 @@ class Limiter:
             return NEVER
         return max(gauge.opens_at(limit, now), now)
 
-    @property
-    def is_any(self) -> bool:
-        """True if an action has limits, or had some."""
-        return self._is_any
-
     def lines(self) -> Mapping[str, datetime]:
         """The actions whose limits were changed while tasks waited, with the ends of their lines then.
 
@@ -161,7 +153,7 @@ class Limiter:
 
     def passed(self, attempts: _Attempts) -> _Attempts:
         """Return those of these claimed attempts whose actions are not limited, and have the others taken."""
-        if not self._is_any:
+        if not self.is_any:
             return attempts
         free: list[Attempt] = []
         limited: defaultdict[str, list[Attempt]] = defaultdict(list)
@@ -294,10 +286,9 @@ class Limiter:
         return [self._soon() for _ in waited]
 
     def _time_of(self, action: str, now: datetime) -> timedelta:
-        """How long an attempt takes by those of this run; at least as long as one is under way."""
         with self._counting:
             longest = now - min(self._under_way[action].values(), default=now)
-        return max(self._takes.get(action, _AN_ATTEMPT), longest, _SHORTEST)
+            return self._times.of(action, longest=longest)
 
     def _soon(self) -> datetime:
         return self._context.now() + _IN_TROUBLE * self._context.random.uniform(1, 2)
@@ -332,9 +323,7 @@ class Limiter:
     def _ended(self, action: str, attempt: Attempt, _: object) -> None:
         with self._counting:
             if began := self._under_way[action].pop(attempt, None):
-                took = self._context.now() - began
-                before = self._takes.get(action, took)
-                self._takes[action] = before + (took - before) * _WEIGHT
+                self._times.ended(action, self._context.now() - began)
         if self._waiting[action]:
             self._change(action, _Request())
         elif self._limit_of(action).at_most is not None:

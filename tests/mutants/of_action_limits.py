@@ -300,8 +300,8 @@ OF_ACTION_LIMITS = (
     Mutant(
         name="tasks of their own due date",
         file=_HELD,
-        line="if task.limited_since and len(keys) < _MOST:",
-        broken="if len(keys) < _MOST:",
+        line="is_due = task.limited_since and task.limited_since <= self._context.now()",
+        broken="is_due = True",
         why="tasks that are not due yet are claimed and given back",
         killers=(Killer.HELD,),
     ),
@@ -320,5 +320,13 @@ OF_ACTION_LIMITS = (
         broken="limit.at_most - under_way",
         why="tasks are claimed and put back again and again while other runs have the permits",
         killers=(Killer.GAUGE,),
+    ),
+    Mutant(
+        name="what is due by a clock that is ahead",
+        file=_HELD,
+        line="is_due = task.limited_since and task.limited_since <= self._context.now()",
+        broken="is_due = task.limited_since",
+        why="the run claims the task and puts it back without end, until it is due by its own clock",
+        killers=(Killer.PARKED,),
     ),
 )

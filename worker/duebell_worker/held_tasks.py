@@ -41,9 +41,13 @@ class HeldTasks:
         self._died: Mapping[str, datetime] = {}
 
     def remember(self, task: Task) -> None:
-        """Remember the task if it waits for its action's limit."""
+        """Remember the task if it waits for its action's limit.
+
+        One that came due by a clock that is ahead is not due here yet.
+        """
         keys = self._keys.setdefault(task.action, [])
-        if task.limited_since and len(keys) < _MOST:
+        is_due = task.limited_since and task.limited_since <= self._context.now()
+        if is_due and len(keys) < _MOST:
             heapq.heappush(keys, queue_key(task))
 
     def __bool__(self) -> bool:

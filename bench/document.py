@@ -15,6 +15,7 @@ from bench import (
     delivering,
     draining,
     lateness,
+    limited,
     looking,
     many,
     memory,
@@ -61,6 +62,7 @@ def render(figures: Figures) -> str:
         (figures.adding, _adding),
         (figures.many, _many),
         (figures.draining, _draining),
+        (figures.limited, _limited),
         (figures.delivering, _delivering),
         (figures.looking, _looking),
         (figures.capacity, _capacity),
@@ -148,6 +150,11 @@ def _delivering(figures: Figures) -> Iterator[str]:
             emulated_rate=median(measured.emulated.in_batches),
             limit=delivering.LIMIT,
         )
+
+
+def _limited(figures: Figures) -> Iterator[str]:
+    if figures.limited:
+        yield limited.section(figures.limited)
 
 
 def _looking(figures: Figures) -> Iterator[str]:

@@ -15,6 +15,7 @@ from bench.capacity import Path as CapacityPath
 from bench.delivering import Delivering
 from bench.draining import Draining
 from bench.lateness import Lateness
+from bench.limited import Limited
 from bench.looking import Looking
 from bench.many import Many
 from bench.memory import Memory
@@ -47,6 +48,7 @@ class Figures(msgspec.Struct, kw_only=True):
     adding: list[Adding] | None = None
     many: Many | None = None
     draining: list[Draining] | None = None
+    limited: Limited | None = None
     delivering: Delivering | None = None
     looking: Looking | None = None
     memory: Memory | None = None

@@ -9,6 +9,7 @@ from bench import (
     delivering,
     draining,
     lateness,
+    limited,
     looking,
     many,
     memory,
@@ -23,6 +24,7 @@ __all__ = [
     "of_delivering",
     "of_draining",
     "of_lateness",
+    "of_limited",
     "of_looking",
     "of_many",
     "of_memory",
@@ -91,6 +93,21 @@ def of_draining(figures: Figures) -> Iterator[str]:
             yield (
                 f"{what}: {article} times the article's rate, and {draining.ARTICLE_LIMIT:.0f} is the limit"
             )
+
+
+def of_limited(figures: Figures) -> Iterator[str]:
+    """Limits of what limits of actions cost those that have none."""
+    if not figures.limited:
+        return
+    ratio = figures.limited.over_none("other")
+    if ratio.median > limited.LIMIT:
+        yield (
+            f"limits: {ratio} times the processor time while another action is limited, "
+            f"and {limited.LIMIT} is the limit"
+        )
+    calls = {name: min(figures.limited.ways[name].calls) for name in ("none", "other")}
+    if calls["other"] > calls["none"] + limited.MORE_CALLS:
+        yield f"limits: {calls['other']} calls while another action is limited, and {calls['none']} without"
 
 
 def of_delivering(figures: Figures) -> Iterator[str]:

@@ -12,6 +12,7 @@ from bench import (
     delivering,
     draining,
     lateness,
+    limited,
     limits,
     looking,
     many,
@@ -42,6 +43,7 @@ EMULATED = {
     "adding": Part(adding.measure, limits.of_adding),
     "many": Part(many.measure, limits.of_many),
     "draining": Part(draining.measure, limits.of_draining),
+    "limited": Part(limited.measure, limits.of_limited),
     "delivering": Part(delivering.measure, limits.of_delivering),
     "looking": Part(looking.measure, limits.of_looking),
 }

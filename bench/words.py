@@ -43,6 +43,14 @@ there.
 ![Tasks a second](performance/draining.svg)
 """
 
+LIMITED = """## Limits
+
+A run over {tasks} due tasks of one action that does nothing, on the embedded AWS, on 16 threads: with no limits, while another
+action of the worker has [limits](limits.md), and with limits of its own that are never reached. An action without limits takes no
+call more and no write more, whatever others have; {limit} times the processor time is the limit for it, and what is above 1 is the
+machine's. For one that has limits, tasks that are claimed together take their starts by one write.
+"""
+
 DELIVERING = """## Delivering
 
 {tasks:,} due tasks whose action is a delivery to a queue of SQS, with a DynamoDB and an SQS whose calls take {call_ms:.0f} ms and no processor

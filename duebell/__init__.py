@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from duebell_editor import Transaction as Transaction
     from duebell_editor import TransactionItem as TransactionItem
     from duebell_editor import UnknownAction as UnknownAction
+    from duebell_editor.action_limits import ActionLimit as ActionLimit
     from duebell_editor.async_editor import AsyncEditor as AsyncEditor
-    from duebell_editor.limit_editor import ActionLimit as ActionLimit
     from duebell_shared.add_report import AddFailure as AddFailure
     from duebell_shared.add_report import AddReport as AddReport
     from duebell_shared.bell import BellKind as BellKind
@@ -202,7 +202,7 @@ _NAMES = {
         "Step SyncReport SyncStep SyncVerb TaskChange TaskHistory Transaction TransactionItem UnknownAction"
     ),
     "duebell_editor.async_editor": "AsyncEditor",
-    "duebell_editor.limit_editor": "ActionLimit",
+    "duebell_editor.action_limits": "ActionLimit",
     "duebell_shared.bell": "BellKind",
     "duebell_shared.add_report": "AddFailure AddReport",
     "duebell_shared.errors": (

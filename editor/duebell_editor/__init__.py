@@ -44,12 +44,12 @@ from duebell_shared.transactions import ItemRefusal
 from duebell_shared.verbs import Verb
 from duebell_shared.worker_record import ActionDescription, WorkerDescription
 
+from .action_limits import ActionLimit
 from .change_many import ChangeFailure, ChangeReport, Selection
 from .editor import Editor, IfExists
 from .failures import FailureGroup, Failures
 from .health import Problem, ProblemKind
 from .history import Ended, TaskHistory
-from .limit_editor import ActionLimit
 from .listing import Page
 from .look import Look
 from .past_counts import PastCounts

@@ -2,18 +2,17 @@
 
 import logging
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from duebell_shared.errors import AwsError, InvalidTask, NotArmed, NotDeployed, TaskConflict
 from duebell_shared.given import check_name
-from duebell_shared.instants import Instant
 from duebell_shared.limits import Limit, Limits, check_at_most, check_per_second
 from duebell_shared.log_lines import log_event
 from duebell_shared.quoting import quoted
 from duebell_shared.reserved import is_reserved
 from duebell_shared.worker_record import WorkerRecord
 
+from .action_limits import ActionLimit, action_limit, read_limits
 from .known_worker import unknown_action
 from .taken_ids import TRIES
 from .transaction_editor import TransactionEditor
@@ -21,26 +20,6 @@ from .transaction_editor import TransactionEditor
 __all__ = ["ActionLimit", "LimitEditor"]
 
 _LOG = logging.getLogger("duebell.editor")
-
-
-class ActionLimit(msgspec.Struct, frozen=True, kw_only=True):
-    """The limit of an action, over all runs together.
-
-    action      the action's name
-    at_most     attempts at a time; None for no limit, 0 while it is paused
-    per_second  attempts that are started a second; None for no limit, 0 while it is paused
-    paused      whether nothing of it is started
-    declared_at_most, declared_per_second  what its code declares; None for no limit
-    since       when it was set to something else than its code declares; None if it is as declared
-    """
-
-    action: str
-    at_most: int | None
-    per_second: float | None
-    paused: bool
-    declared_at_most: int | None = None
-    declared_per_second: float | None = None
-    since: Instant | None = None
 
 
 class LimitEditor(TransactionEditor):
@@ -59,8 +38,10 @@ class LimitEditor(TransactionEditor):
         per_second  attempts that are started a second, 0.0001 to 1,000; 0 and None likewise
 
         What is not given stays as it was set before. Runs that are under way follow within a minute. Tasks
-        that waited while their action was paused are started at once, as far as its limits allow. Tasks that
-        wait by an earlier rate keep their times. Raises InvalidTask, TaskConflict, NotArmed.
+        that waited while their action was paused are started at once, as far as its limits allow, and those
+        that waited for an earlier limit as fast as the new one allows.
+
+        Raises InvalidTask, TaskConflict, NotArmed.
         """
         check_at_most(None if at_most is UNSET else at_most)
         check_per_second(None if per_second is UNSET else per_second)
@@ -79,21 +60,23 @@ class LimitEditor(TransactionEditor):
                 at_most=kept.at_most if at_most is UNSET else at_most,
                 per_second=kept.per_second if per_second is UNSET else per_second,
             )
-            changed = known.changed(action, wanted, now=self._clock())
+            gauge, now = self._store.read_gauge(action), self._clock()
+            line = max(gauge.line, gauge.late) if gauge else now
+            changed = known.changed(
+                action, wanted, now=now, line=line if line > now else None, by=self.changed_by
+            )
             stored = limits if changed == known else self._store.swap_limits(limits, changed)
             if stored or changed == known:
                 if stored:
                     self._follow(action, wanted, stored.rev)
-                return _action_limit(action, record, stored or known)
+                return action_limit(action, record, stored or known)
         raise TaskConflict("the limits keep changing: try again")
 
     def limits(self) -> tuple[ActionLimit, ...]:
-        """The limits of all actions that have some, declared or set, by name."""
+        """The limits of all actions that have some, declared or set, by name, and what waits for them."""
         record, limits = self._store.read_worker(consistent=True), self._store.read_limits() or Limits()
-        known = record.worker.actions if record and record.worker else ()
-        declared = {one.name for one in known if one.at_most is not None or one.per_second is not None}
-        overridden = {name for name, one in limits.overrides.items() if one.is_any}
-        return tuple(_action_limit(name, record, limits) for name in sorted(declared | overridden))
+        lanes = len(self._backend.armer.read().lanes)
+        return tuple(read_limits(self._backend, record, limits, lanes=lanes, now=self._clock()))
 
     def _follow(self, action: str, limit: Limit, rev: int) -> None:
         """Tell runs of the new limits, and have them look into the queue: an earlier call may have failed."""
@@ -119,20 +102,3 @@ def _check_is_known(action: str, record: WorkerRecord | None) -> None:
     worker = record.known if record else None
     if record and worker and record.is_all and not worker.action(action):
         raise unknown_action(action, [one.name for one in worker.actions])
-
-
-def _action_limit(action: str, record: WorkerRecord | None, limits: Limits) -> ActionLimit:
-    described = record.worker.action(action) if record and record.worker else None
-    declared = Limit()
-    if described:
-        declared = Limit(at_most=described.at_most, per_second=described.per_second)
-    limit, override = limits.of(action, declared), limits.overrides.get(action)
-    return ActionLimit(
-        action=action,
-        at_most=limit.at_most,
-        per_second=limit.per_second,
-        paused=limit.is_paused,
-        declared_at_most=declared.at_most,
-        declared_per_second=declared.per_second,
-        since=override.since if override and override.is_any else None,
-    )

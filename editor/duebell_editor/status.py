@@ -14,11 +14,13 @@ from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.expression import next_ring
 from duebell_shared.failure import Failure
 from duebell_shared.instants import NEVER, Instant
+from duebell_shared.limits import Limits
 from duebell_shared.past_index import Past
 from duebell_shared.run_notes import LastRun, LateRing
 from duebell_shared.settings import MAX_LANES, Color, Precision
 from duebell_shared.zones import TZDATA_VERSION
 
+from .action_limits import ActionLimit, read_limits
 from .health import (
     Problem,
     ProblemKind,
@@ -75,6 +77,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     failing      recurring tasks whose last occurrence failed; None likewise
     tzdata       this editor's release of the time zones; the worker's is `last_run.tzdata`
     worker_error  why the worker cannot start; None if it can, or never tried
+    limited      the actions that are paused, or whose tasks wait for their limits; each with how many wait
     intake_waiting  messages of the intake queue that wait, are in work or come again, as SQS estimates it;
                  None if there is no intake queue, or it may not be looked at
     intake_since  when the oldest of them was sent; only the doctor asks for it, and not all stacks know
@@ -110,6 +113,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     failing: int | None = None
     tzdata: str = ""
     worker_error: Failure | None = None
+    limited: tuple[ActionLimit, ...] = ()
     intake_waiting: int | None = None
     intake_since: Instant | None = None
     intake_dead_letters: int | None = None
@@ -178,7 +182,7 @@ def _read_once(
         status = _with_rule(status, backend, record)
     except (NotDeployed, AwsRefused) as error:
         status = _with_problems(status, _aws_problem(ProblemKind.RULE, error))
-    status = _with_worker(status, backend, thorough=thorough)
+    status = _with_worker(status, backend, record, thorough=thorough)
     if backend.intake:
         from .intake_state import with_intake  # noqa: PLC0415 (most have no intake queue)
 
@@ -186,8 +190,12 @@ def _read_once(
     return status, record
 
 
-def _with_worker(status: SchedulerStatus, backend: Backend, *, thorough: bool) -> SchedulerStatus:
-    """The status with the error of a worker that cannot start, before the problems that follow from it.
+def _with_worker(
+    status: SchedulerStatus, backend: Backend, arming: ArmingRecord, *, thorough: bool
+) -> SchedulerStatus:
+    """The status with the actions that are limited, and with the error of a worker that cannot start.
+
+    The error comes before the problems that follow from it.
 
     A thorough one has the waiting tasks whose action the worker does not have, as far as that is known.
     """
@@ -195,6 +203,10 @@ def _with_worker(status: SchedulerStatus, backend: Backend, *, thorough: bool) -
     if thorough and record and record.known and record.is_all:
         unknown = find_unknown_actions(Queue(backend), record.known)
         status = _with_problems(status, *([unknown] if unknown else []))
+    limits = backend.store.read_limits() if arming.limits else None
+    limited = read_limits(backend, record, limits or Limits(), lanes=len(arming.lanes), now=backend.clock())
+    told = tuple(one for one in limited if one.paused or one.waiting)
+    status = msgspec.structs.replace(status, limited=told)
     worker = record.described(backend.clock()) if record else None
     if worker is None or worker.error is None:
         return status

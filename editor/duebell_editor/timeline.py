@@ -2,13 +2,14 @@
 
 In a short queue the keys of all lanes are read, and the counts are exact. In a long queue one lane is counted
 and multiplied. A recurring task is in the queue once; its later occurrences are counted by its schedule. A
-timeline costs 20 calls at most in a queue of four lanes, however long that is; and where tasks are overdue,
-one more for each lane, to leave out those that only owe a follow-up.
+timeline costs 20 calls at most in a queue of four lanes, however long that is; where tasks are overdue, one
+more for each lane, to leave out those that only owe a follow-up; and where actions are paused a read and up to
+20 counts more.
 """
 
 import bisect
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
@@ -36,6 +37,9 @@ MAX_BUCKETS = 100
 #: The most that DynamoDB counts in one answer.
 _COUNTED = 10_000
 
+#: In a long queue, the times at which tasks of paused actions are counted: ten actions have twenty.
+_PARKED = 20
+
 #: Recurring tasks that are read in full, to count their occurrences; of more, these stand for all.
 _RECURRING = 300
 
@@ -55,6 +59,7 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     count        tasks in the queue, and occurrences of recurring tasks after their next
     occurrences  how many of these are such occurrences
     overdue      how many of these should have started, as the status counts them, and have not ended
+    paused       how many of these were put back to then while their action is paused: they are only looked at
     is_estimate  whether one lane was counted for all, or some recurring tasks for all
     """
 
@@ -63,14 +68,16 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     occurrences: int = 0
     overdue: int = 0
+    paused: int = 0
     is_estimate: bool = False
 
 
 class _Waiting(NamedTuple):
-    """The numbers of tasks of one lane in each bucket, overdue ones, and keys read; exact or estimated."""
+    """The numbers of tasks of one lane in each bucket, overdue and paused ones, and keys read."""
 
     counts: list[int]
     overdue: list[int]
+    paused: list[int]
     read: int
     is_exact: bool
 
@@ -83,12 +90,18 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
     borders, now = edges(start, step, count, zone), queue.clock()
     record = queue.record()
     lanes, late = record.counts[0], overdue_before(record, now)
+    limits = queue.store.read_limits() if record.limits else None
+    parked = limits.parked(now) if limits else ()
     counted, factor = sample_lanes(
-        queue, lanes, lambda lane: _waiting(queue.store, lane, borders, late), size=lambda lane: lane.read
+        queue,
+        lanes,
+        lambda lane: _waiting(queue.store, lane, borders, late, parked),
+        size=lambda lane: lane.read,
     )
     more, is_all = _occurrences(queue, lanes, borders, now)
     waiting = [factor * sum(column) for column in zip(*(lane.counts for lane in counted), strict=True)]
     overdue = [factor * sum(column) for column in zip(*(lane.overdue for lane in counted), strict=True)]
+    paused = [factor * sum(column) for column in zip(*(lane.paused for lane in counted), strict=True)]
     is_exact = is_all and factor == 1 and all(lane.is_exact for lane in counted)
     return tuple(
         Bucket(
@@ -97,6 +110,7 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
             count=waiting[n] + more[n],
             occurrences=more[n],
             overdue=overdue[n],
+            paused=paused[n],
             is_estimate=not is_exact,
         )
         for n in range(count)
@@ -141,31 +155,40 @@ def _borders(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[da
             return [datetime(month // 12, month % 12 + 1, 1, tzinfo=zone) for month in months]
 
 
-def _waiting(store: Store, lane: int, borders: Sequence[datetime], late: datetime) -> _Waiting:
+def _waiting(
+    store: Store, lane: int, borders: Sequence[datetime], late: datetime, parked: Collection[datetime]
+) -> _Waiting:
     """Count a lane's tasks by their keys; behind the last key that is read, DynamoDB counts.
 
-    Those that were due before `late` are overdue. Those that have ended and owe a follow-up count only at the
-    time at which they go on, if they recur.
+    Those that were due before `late` are overdue, those at times of `parked` are paused. Those that have
+    ended and owe a follow-up count only at the time at which they go on, if they recur.
     """
     keys = store.queued(lane, after=borders[0], before=borders[-1] - MILLISECOND, page_size=PAGE)
     read, is_cut = first_keys(keys)
     first_late = itertools.takewhile(lambda key: key.queued < late, read)
     owing = {key: task.owes for key, task in due_tasks(store, first_late) if owes(key, task)}
-    going_on = [owed.queued for owed in owing.values() if owed and owed.queued]
-    counts, overdue = [0] * (len(borders) - 1), [0] * (len(borders) - 1)
-    for due in (*(key.queued for key in read if key not in owing), *going_on):
+    dues = [key.queued for key in read if key not in owing]
+    dues += [owed.queued for owed in owing.values() if owed and owed.queued]
+    counts, overdue, paused = ([0] * (len(borders) - 1) for _ in range(3))
+    for due in dues:
         if borders[0] <= due < borders[-1]:
             place = bisect.bisect_right(borders, due) - 1
             counts[place] += 1
             overdue[place] += due < late
+            paused[place] += due in parked
     if is_cut:
-        first = bisect.bisect_right(borders, read[-1].queued) - 1
+        last = read[-1].queued
+        for at in [at for at in parked if last < at < borders[-1]][:_PARKED]:
+            paused[bisect.bisect_right(borders, at) - 1] += store.count(
+                lane, after=at, before=at, most=_COUNTED
+            )
+        first = bisect.bisect_right(borders, last) - 1
         for begin, end in _stretches(first, len(counts)):
             bounds = {"after": borders[begin], "before": borders[end] - MILLISECOND}
             found = store.count(lane, **bounds, most=_COUNTED)
             counts[begin:end] = _shared_out(found, borders[begin : end + 1])
             overdue[begin:end] = [n if borders[begin] < late else 0 for n in counts[begin:end]]
-    return _Waiting(counts, overdue, len(read), not is_cut)
+    return _Waiting(counts, overdue, paused, len(read), not is_cut)
 
 
 def _stretches(first: int, end: int) -> Iterator[tuple[int, int]]:

@@ -40,7 +40,8 @@ class ClaimedTask(TaskState, frozen=True, kw_only=True, dict=True):
     def beginning(self, last: int) -> Self:
         """The task just claimed, with its last attempt recorded as begun.
 
-        Claims of runs that died before they began it are not counted.
+        Claims of runs that died before they began it are not counted. What waited for its action's limit
+        says so still: if this run dies, its place tells nothing.
         """
         return self._changed(attempt=last, begun=last, limited_since=self.limited_since)
 

@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from .instants import FIRST, LATEST, Instant
-from .limits import Limit
+from .limits import MOST_AT_A_TIME, Limit
 
 __all__ = ["Gauge", "Permits", "Taken"]
 
@@ -81,11 +81,10 @@ class Gauge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         takes   how long an attempt takes, about: the others wait for permits by it
         """
         interval = _SECOND / limit.per_second if limit.per_second else _NONE
-        burst = (max(int(limit.per_second or 1), 1) - 1) * interval
         for_permit = takes / limit.at_most if limit.at_most else _NONE
         step = max(interval, for_permit)
         gauge = self._at_rate(limit.per_second, now, interval)
-        start = max(gauge.next, now - burst)
+        start = max(gauge.next, now - _burst(limit, interval))
         waiting = gauge.waiting if max(gauge.line, gauge.late) > now - _FORGOTTEN_AFTER else 0
         # No line is longer than what waits: late ones that were started meanwhile have left their places.
         line, late = max(gauge.line, now), min(max(gauge.late, now), now + waiting * step)
@@ -113,6 +112,24 @@ class Gauge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         taken = replace(gauge, next=started, line=line, late=late, waiting=waiting, permits=permits)
         return Taken(taken, tuple(places))
 
+    def room(self, limit: Limit, *, now: datetime, run: str, under_way: int) -> int:
+        """How many tasks that waited may be started now, beside those that the run has under way."""
+        others = sum(one.count for owner, one in self.permits.items() if owner != run and one.until > now)
+        free = MOST_AT_A_TIME if limit.at_most is None else limit.at_most - others - under_way
+        if limit.per_second:
+            behind = now - self.opens_at(limit, now)
+            free = min(free, 0 if behind < _NONE else 1 + behind // (_SECOND / limit.per_second))
+        return max(free, 0)
+
+    def opens_at(self, limit: Limit, now: datetime) -> datetime:
+        """The time of the next start by the rate alone; a past one if several may start at once.
+
+        Now if the rate is another one: a task that comes then has the gauge follow it.
+        """
+        if not limit.per_second or limit.per_second != self.per_second:
+            return now
+        return max(self.next, now - _burst(limit, _SECOND / limit.per_second))
+
     def renewed(self, run: str, count: int, *, until: datetime) -> Self:
         """With so many attempts of the run under way, until the end of its lease."""
         return replace(self, permits=_with(self.permits, run, count, until))
@@ -126,6 +143,11 @@ class Gauge(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             return self
         soonest = min(max(self.next, now), now + interval) if self.per_second else self.next
         return replace(self, per_second=per_second, next=soonest, line=FIRST, late=FIRST)
+
+
+def _burst(limit: Limit, interval: timedelta) -> timedelta:
+    """A second's worth of starts may come at once, at least one."""
+    return (max(int(limit.per_second or 1), 1) - 1) * interval
 
 
 def _with(permits: Mapping[str, Permits], run: str, count: int, until: datetime) -> dict[str, Permits]:

@@ -85,10 +85,14 @@ class Override(Limit, frozen=True, kw_only=True, omit_defaults=True):
 
     since    when it was set
     resumed  when the action was paused last until; None if it never was, or is
+    line     the end of the line of those that waited then; None if there was none
+    by       who set it, as the editor was told; None if it was not
     """
 
     since: Instant
     resumed: Instant | None = None
+    line: Instant | None = None
+    by: str | None = None
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -101,7 +105,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     overrides: Mapping[str, Override] = {}
     rev: int = 0
 
-    def changed(self, action: str, limit: Limit, *, now: datetime) -> Self:
+    def changed(
+        self, action: str, limit: Limit, *, now: datetime, line: datetime | None = None, by: str | None = None
+    ) -> Self:
         """With this override for the action; itself if it has that already. Raises InvalidTask."""
         before = self.overrides.get(action)
         if limit == Limit().under(before):
@@ -117,12 +123,31 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             per_second=limit.per_second,
             since=to_utc(now),
             resumed=resumed,
+            line=to_utc(line) if line else None,
+            by=by,
         )
         return replace(self, overrides={**kept, action: new})
 
     def of(self, action: str, declared: Limit) -> Limit:
         """The limit of this action that holds now."""
         return declared.under(self.overrides.get(action))
+
+    def parked(self, now: datetime) -> dict[datetime, str]:
+        """The times ahead that tasks of paused actions may have been put back to. By each its action."""
+        return {
+            at: action
+            for action, one in self.overrides.items()
+            if one.is_paused
+            for at in _parking_times(action, now)
+        }
+
+    def lines(self, now: datetime) -> dict[str, datetime]:
+        """The actions whose limits were changed while tasks waited in a line, and the end of that line.
+
+        Those that still wait may be started sooner now.
+        """
+        lines = ((action, one.line) for action, one in self.overrides.items() if not one.is_paused)
+        return {action: line for action, line in lines if line and line > now}
 
     def released(self, now: datetime) -> dict[datetime, str]:
         """The times that tasks were parked until while their action was paused, which is paused no more.

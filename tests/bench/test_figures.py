@@ -6,10 +6,12 @@ from bench import limits
 from bench.costs import measured_in, rows
 from bench.document import PAGE, render
 from bench.figures import Figures, load
+from bench.limited import Limited, Way
 from bench.many import Many
 from bench.parts import PARTS, beyond
 from bench.simulated import measure
 from bench.timing import Ratio, Rounds, side_by_side
+from msgspec.structs import replace
 
 from duebell_infra.cost import measured
 from duebell_infra.prices import PRICES
@@ -36,6 +38,15 @@ def test_what_is_beyond_its_limit_is_said() -> None:
     assert "2.00" in line
     assert "5 is the limit" in line
     assert not beyond(Figures(many=slow), ["capacity"])
+
+
+def test_limits_of_other_actions_may_cost_neither_time_nor_calls() -> None:
+    none = Way(rates=[100.0], cpu_us=[1000.0], calls=[1000], writes=[0], held=[0])
+    same = Limited(tasks=2_000, ways={"none": none, "other": none})
+    assert not beyond(Figures(limited=same), ["limited"])
+    worse = replace(none, cpu_us=[1200.0], calls=[1100])
+    lines = beyond(Figures(limited=Limited(tasks=2_000, ways={"none": none, "other": worse})), ["limited"])
+    assert [("1.20" in lines[0]), ("1100 calls" in lines[1])] == [True, True]
 
 
 def test_each_part_is_a_field_of_the_figures_and_each_limit_is_of_a_part() -> None:

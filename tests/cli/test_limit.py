@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from duebell_editor import Editor
+from duebell_editor.cli.context import Context
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
 from tests.cli.program import Duebell
@@ -50,6 +52,24 @@ def test_what_is_wrong_is_said(
     status, _, error = duebell("limit", "mail", *arguments)
     assert status == 2
     assert said in error
+
+
+def test_the_status_answers_why_nothing_is_started(
+    duebell: Duebell, worker: Worker, editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Context, "editor", lambda _: editor.acting_as("ann"))
+    assert "limits" not in duebell("status").out
+    duebell("add", "act", "--due", "2026-11-21T12:00:00Z", "--id", "one")
+    duebell("limit", "act", "--at-most", "0")
+    worker.run()
+    status, out, _ = duebell("status")
+    assert status == 0
+    [line] = [line for line in out.splitlines() if line.startswith("limits")]
+    assert "act: paused; 1 waits, since " in line
+    assert " by ann; " in line
+    assert "`duebell limit act --as-declared` ends it" in " ".join(out.split())
+    told = json.loads(duebell("status", "--json").out)["limited"]
+    assert [(one["action"], one["paused"], one["waiting"]) for one in told] == [("act", True, 1)]
 
 
 def test_actions_tell_their_limits(duebell: Duebell, worker: Worker) -> None:

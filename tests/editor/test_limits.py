@@ -28,7 +28,13 @@ def editor(scheduler: Scheduler) -> Editor:
 def test_declared_limits_are_told(editor: Editor) -> None:
     [mail] = editor.limits()
     assert mail == ActionLimit(
-        action="mail", at_most=5, per_second=10, paused=False, declared_at_most=5, declared_per_second=10
+        action="mail",
+        at_most=5,
+        per_second=10,
+        paused=False,
+        declared_at_most=5,
+        declared_per_second=10,
+        waiting=0,
     )
 
 
@@ -40,7 +46,7 @@ def test_a_limit_is_set_in_part_and_taken_away(editor: Editor) -> None:
     editor.limit("mail", per_second=None)
     declared = editor.limit("mail", at_most=None)
     assert (declared.at_most, declared.per_second, declared.since) == (5, 10, None)
-    assert editor.limits() == (declared,)
+    assert editor.limits() == (replace(declared, waiting=0),)
 
 
 def test_zero_pauses_also_an_action_without_limits(editor: Editor) -> None:

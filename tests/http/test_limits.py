@@ -25,7 +25,7 @@ def test_a_limit_is_set_and_told(client: TestClient) -> None:
     assert (limit["at_most"], limit["per_second"], limit["paused"]) == (5, 2, False)
     assert (limit["declared_at_most"], limit["declared_per_second"]) == (None, 10)
     assert limit["since"]
-    assert client.get("/api/limits").json() == {"limits": [limit]}
+    assert client.get("/api/limits").json() == {"limits": [{**limit, "waiting": 0}]}
     # As the description of the API has it
     document = client.get("/openapi.json").json()
     schema = document["components"]["schemas"]["ActionLimit"]

@@ -17,6 +17,7 @@ def test_status_says_how_the_scheduler_stands(client: TestClient) -> None:
     assert client.get("/api/status?timezone=Mars").status_code == 422
     assert client.get("/api/status").json() == {
         "healthy": True,
+        "limited": [],
         "problems": [],
         "rule": "duebell",
         "bell": "rule",

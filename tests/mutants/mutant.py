@@ -43,6 +43,7 @@ class Killer(Enum):
     LIMITS = ("-m", "pytest", "tests/worker/test_limits.py", "tests/editor/test_limits.py")
     LIMITS_AT_THE_END = ("-m", "pytest", "tests/worker/test_limits_at_the_end.py")
     PARKED = ("-m", "pytest", "tests/worker/test_parked.py")
+    HELD = ("-m", "pytest", "tests/worker/test_held_tasks.py")
     GAUGE = ("-m", "pytest", "tests/shared/test_gauge.py")
     LIMITED = ("-m", "pytest", "tests/simulation/test_limited.py")
     PRIORITIES = ("-m", "pytest", "tests/worker/test_priorities.py")

@@ -14,6 +14,7 @@ _ARMER = "shared/duebell_shared/armer.py"
 _LIMITER = "worker/duebell_worker/limiter.py"
 _READER = "worker/duebell_worker/lane_reader.py"
 _RUN = "worker/duebell_worker/run.py"
+_HELD = "worker/duebell_worker/held_tasks.py"
 
 OF_ACTION_LIMITS = (
     Mutant(
@@ -27,7 +28,7 @@ OF_ACTION_LIMITS = (
     Mutant(
         name="a burst of any size",
         file=_GAUGE,
-        line="start = max(gauge.next, now - burst)",
+        line="start = max(gauge.next, now - _burst(limit, interval))",
         broken="start = gauge.next",
         why="after a quiet hour an hour's worth is started at once",
         killers=(Killer.GAUGE,),
@@ -115,7 +116,7 @@ OF_ACTION_LIMITS = (
     Mutant(
         name="what is under way is forgotten",
         file=_LIMITER,
-        line="self._under_way[action] += len(attempts)",
+        line="self._under_way[action] |= dict.fromkeys(attempts, now)",
         broken="pass",
         why="the next change of the gauge gives the permits away",
         killers=(Killer.LIMITS,),
@@ -243,9 +244,89 @@ OF_ACTION_LIMITS = (
     Mutant(
         name="a parked task that has run is its lane's head",
         file=_RUN,
-        line="self._lease.heads = None if parked else heads",
-        broken="self._lease.heads = heads",
+        line="self._lease.heads = None if parked or begun_ahead else heads",
+        broken="self._lease.heads = None if begun_ahead else heads",
         why="the rule rings for nothing, a day later",
+        killers=(Killer.PARKED,),
+    ),
+    Mutant(
+        name="permits stay unused",
+        file=_RUN,
+        line="self._attempts.start(key, Status.SCHEDULED, is_ahead=True)",
+        broken="pass",
+        why="tasks wait for places that were estimates, or of an old rate",
+        killers=(Killer.HELD,),
+    ),
+    Mutant(
+        name="the head of a lane has begun",
+        file=_RUN,
+        line="        for lane in {*parked, *begun_ahead}:",
+        broken="        for lane in parked:",
+        why="the run stays, or the rule rings, for a place that a task has no more",
+        killers=(Killer.HELD,),
+    ),
+    Mutant(
+        name="heads without the rate",
+        file=_RUN,
+        line="heads = self._held.hasten(heads)",
+        broken="pass",
+        why="the run ends although the rate lets more be started soon",
+        killers=(Killer.HELD,),
+    ),
+    Mutant(
+        name="what was put back by others is not found",
+        file=_RUN,
+        line="        self._held.find(lanes)\n",
+        broken="",
+        why="a raised rate has no effect on what waits, once the run has ended that put it back",
+        killers=(Killer.HELD,),
+    ),
+    Mutant(
+        name="what died before its place is not found",
+        file=_RUN,
+        line="self._held.find_left_running(lanes, self._lease.died)",
+        broken="pass",
+        why="a task whose run died waits for the place that it had",
+        killers=(Killer.HELD,),
+    ),
+    Mutant(
+        name="one page of the line",
+        file=_HELD,
+        line="        if self._has_more and not self:",
+        broken="        if False:",
+        why="only the first hundred of those that wait follow a raised rate",
+        killers=(Killer.HELD,),
+    ),
+    Mutant(
+        name="tasks of their own due date",
+        file=_HELD,
+        line="is_due = task.limited_since and task.limited_since <= self._context.now()",
+        broken="is_due = True",
+        why="tasks that are not due yet are claimed and given back",
+        killers=(Killer.HELD,),
+    ),
+    Mutant(
+        name="the gauge keeps the old rate",
+        file=_GAUGE,
+        line="if not limit.per_second or limit.per_second != self.per_second:",
+        broken="if not limit.per_second:",
+        why="nothing is claimed by a raised rate before the next start of the old one",
+        killers=(Killer.HELD,),
+    ),
+    Mutant(
+        name="room beyond the permits of others",
+        file=_GAUGE,
+        line="limit.at_most - others - under_way",
+        broken="limit.at_most - under_way",
+        why="tasks are claimed and put back again and again while other runs have the permits",
+        killers=(Killer.GAUGE,),
+    ),
+    Mutant(
+        name="what is due by a clock that is ahead",
+        file=_HELD,
+        line="is_due = task.limited_since and task.limited_since <= self._context.now()",
+        broken="is_due = task.limited_since",
+        why="the run claims the task and puts it back without end, until it is due by its own clock",
         killers=(Killer.PARKED,),
     ),
 )

@@ -1,5 +1,7 @@
 """Limits of actions on the page: seen, set, paused and taken away."""
 
+from datetime import timedelta
+
 import pytest
 from playwright.sync_api import expect
 
@@ -62,3 +64,28 @@ def test_what_cannot_be_a_limit_is_said_where_it_is(open_page: Open, url: str, w
     page.get_by_label("At a time, at most").fill("1.5")
     page.get_by_role("button", name="Set").click()
     expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("must be a whole number")
+
+
+def test_the_first_screen_answers_why_nothing_is_started(
+    open_page: Open, url: str, scene: Scene, worker: Worker
+) -> None:
+    editor = scene.editor.acting_as("ann")
+
+    def pause() -> None:
+        editor.add_many({"action": "charge", "due": timedelta(0), "id": f"charge-{n}"} for n in range(3))
+        editor.limit("charge", at_most=0)
+        worker.run()
+
+    in_a_thread(pause)
+    page = open_page(url)
+    limits = page.locator("#rule dl div").filter(has_text="Limits")
+    expect(limits).to_contain_text("charge: paused since ")
+    expect(limits).to_contain_text(" by ann; 3 tasks wait")
+    is_accessible(page)
+    fits(page)
+    # The bar at which they are looked at says so
+    expect(page.locator("#chart [aria-label*='of them 3 of paused actions']").first).to_be_attached()
+    limits.get_by_role("link", name="Change limits").click()
+    card = page.locator("#list li").filter(has=page.get_by_role("heading", name="charge"))
+    expect(card).to_contain_text("Paused since ")
+    expect(card).to_contain_text("3 tasks wait")

@@ -74,6 +74,25 @@ def test_another_rate_begins_without_the_old_line_and_without_a_burst() -> None:
     assert faster.line < NOON + SECOND
 
 
+def test_room_is_what_a_take_would_start_of_those_that_waited() -> None:
+    gauge = Gauge(permits={"other": Permits(2, NOON + MINUTE), "a": Permits(1, NOON + MINUTE)})
+    limit = Limit(at_most=5)
+    assert gauge.room(limit, now=NOON, run="a", under_way=1) == 2
+    assert gauge.room(limit, now=NOON + MINUTE, run="a", under_way=1) == 4
+    assert gauge.room(limit, now=NOON, run="a", under_way=4) == 0
+    assert take(gauge, limit, [True] * 5)[1].count(None) == 2
+
+
+@given(st.sampled_from([0.01, 0.5, 1, 3, 10.5]), st.integers(0, 20), st.floats(0, 30))
+def test_room_by_the_rate_is_what_a_take_would_start(rate: float, taken: int, pause: float) -> None:
+    gauge, now = Gauge(), NOON + timedelta(seconds=pause)
+    if taken:
+        gauge, _ = take(gauge, Limit(per_second=rate), [True] * taken)
+        started = take(gauge, Limit(per_second=rate), [True] * 40, now)[1].count(None)
+        room = gauge.room(Limit(per_second=rate), now=now, run="a", under_way=0)
+        assert room == started
+
+
 def test_permits_of_a_run_end_with_its_lease_and_are_renewed() -> None:
     gauge = Gauge(permits={"dead": Permits(2, NOON + SECOND), "alive": Permits(1, NOON + MINUTE)})
     _, places = take(gauge, Limit(at_most=3), [False])

@@ -307,10 +307,14 @@ class History:
     def _run_worker(self, process: Process, event: object, request: str) -> None:
         context = context_of(process, request, limit=LAMBDA_LIMIT)
         worker = Worker(backend=self._backend(process), concurrency=4, pool=lambda _: SimulatedPool(process))
-        for name, attempts in LIMITS.items():
-            worker.action(name, attempts=attempts)(self._action(name, process))
+        self._declare(worker, process)
         worker.handler(event, context)
         process.has_ended = True  # type: ignore[attr-defined]
+
+    def _declare(self, worker: Worker, process: Process) -> None:
+        """Declare the actions of a worker in this process."""
+        for name, attempts in LIMITS.items():
+            worker.action(name, attempts=attempts)(self._action(name, process))
 
     def _action(self, name: str, process: Process) -> Callable[[Any, Task], None]:
         chance = self.random
@@ -342,7 +346,9 @@ class History:
         return act
 
     def _note_start(self, process: Process, task: Task) -> None:
-        due, claimed_at = task.queued or task.due, task.started_at or self.world.now
+        # What waited for a limit may be started before its place in the line, but not before it came due.
+        due = task.limited_since or task.queued or task.due
+        claimed_at = task.started_at or self.world.now
         if self.transactor:
             self.transactor.note_start(task.id)
         self.starts.append(Start(task.id, self.world.now, process.clock(), due, task.attempt, claimed_at))

@@ -49,6 +49,7 @@ class LongRunning(History):
         actions: tuple[str, ...] = ACTIONS,
         settings: Settings | None = None,
         over: Over = Over.TWIN,
+        relanes: bool | None = None,
         processes: int | None = None,
         lives: int | None = None,
         look_every: float | None = None,
@@ -58,7 +59,7 @@ class LongRunning(History):
 
         Where a process dies after a minute or two, it is started again often.
         """
-        super().__init__(seed, faults, actions=actions, settings=settings, over=over)
+        super().__init__(seed, faults, actions=actions, settings=settings, over=over, relanes=relanes)
         self._chance = Random(seed + 5)
         self._number = processes or self._chance.choice([1, 1, 2, 3])
         self._start_within = start_within
@@ -102,8 +103,7 @@ class LongRunning(History):
 
     def _hosted(self, process: Process) -> HostedProcess:
         worker = Worker(backend=self._backend(process), concurrency=4, pool=lambda _: SimulatedPool(process))
-        for name, attempts in LIMITS.items():
-            worker.action(name, attempts=attempts)(self._action(name, process))
+        self._declare(worker, process)
         look_every, drain = self._chance.choice(self._looks), self._chance.choice(_DRAINS)
         return HostedProcess(
             worker, look_every=timedelta(seconds=look_every), drain_for=timedelta(seconds=drain)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tests.simulation.faults import Faults
-from tests.simulation.limited import AT_MOST, Limited
+from tests.simulation.limited import AT_MOST, Changed, Limited, LimitedProcesses
 from tests.simulation.notes import LIMITS
 from tests.simulation.weather import CALM, ROUGH
 
@@ -20,8 +20,8 @@ ACTIONS = tuple(name for name in LIMITS if name != "hangs")
 SLACK = timedelta(seconds=5)
 
 
-def play(seed: int, faults: Faults) -> Limited:
-    history = Limited(seed, faults, actions=ACTIONS, relanes=False)
+def play(seed: int, faults: Faults, kind: type[Limited] = Limited, **options: int) -> Limited:
+    history = kind(seed, faults, actions=ACTIONS, relanes=False, **options)
     history.run()
     assert history.problems() == []
     return history
@@ -43,3 +43,34 @@ def test_limits_hold_and_nothing_is_lost(batch: int, faults: Faults) -> None:
 def test_nothing_is_lost_when_everything_goes_wrong() -> None:
     for seed in range(20):
         play(seed, ROUGH)
+
+
+def test_processes_and_the_lambda_share_one_limit() -> None:
+    waited = both = 0
+    for seed in range(30):
+        # Processes that drain in time, and come back; the Lambda runs what they leave
+        history = play(seed, CALM, LimitedProcesses, processes=2, lives=3)
+        assert isinstance(history, LimitedProcesses)
+        waited += history.waited
+        both += 0 < history.in_processes < len(history.starts)
+        assert history.beyond_rate(slack=SLACK) == []
+        for action, most in AT_MOST.items():
+            assert history.most.get(action, 0) <= most
+    assert waited
+    assert both
+
+
+def test_nothing_is_lost_with_limits_where_processes_die() -> None:
+    for seed in range(20):
+        play(seed, ROUGH, LimitedProcesses)
+
+
+@pytest.mark.parametrize("faults", [CALM, ROUGH], ids=["calm", "rough"])
+def test_nothing_is_lost_while_limits_are_changed(faults: Faults) -> None:
+    waited = 0
+    for seed in range(30):
+        history = play(seed, faults, Changed)
+        assert isinstance(history, Changed)
+        waited += history.waited
+        assert faults.any or history.while_paused == []
+    assert waited

@@ -27,15 +27,17 @@ class Attempt:
     recorded  the same, once it is recorded, while the follow-up that the task owes is added
     over     done when the attempt is over. Its result is `ended` as it was recorded; None if the task could
              not be claimed, or the attempt was not made
+    is_ahead   whether it waited for its action's limit, and is started before its place
     has_place  whether it takes one of the run's places: not once it waits to go in a batch with others,
                or for others of its action to end
     waits_since  since when it waits in the run for its action's limit
     waited     how long it waited so
     """
 
-    def __init__(self, key: QueueKey, status: Status) -> None:
+    def __init__(self, key: QueueKey, status: Status, *, is_ahead: bool = False) -> None:
         self.key = key
         self.status = status
+        self.is_ahead = is_ahead
         self.stored: tuple[Task, ...] = ()
         self.started: Task | None = None
         self.ended: Ended | None = None

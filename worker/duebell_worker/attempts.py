@@ -84,14 +84,26 @@ class Attempts:
         in_places = sum(attempt.has_place for attempt in self._under_way.values())
         return in_places < places and len(self._under_way) < places + _IN_BATCHES
 
+    @property
+    def is_claiming(self) -> bool:
+        """True if some of the tasks that were started have yet to be claimed."""
+        return any(not attempt.stored for attempt in self._under_way.values())
+
+    def lanes_of_ahead(self) -> set[int]:
+        """Return the lanes of the tasks under way that were started before their places."""
+        return {attempt.key.lane for attempt in self._under_way.values() if attempt.is_ahead}
+
     def under_way(self) -> list[QueueKey]:
         """Return the tasks that are under way, or whose outcome is still to be recorded."""
         return [attempt.key for attempt in (*self._under_way.values(), *self._unrecorded)]
 
-    def start(self, key: QueueKey, status: Status) -> None:
-        """Begin an attempt at the queued task, if it has this status, with the next call of `claim`."""
+    def start(self, key: QueueKey, status: Status, *, is_ahead: bool = False) -> None:
+        """Begin an attempt at the queued task, if it has this status, with the next call of `claim`.
+
+        is_ahead  it waited for its action's limit, and is started before its place
+        """
         self.put_back.pop((key.lane, key.id), None)
-        attempt = Attempt(key, status)
+        attempt = Attempt(key, status, is_ahead=is_ahead)
         self._under_way[attempt.over] = attempt
         if self._to_claim and self._to_claim[0].status is not status:
             self.claim()
@@ -189,7 +201,8 @@ class Attempts:
             return task
         if not self._lease.is_held():
             raise LeaseLost
-        self.not_claimed.append(attempt.key)
+        if not attempt.is_ahead:  # else somebody has changed it: the queue tells when it is due
+            self.not_claimed.append(attempt.key)
         return None
 
     def _note_queued(self, task: Task) -> None:

@@ -1,6 +1,7 @@
 """Reads the lanes of a run side by side. A lane that cannot be read does not hinder the others."""
 
 import heapq
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from typing import TypeVar
@@ -42,6 +43,17 @@ class LaneReader:
     def _parked_in(self, lane: int) -> Iterator[QueueKey]:
         for at in sorted(self.released):
             yield from self._store.queued(lane, after=at, before=at, page_size=_FEW)
+
+    def ahead(self, lanes: Iterable[int], *, after: datetime, before: datetime, most: int) -> list[QueueKey]:
+        """Return the first keys between these times: at most this many of each lane, without gaps."""
+
+        def read(lane: int) -> list[QueueKey]:
+            keys = self._store.queued(lane, after=after, before=before, page_size=most)
+            return list(itertools.islice(keys, most))
+
+        found = [keys for keys in self._each(lanes, read).values() if keys]
+        last = min((keys[-1].queued for keys in found if len(keys) == most), default=before)
+        return [key for key in itertools.chain.from_iterable(found) if key.queued <= last]
 
     def queued(
         self, lanes: Iterable[int], *, now: datetime

@@ -17,11 +17,12 @@ from typing import NamedTuple
 from duebell_shared.arming import ArmingRecord
 from duebell_shared.errors import AwsError
 from duebell_shared.gauge import Gauge
-from duebell_shared.instants import FIRST
-from duebell_shared.limits import Limit, Limits, parked_until
-from duebell_shared.task import QueueKey
+from duebell_shared.instants import FIRST, NEVER
+from duebell_shared.limits import MOST_AT_A_TIME, Limit, Limits, parked_until
+from duebell_shared.task import QueueKey, Status
 
 from .attempt import Attempt, as_run
+from .attempt_times import AttemptTimes
 from .batcher import Batcher
 from .context import RunContext
 from .lease import Lease
@@ -35,10 +36,6 @@ _TRIES = 20
 
 #: A task whose gauge cannot be changed now is put back for so long, and for up to twice as long.
 _IN_TROUBLE = timedelta(seconds=5)
-
-#: The time that an attempt takes, until some have ended; how much the last one counts then.
-_AN_ATTEMPT, _WEIGHT = timedelta(seconds=1), 0.2
-_SHORTEST = timedelta(milliseconds=50)
 
 #: Where only `at_most` limits an action, a task is put back for so long at most: the time is an estimate.
 _LONGEST_WAIT = timedelta(minutes=10)
@@ -58,6 +55,7 @@ class _Request(NamedTuple):
 class Limiter:
     """Takes the attempts of limited actions from their claim on.
 
+    is_any    whether an action has limits, or had some
     start     is called with those that may be started
     put_back  is called with those that have ended so
     skip      is called with the key of a task that is not due, which this run claims no more before it is
@@ -79,12 +77,12 @@ class Limiter:
         self._put_back = put_back
         self._skip = skip
         self._limits: Limits | None = None
-        self._is_any = any(action.limit.is_any for action in context.actions.values())
+        self.is_any = any(action.limit.is_any for action in context.actions.values())
         self._gauges: dict[str, Gauge | None] = {}
         self._changes: dict[str, Batcher[_Request]] = {}
         self._waiting: defaultdict[str, list[Attempt]] = defaultdict(list)
-        self._under_way: defaultdict[str, int] = defaultdict(int)
-        self._takes: defaultdict[str, timedelta] = defaultdict(lambda: _AN_ATTEMPT)
+        self._under_way: defaultdict[str, dict[Attempt, datetime]] = defaultdict(dict)
+        self._times = AttemptTimes()
         self._last_place = FIRST
         self._renewed_for = lease.until
         self._released: Mapping[datetime, str] = {}
@@ -106,7 +104,7 @@ class Limiter:
                     raise
                 self._context.warn("limits_not_read", error)
         if self._limits:
-            self._is_any = self._is_any or bool(self._limits.overrides)
+            self.is_any = self.is_any or bool(self._limits.overrides)
             self._released = self._limits.released(self._context.now())
         self.renew()
         with self._counting:
@@ -119,9 +117,43 @@ class Limiter:
         """How long the run stays for tasks that it has put back."""
         return _STAYS if self._last_place > self._context.now() else timedelta(0)
 
+    def room(self, action: str) -> int:
+        """How many tasks of this action that wait may be claimed now, as far as this run knows."""
+        limit, gauge = self._limit_of(action), self._gauges.get(action)
+        if not limit.is_any:
+            return MOST_AT_A_TIME
+        if limit.is_paused or not gauge:
+            return 0
+        under_way = len(self._under_way[action])
+        room = gauge.room(limit, now=self._context.now(), run=self._context.id, under_way=under_way)
+        if limit.per_second:
+            return room
+        # As many more wait in the run, to follow at once.
+        return room + max(room + under_way - len(self._waiting[action]), 0)
+
+    def opens_at(self, action: str) -> datetime:
+        """The time when the rate lets a task that waits start; never if attempts must end first."""
+        limit, gauge, now = self._limit_of(action), self._gauges.get(action), self._context.now()
+        if not gauge or limit.at_most is not None or not limit.per_second:
+            return NEVER
+        return max(gauge.opens_at(limit, now), now)
+
+    def lines(self) -> Mapping[str, datetime]:
+        """The actions whose limits were changed while tasks waited, with the ends of their lines then.
+
+        Reads the gauges of those that this run does not know yet.
+        """
+        lines = self._limits.lines(self._context.now()) if self._limits else {}
+        for action in lines.keys() - self._gauges.keys():
+            try:
+                self._gauges[action] = self._store.read_gauge(action)
+            except AwsError as error:
+                self._context.warn("not_limited", error, action=action)
+        return lines
+
     def passed(self, attempts: _Attempts) -> _Attempts:
         """Return those of these claimed attempts whose actions are not limited, and have the others taken."""
-        if not self._is_any:
+        if not self.is_any:
             return attempts
         free: list[Attempt] = []
         limited: defaultdict[str, list[Attempt]] = defaultdict(list)
@@ -148,7 +180,7 @@ class Limiter:
         if self._renewed_for < self._lease.until:
             self._renewed_for = self._lease.until
             # Other threads may add an action meanwhile.
-            for action in [action for action, count in list(self._under_way.items()) if count]:
+            for action in [action for action, attempts in list(self._under_way.items()) if attempts]:
                 if self._limit_of(action).at_most is not None:
                     self._change(action, _Request())
 
@@ -160,7 +192,7 @@ class Limiter:
         self._is_closed = True
         for action, gauge in list(self._gauges.items()):
             if gauge and self._context.id in gauge.permits:
-                self._under_way[action] = 0
+                self._under_way[action].clear()
                 self._change(action, _Request())
 
     def _is_early(self, attempt: Attempt) -> bool:
@@ -168,6 +200,8 @@ class Limiter:
         at, task = attempt.key.queued, attempt.stored[-1]
         if at <= self._context.now():
             return False
+        if attempt.is_ahead or attempt.status is Status.RUNNING:
+            return task.limited_since is None
         return self._released.get(at) != task.action or task.limited_since is None
 
     def _is_over(self, attempt: Attempt) -> bool:
@@ -220,7 +254,7 @@ class Limiter:
         going = [attempt for attempt, place in zip(attempts, places, strict=True) if place is None]
         over = [(attempt, place) for attempt, place in zip(attempts, places, strict=True) if place]
         # Each of as many as are under way can follow one of those, unless there is a rate as well.
-        stays = 0 if limit.per_second else self._under_way[action] + len(going)
+        stays = 0 if limit.per_second else len(self._under_way[action]) + len(going)
         for attempt, _ in over[:stays]:
             attempt.waits_since, attempt.has_place = attempt.waits_since or now, False
         with self._counting:
@@ -236,10 +270,10 @@ class Limiter:
         for attempt in range(_TRIES):
             now = self._context.now()
             known = gauge or Gauge()
-            under_way = 0 if limit.at_most is None else self._under_way[action]
+            under_way = 0 if limit.at_most is None else len(self._under_way[action])
             current = known.renewed(run, under_way, until=until)
             taken = current.take(
-                limit, waited, now=now, run=run, until=until, takes=max(self._takes[action], _SHORTEST)
+                limit, waited, now=now, run=run, until=until, takes=self._time_of(action, now)
             )
             if taken.gauge == known:
                 return taken.places
@@ -250,6 +284,11 @@ class Limiter:
             gauge = self._store.read_gauge(action)
         self._gauges[action] = None
         return [self._soon() for _ in waited]
+
+    def _time_of(self, action: str, now: datetime) -> timedelta:
+        with self._counting:
+            longest = now - min(self._under_way[action].values(), default=now)
+            return self._times.of(action, longest=longest)
 
     def _soon(self) -> datetime:
         return self._context.now() + _IN_TROUBLE * self._context.random.uniform(1, 2)
@@ -272,19 +311,19 @@ class Limiter:
             return
         now = self._context.now()
         with self._counting:
-            self._under_way[action] += len(attempts)
+            self._under_way[action] |= dict.fromkeys(attempts, now)
         for attempt in attempts:
             attempt.has_place = True
             if attempt.waits_since:
                 attempt.waited = now - attempt.waits_since
-            attempt.over.add_done_callback(partial(self._ended, action, now))
+            attempt.over.add_done_callback(partial(self._ended, action, attempt))
         if attempts:
             self._start(attempts)
 
-    def _ended(self, action: str, began: datetime, _: object) -> None:
+    def _ended(self, action: str, attempt: Attempt, _: object) -> None:
         with self._counting:
-            self._under_way[action] -= 1
-            self._takes[action] += (self._context.now() - began - self._takes[action]) * _WEIGHT
+            if began := self._under_way[action].pop(attempt, None):
+                self._times.ended(action, self._context.now() - began)
         if self._waiting[action]:
             self._change(action, _Request())
         elif self._limit_of(action).at_most is not None:

@@ -20,6 +20,7 @@ from duebell_shared.twins import drop_twin
 
 from .attempts import Attempts
 from .context import RunContext
+from .held_tasks import HeldTasks
 from .lane_reader import LaneReader
 from .lease import Lease, LeaseLost
 from .log import emit
@@ -97,10 +98,13 @@ class _Run:
         self._reader = LaneReader(self._backend, self._trouble)
         self._attempts = Attempts(context, lease, self._trouble)
         self._limiter = self._attempts.limiter
+        self._held = HeldTasks(context, self._attempts, self._reader)
         reservations = Reservations(context, lease, self._trouble)
         self._not_claimed = NotClaimed(context, self._reader, self._attempts, reservations, self._trouble)
         self._shares = Shares(context, lease, self._reader, self._attempts)
-        self._waits = Waits(context, lease, self._attempts, self._go_on_with)
+        self._waits = Waits(
+            context, lease, self._attempts, go_on_with=self._go_on_with, start_held=self._start_held
+        )
         self._is_full = False
         self._began = context.now()
         measures = context.metrics and lease.seen.counting(context.now()) != lease.seen
@@ -174,7 +178,8 @@ class _Run:
         self._reader.released = self._limiter.look(self._lease.seen)
         parked = self._reader.parked(lanes)
         self._lease.quiet, keys = self._reader.queued(lanes, now=now)
-        for lane in parked:
+        begun_ahead = self._attempts.lanes_of_ahead()  # they show at places that they have no more
+        for lane in {*parked, *begun_ahead}:
             self._lease.quiet.pop(lane, None)
         ahead = LookAhead(keys, now=now, skipping=known, parked=parked.values())
         while ahead:
@@ -193,9 +198,12 @@ class _Run:
                 self._attempts.start(key, Status.SCHEDULED)
         next_due = ahead.next_due
         self._is_full = was_full
-        # A parked task that was started stands ahead in the queue, and would be taken for its lane's head.
+        # A task that is started before its time stands ahead, and would be taken for its lane's head.
         heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
-        self._lease.heads = None if parked else heads
+        self._lease.heads = None if parked or begun_ahead else heads
+        self._held.find_left_running(lanes, self._lease.died)
+        self._held.find(lanes)
+        self._start_held()
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
 
     def _wait_for_place(self) -> bool:
@@ -223,12 +231,26 @@ class _Run:
         return not self._is_time_to_stop
 
     def _go_on_with(self, task: Task) -> None:
-        """Start the task's next occurrence if it is due already."""
+        """Start the task's next occurrence if it is due already; remember a task that waits for a limit."""
+        self._held.remember(task)
         if not task.queued or task.queued > self._context.now() or self._is_time_to_stop:
             return
         key = queue_key(task)
         if self._may_start(key, Status.SCHEDULED):
             self._attempts.start(key, Status.SCHEDULED)
+
+    def _start_held(self) -> None:
+        """Start tasks before their places in the line, if the limits of their actions allow it by now."""
+        if not self._held or self._attempts.is_claiming or self._is_time_to_stop:
+            return
+        for key in self._held.take():
+            if self._may_start(key, Status.SCHEDULED):
+                # The head of its lane may have been this task.
+                self._lease.quiet.pop(key.lane, None)
+                self._lease.heads = None
+                self._attempts.start(key, Status.SCHEDULED, is_ahead=True)
+            if not self._attempts.has_place:
+                return
 
     @property
     def _is_time_to_stop(self) -> bool:
@@ -290,6 +312,7 @@ class _Run:
 
     def _give_back(self, heads: dict[int, datetime], *, unless_added: bool = False) -> datetime | None:
         """Give the lanes back at these heads, or keep them; returns as `_release`."""
+        heads = self._held.hasten(heads)
         waits = self._context.waits_for_due
         stays_for = self._backend.settings.head_start + LEAD if waits else _MOMENT
         if host := self._context.host:

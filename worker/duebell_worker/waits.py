@@ -38,13 +38,24 @@ class Waits:
     """The waits of one run. Each raises LeaseLost."""
 
     def __init__(
-        self, context: RunContext, lease: Lease, attempts: Attempts, go_on_with: Callable[[Task], None]
+        self,
+        context: RunContext,
+        lease: Lease,
+        attempts: Attempts,
+        *,
+        go_on_with: Callable[[Task], None],
+        start_held: Callable[[], None],
     ) -> None:
-        """`go_on_with` is called with each task that is in the queue again after an attempt."""
+        """What is called after attempts have ended.
+
+        go_on_with  with each task that is in the queue again
+        start_held  to start what waited for them
+        """
         self._context = context
         self._lease = lease
         self._attempts = attempts
         self._go_on_with = go_on_with
+        self._start_held = start_held
         self._renew_at = lease.renew_at
         self._watch_at = context.now()
         self._watch_every = context.host.look_every if context.host else _WATCH
@@ -111,6 +122,8 @@ class Waits:
             wake_at = min(self._renew_at, leave_at, by, notice_at, self._watch_at if watches else NEVER)
             for task in self._attempts.wait(wake_at - now):
                 self._go_on_with(task)
+            if not is_idle:
+                self._start_held()
 
     def _renew(self) -> None:
         try:

@@ -56,10 +56,12 @@ def limit(
 
 
 def in_words(limit: ActionLimit) -> str:
-    """The limit in words: `5 at a time, 2 a second`."""
-    if limit.paused:
-        return "paused"
-    return _words(limit.at_most, limit.per_second)
+    """The limit in words, and the tasks that wait for it: `5 at a time, 2 a second; 30 wait`."""
+    words = "paused" if limit.paused else _words(limit.at_most, limit.per_second)
+    if not limit.waiting:
+        return words
+    about = "" if limit.paused else "about "
+    return f"{words}; {about}{limit.waiting:,} wait{'s' if limit.waiting == 1 else ''}"
 
 
 def _words(at_most: int | None, per_second: float | None) -> str:

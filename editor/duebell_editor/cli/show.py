@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from duebell_editor import (
+    ActionLimit,
     LastRun,
     LateRing,
     Missed,
@@ -23,6 +24,7 @@ from ..json_fields import status_fields, task_fields
 from ..queue_counts import MOST_COUNTED
 from .context import Context
 from .errors import Exit
+from .limit import in_words
 from .options import End, Id, Start, Timezone, flag, option
 from .output import console, plain, short, when
 from .program import with_json
@@ -234,6 +236,7 @@ def status_facts(status: SchedulerStatus, now: datetime) -> Table:
         "due tonight": f"{_count(status.due_tonight)}{_until(status.tonight_ends)}",
         "in the queue": _count(status.queued),
         **({"owing": _owing(status.owing)} if status.owing else {}),
+        **_limited(status, now),
         **_intake(status, now),
         "precision": f"to the {status.precision}",
         "time zones": _tzdata(status),
@@ -279,6 +282,22 @@ def _intake(status: SchedulerStatus, now: datetime) -> Mapping[str, str | Text]:
         "intake": f"{status.intake_waiting:,} waiting{since}",
         "dead letters": Text(f"{dead:,}" if dead else "none", style=style),
     }
+
+
+def _limited(status: SchedulerStatus, now: datetime) -> Mapping[str, str]:
+    """The actions that are paused, or whose tasks wait for their limits."""
+    if not status.limited:
+        return {}
+    lines = [f"{one.action}: {in_words(one)}{_set(one, now)}" for one in status.limited]
+    return {"limits": "\n".join(plain(line) for line in lines)}
+
+
+def _set(limit: ActionLimit, now: datetime) -> str:
+    """When and by whom a paused action was paused, and what ends it."""
+    if not limit.paused or limit.since is None:
+        return ""
+    by = f" by {limit.changed_by}" if limit.changed_by else ""
+    return f", since {when(limit.since, now)}{by}; `duebell limit {limit.action} --as-declared` ends it"
 
 
 def _late_ring(ring: LateRing | None, now: datetime) -> Mapping[str, str]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 from pydantic import BeforeValidator, Field
 
-from duebell_editor.limit_editor import ActionLimit
+from duebell_editor.action_limits import ActionLimit
 from duebell_shared.errors import InvalidTask
 from duebell_shared.limits import (
     LEAST_PER_SECOND,

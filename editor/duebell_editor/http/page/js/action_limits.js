@@ -5,30 +5,23 @@ import { busy } from "./busy.js";
 import { openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 import { blame, field, forgive } from "./field.js";
+import { limitWords as words, setWords, waitingOf } from "./limit_words.js";
 import { tell } from "./state.js";
-import { time } from "./time.js";
 import { toast } from "./toast.js";
-
-function words(atMost, perSecond) {
-  const parts = [
-    atMost !== null && `${atMost.toLocaleString("en")} at a time`,
-    perSecond !== null && `${perSecond} a second`,
-  ];
-  return parts.filter(Boolean).join(", ") || "no limit";
-}
 
 // A line on a card; nothing where there is no limit.
 export function limitLine(limit) {
   if (!limit) return null;
   const { at_most: atMost, per_second: perSecond, paused, since } = limit;
+  const waiting = waitingOf(limit);
   const declared = words(limit.declared_at_most, limit.declared_per_second);
   return h(
     "p",
     { class: paused ? "paused" : undefined },
     paused ? h("strong", {}, "Paused") : `Limits: ${words(atMost, perSecond)}`,
-    since && " since ",
-    since && time(since, { words: false, inside: true }),
+    ...setWords(limit),
     since && `. Its code declares: ${declared}.`,
+    waiting && `${since ? " " : "; "}${waiting}${since ? "." : ""}`,
   );
 }
 

@@ -10,11 +10,11 @@ export const ended = ({ done, failed, skipped }) => done + failed + skipped;
 
 // Both were asked for the same buckets; history may not be there yet, or not be asked for.
 export function joined(coming, history) {
-  return coming.map(({ start, end, count, overdue, occurrences, is_estimate: isEstimate }, at) => {
+  return coming.map(({ start, end, count, overdue, paused, occurrences, is_estimate: isEstimate }, at) => {
     const past = history?.[at]?.start === start ? history[at] : NOTHING;
     return {
       ...{ ...NOTHING, ...past },
-      ...{ start, end, occurrences, late: overdue, waiting: count - overdue },
+      ...{ start, end, occurrences, paused, late: overdue, waiting: count - overdue },
       isEstimate: isEstimate || past.is_estimate === true,
     };
   });
@@ -30,7 +30,7 @@ export function sum(buckets) {
   const add = (name) => buckets.reduce((counted, bucket) => counted + bucket[name], 0);
   const latest = Math.max(...buckets.map((bucket) => bucket.lateness_max_ms ?? -1));
   return {
-    ...Object.fromEntries([...KINDS, "occurrences"].map((name) => [name, add(name)])),
+    ...Object.fromEntries([...KINDS, "occurrences", "paused"].map((name) => [name, add(name)])),
     start: buckets[0].start,
     end: buckets.at(-1).end,
     lateness_median_ms: null,

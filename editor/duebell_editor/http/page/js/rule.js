@@ -2,6 +2,7 @@
 
 import { several } from "./counts.js";
 import { byId, h, refill } from "./dom.js";
+import { waitingWords } from "./limit_words.js";
 import { hasProblems, health } from "./problems.js";
 import { on, tell } from "./state.js";
 import { bell, current, failedIn, refreshStatus } from "./status.js";
@@ -96,6 +97,15 @@ const name = () =>
     status.expression && " UTC",
   );
 
+// The actions of which something waits, or nothing is started: the first of them, each in a line.
+const LIMITED = 5;
+
+function limited() {
+  const lines = status.limited.slice(0, LIMITED).map((limit) => h("small", {}, ...waitingWords(limit)));
+  const more = status.limited.length - LIMITED;
+  return [...lines, h("small", {}, h("a", { href: "actions" }, more > 0 ? `and ${more} more` : "Change limits"))];
+}
+
 function facts() {
   const last = status.last_run;
   const shown = [
@@ -111,6 +121,7 @@ function facts() {
         several(status.owing, "task"),
         h("small", {}, `${status.owing === 1 ? "has" : "have"} ended; the next run adds what follows`),
       ),
+    status.limited.length > 0 && fact("Limits", ...limited()),
     isRecent(status.late_ring) &&
       fact(
         "Late ring",

@@ -16,7 +16,8 @@ function counts(bucket) {
   const said = Object.entries(NAMES)
     .filter(([kind]) => bucket[kind])
     .map(([kind, name]) => `${about}${number(bucket[kind])} ${name}`);
-  return said.join(", ");
+  const paused = bucket.paused ? [`of them ${about}${number(bucket.paused)} of paused actions`] : [];
+  return [...said, ...paused].join(", ");
 }
 
 function late({ lateness_median_ms: half, lateness_max_ms: most }) {

@@ -1,0 +1,116 @@
+"""Limits in a long-running process: kept over hours, changed while it runs, and given back when it ends."""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from duebell_editor import Status
+from duebell_shared.gauge import Gauge, Permits
+from tests.support import NOON
+from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
+
+
+def add(hosted: Hosted, count: int, due: datetime = NOON) -> None:
+    hosted.editor.add_many({"action": "mail", "due": due, "id": f"mail-{n}"} for n in range(count))
+
+
+def declare(hosted: Hosted, *, takes: timedelta = timedelta(0), **limit: Any) -> Counter[str]:
+    """Declare `mail` with this limit; return the most that were under way at a time."""
+    seen = Counter[str]()
+
+    def mail() -> None:
+        hosted.starts.append(hosted.clock.now)
+        seen["now"] += 1
+        seen["most"] = max(seen["most"], seen["now"])
+        if takes:
+            hosted.stage.sleep(takes.total_seconds())
+        seen["now"] -= 1
+
+    hosted.worker.action("mail", **limit)(mail)
+    return seen
+
+
+def test_a_slow_rate_is_kept_to_the_second_over_hours(hosted: Hosted) -> None:
+    declare(hosted, per_second=1 / 600)
+    add(hosted, 8)
+    assert hosted.run_until(NOON + 2 * HOUR)
+    assert len(hosted.starts) == 8
+    gaps = [later - earlier for earlier, later in pairwise(hosted.starts)]
+    assert all(10 * MINUTE <= gap <= 10 * MINUTE + 2 * SECOND for gap in gaps)
+
+
+def test_a_fast_rate_is_kept_and_used(hosted: Hosted) -> None:
+    declare(hosted, per_second=2)
+    add(hosted, 40)
+    hosted.run_until(NOON + 5 * MINUTE)
+    assert len(hosted.starts) == 40
+    # Two at once, then one each half second
+    assert hosted.starts == [NOON, *(NOON + n * SECOND / 2 for n in range(39))]
+
+
+def test_other_actions_are_not_held_up_by_attempts_that_take_long(hosted: Hosted) -> None:
+    seen = declare(hosted, takes=20 * SECOND, at_most=1)
+    others: list[datetime] = []
+    hosted.worker.action("other")(lambda: others.append(hosted.clock.now))
+    add(hosted, 10)
+    dues = [NOON + 7 * SECOND * n for n in range(1, 25)]
+    for due in dues:
+        hosted.editor.add("other", due=due, id=f"other-{due:%H%M%S}")
+    hosted.run_until(NOON + 10 * MINUTE)
+    assert (len(hosted.starts), seen["most"]) == (10, 1)
+    # Each begins when the one before has ended
+    assert hosted.starts[-1] <= NOON + 182 * SECOND
+    assert others == dues
+
+
+def test_a_paused_action_stops_and_goes_on_while_the_process_runs(hosted: Hosted) -> None:
+    declare(hosted)
+    for minute in range(30):
+        hosted.editor.add("mail", due=NOON + minute * MINUTE, id=f"mail-{minute}")
+    hosted.at(NOON + 605 * SECOND, lambda: hosted.editor.limit("mail", at_most=0))
+    hosted.at(NOON + 1205 * SECOND, lambda: hosted.editor.limit("mail", at_most=None))
+    hosted.run_until(NOON + 40 * MINUTE)
+    times = [(start - NOON).total_seconds() for start in hosted.starts]
+    assert len(times) == 30
+    # Runs follow within a minute
+    assert not [time for time in times if 666 < time < 1205]
+    # Those that were put back are started with the first look after it went on
+    assert sum(1205 <= time <= 1210 for time in times) >= 9
+    assert {hosted.editor.get(f"mail-{n}").attempt for n in range(30)} == {1}
+
+
+def test_a_raised_rate_is_followed_while_the_process_runs(hosted: Hosted) -> None:
+    declare(hosted, per_second=1 / 60)
+    add(hosted, 60)
+    hosted.at(NOON + 10 * MINUTE, lambda: hosted.editor.limit("mail", per_second=1))
+    hosted.run_until(NOON + 20 * MINUTE)
+    assert len(hosted.starts) == 60
+    assert sum(start <= NOON + 10 * MINUTE for start in hosted.starts) == 11
+    assert hosted.starts[-1] <= NOON + 11 * MINUTE + 55 * SECOND
+
+
+def test_a_process_that_drains_gives_its_permits_back(hosted: Hosted) -> None:
+    # Given two at work, and two that wait in the process for them
+    seen = declare(hosted, takes=HOUR, at_most=2)
+    add(hosted, 6)
+    assert not hosted.run_until(NOON + 5 * SECOND)
+    assert seen["most"] == 2
+    # Then nobody has to wait for the end of a lease
+    gauge = hosted.store.gauges["mail"]
+    assert not gauge.permits
+    assert not hosted.record.owners(hosted.clock.now)
+    # What had not begun has used up no attempt
+    attempts = Counter(hosted.editor.get(f"mail-{n}").attempt for n in range(6))
+    assert attempts == {0: 4, 1: 2}
+    assert all(hosted.editor.get(f"mail-{n}").status is Status.SCHEDULED for n in range(6))
+
+
+def test_a_process_waits_for_the_permits_of_another_one(hosted: Hosted) -> None:
+    declare(hosted, at_most=3)
+    theirs = Gauge(permits={"other": Permits(2, NOON + 90 * SECOND), "dead": Permits(1, NOON + 40 * SECOND)})
+    hosted.store.swap_gauge("mail", None, theirs)
+    add(hosted, 3)
+    hosted.run_until(NOON + 5 * MINUTE)
+    assert len(hosted.starts) == 3
+    assert hosted.starts[0] >= NOON + 40 * SECOND

@@ -3,8 +3,8 @@
 In a short queue the keys of all lanes are read, and the counts are exact. In a long queue one lane is counted
 and multiplied. A recurring task is in the queue once; its later occurrences are counted by its schedule. A
 timeline costs 20 calls at most in a queue of four lanes, however long that is; where tasks are overdue, one
-more for each lane, to leave out those that only owe a follow-up; and where actions are paused a read and up to
-20 counts more.
+more for each lane, to leave out those that only owe a follow-up; and where actions are paused a read and up
+to 20 counts more.
 """
 
 import bisect

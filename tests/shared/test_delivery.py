@@ -127,6 +127,13 @@ def test_a_delivery_that_cannot_be_is_refused(given: dict[str, Any], words: str)
         Delivery(**{"name": "remind", "to": QUEUE, **given})
 
 
+@pytest.mark.parametrize("group", ["x", "7", "!", 128 * "x"])
+def test_a_group_has_one_to_128_characters(group: str) -> None:
+    assert Delivery(name="remind", to=f"{QUEUE}.fifo", group=group).group == group
+    with pytest.raises(InvalidSettings, match=r"^group: "):
+        Delivery(name="remind", to=f"{QUEUE}.fifo", group=128 * "x" + group)
+
+
 def test_deliveries_are_read_from_json_with_all_their_arguments() -> None:
     declared = {
         "remind": {"to": QUEUE},

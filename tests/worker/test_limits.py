@@ -17,7 +17,7 @@ from duebell_shared.gauge import Gauge, Permits
 from duebell_shared.limits import Limits
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
-from duebell_worker import Task, Worker
+from duebell_worker import Backoff, Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
 from tests.worker.stage import Stage
@@ -324,6 +324,34 @@ def test_a_recurring_task_that_waits_keeps_its_schedule(
     assert (len(starts), task.missed_runs, task.due) == (1, 0, NOON + 4 * HOUR)
     assert task.last
     assert (task.last.due, task.last.missed) == (NOON + 3 * HOUR, 2)
+
+
+def test_a_recurring_tasks_retry_that_waits_lets_its_schedule_go_on(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
+) -> None:
+    # Given a retry of a recurring task that is due after its action was paused
+    @worker.action("mail", attempts=3, backoff=Backoff(first=10 * MINUTE))
+    def mail() -> None:
+        starts.append(clock.now)
+        if len(starts) == 1:
+            raise OSError("not now")
+
+    editor.add("mail", schedule="rate(1 hour)", id="hourly")
+    clock.now = NOON + HOUR
+    assert worker.run(time_left=MINUTE).retried == 1
+    editor.limit("mail", per_second=0)
+    clock.now = NOON + HOUR + 20 * MINUTE
+    assert worker.run(time_left=MINUTE).limited == 1
+    # Then the next occurrence waits before it
+    task = editor.get("hourly")
+    assert (task.status, task.due, task.queued) == (Status.SCHEDULED, NOON + 2 * HOUR, NOON + 2 * HOUR)
+    assert task.limited_since is None
+    # And both are started once the action goes on
+    editor.limit("mail", per_second=None)
+    clock.now = NOON + 27 * HOUR
+    worker.run(time_left=MINUTE)
+    worker.run(time_left=MINUTE)
+    assert len(starts) == 3
 
 
 def test_an_expired_task_and_one_that_is_used_up_need_no_leave(

@@ -26,12 +26,13 @@ SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hou
 
 
 class CountingStore(MemoryStore):
-    """Counts the calls about limits; `refuses` makes those of gauges fail."""
+    """Counts the calls about limits; `refuses` makes those of gauges fail, `loses` the changes of gauges."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: Counter[str] = Counter()
         self.refuses = False
+        self.loses = False
 
     def read_limits(self) -> Limits | None:
         self.calls["read_limits"] += 1
@@ -47,7 +48,7 @@ class CountingStore(MemoryStore):
         self.calls["swap_gauge"] += 1
         if self.refuses:
             raise AwsUnavailable("as told")
-        return super().swap_gauge(action, old, new)
+        return None if self.loses else super().swap_gauge(action, old, new)
 
 
 @pytest.fixture
@@ -307,6 +308,34 @@ def test_a_gauge_that_cannot_be_changed_holds_its_tasks_back_and_no_others(
     clock.advance(MINUTE)
     worker.run()
     assert len(starts) == 5
+
+
+def test_a_gauge_that_others_change_all_the_time_holds_its_tasks_back(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore
+) -> None:
+    declare(worker, starts, clock, at_most=5)
+    add(editor, 5)
+    store.loses = True
+    report = worker.run(time_left=SECOND)
+    assert (starts, report.limited) == ([], 5)
+    store.loses = False
+    clock.advance(MINUTE)
+    worker.run()
+    assert len(starts) == 5
+
+
+def test_a_place_that_is_an_estimate_is_within_minutes(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore
+) -> None:
+    # Given another run whose attempts take all permits, and which many tasks wait for
+    declare(worker, starts, clock, at_most=1)
+    store.swap_gauge("mail", None, Gauge(permits={"other": Permits(1, NOON + 2 * MINUTE)}))
+    add(editor, 1000)
+    worker.run(time_left=MINUTE)
+    # Then each looks again before they would all have ended
+    places = [editor.get(f"mail-{n}").queued or NOON for n in range(1000)]
+    assert min(places) > NOON
+    assert NOON + 9 * MINUTE < max(places) <= NOON + 10 * MINUTE
 
 
 def test_a_recurring_task_that_waits_keeps_its_schedule(

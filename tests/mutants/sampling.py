@@ -125,7 +125,7 @@ def _verdict(lab: Lab, mutant: RandomMutant, calls: CoverageMap) -> _Verdict:
 
 
 def _failures(done: subprocess.CompletedProcess[str]) -> list[str]:
-    return [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    return [line for line in done.stdout.splitlines() if line.startswith(("FAILED tests/", "ERROR tests/"))]
 
 
 def _is_of(failure: str, test: str) -> bool:

@@ -114,6 +114,7 @@ def test_a_delivery_needs_one_permission_for_its_target() -> None:
         ({"name": "duebell.x"}, "^name: .*reserved|duebell's own"),
         ({"form": "xml"}, "^form: must be payload or envelope"),
         ({"attempts": 0}, "^attempts: must be 1 or more"),
+        ({"backoff": timedelta(minutes=1)}, r"^backoff: must be a Backoff\(first=…\), not "),
         ({"group": "ä"}, "^group: "),
         ({"group": ""}, "^group: "),
         ({"secret": SECRET}, "^secret: is for an https URL only, and this target is a queue"),

@@ -92,6 +92,9 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
         attempts: object = self.attempts
         if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
             raise InvalidSettings("attempts", f"must be 1 or more, not {quoted(attempts)}")
+        backoff: object = self.backoff
+        if not isinstance(backoff, Backoff):
+            raise InvalidSettings("backoff", f"must be a Backoff(first=…), not {quoted(backoff)}")
         try:
             check_at_most(self.at_most, least=1)
             check_per_second(self.per_second, may_pause=False)

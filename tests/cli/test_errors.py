@@ -6,7 +6,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from botocore.exceptions import BotoCoreError, ProfileNotFound
+from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
 
 from duebell_editor import Editor
 from duebell_editor.cli.context import Context
@@ -44,6 +44,22 @@ def test_each_kind_of_error_has_its_status(duebell: Duebell, error: Exception, s
     assert outcome.err.startswith("error: ")
     assert outcome.err.count("\n") == 1
     assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (errors.NotDeployed("no table"), "not-deployed"),
+        (BotoCoreError(), "aws-error"),
+        (ClientError({"Error": {"Code": "Throttling"}}, "GetItem"), "aws-error"),
+        (FileNotFoundError(2, "No such file or directory", "tasks.csv"), "io-error"),
+        (ZeroDivisionError(), "unexpected"),
+    ],
+)
+def test_with_json_each_error_has_its_type(duebell: Duebell, error: Exception, kind: str) -> None:
+    with mock.patch.object(Context, "editor", side_effect=error):
+        outcome = duebell("status", "--json")
+    assert json.loads(outcome.err)["error"]["type"] == kind
 
 
 def test_what_aws_says_to_a_deployment_counts_as_of_aws() -> None:

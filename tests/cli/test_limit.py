@@ -77,5 +77,6 @@ def test_actions_tell_their_limits(duebell: Duebell, worker: Worker) -> None:
     _, out, _ = duebell("actions")
     rows = [line.split("  ") for line in out.splitlines()]
     limits = {row[0]: [cell.strip() for cell in row if cell.strip()] for row in rows}
+    assert limits["action"][-1] == "limits"
     assert limits["act"][-1] == "paused"
     assert limits["mail"][-1] == "5 at a time"

@@ -59,6 +59,14 @@ def test_status_tells_of_a_ring_that_was_lost_for_a_week(days: int, is_told: boo
     assert ("a run came at" in said.get()) is is_told
 
 
+@pytest.mark.parametrize(("is_armed", "said"), [(True, "yes"), (False, "no")])
+def test_status_says_whether_the_rule_is_armed(is_armed: bool, said: str) -> None:
+    console = Console(width=200)
+    with console.capture() as printed:
+        console.print(status_facts(SchedulerStatus(table="t", rule="r", armed=is_armed), NOON))
+    assert ["armed", said] in [line.split() for line in printed.get().splitlines()]
+
+
 @pytest.mark.parametrize("kind", list(BellKind))
 def test_status_names_the_bell(kind: BellKind) -> None:
     console = Console(width=200)

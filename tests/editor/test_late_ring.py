@@ -1,6 +1,7 @@
 """A ring that is lost: what the status says while it is missed, and once its echo brought a run."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -74,6 +75,19 @@ def test_a_run_that_came_by_the_ring_of_a_lease_that_ends_soon_leaves_the_rule_u
     # Then the rule counts as unarmed, and is set again
     assert left.lanes_of("next") == ()
     assert left.armed is None
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"lanes": (Lane(owner="nobody", until=NOON + timedelta(days=100)),)},
+        {"lanes": (Lane(),), "applier": "nobody", "applier_until": NOON + timedelta(days=100)},
+        {"lanes": (Lane(),), "relaner": "nobody", "relaner_until": NOON + timedelta(days=100)},
+    ],
+)
+def test_a_record_is_held_too_long_by_whoever_holds_it(held: dict[str, Any]) -> None:
+    assert ArmingRecord(**held).is_held_too_long(NOON)
+    assert not ArmingRecord(**held).is_held_too_long(NOON + timedelta(days=100))
 
 
 def test_a_record_that_is_held_too_long_again_is_made_anew_again(

@@ -77,6 +77,8 @@ def test_an_action_that_the_worker_does_not_have_is_refused(editor: Editor) -> N
         editor.limit("mial", per_second=1)
     with pytest.raises(InvalidTask, match="duebell's own"):
         editor.limit("duebell.verify", per_second=1)
+    with pytest.raises(InvalidTask, match=r"^action: "):
+        editor.limit("", per_second=1)
 
 
 def test_a_limit_repeated_after_a_failure_reaches_the_runs(

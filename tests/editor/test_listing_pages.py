@@ -1,6 +1,7 @@
 """Pages of any listing whatsoever: each task that is asked for exactly once, in order; and their bounds."""
 
 import base64
+import json
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -205,10 +206,22 @@ def test_a_bound_between_two_milliseconds_is_not_stretched(scheduler: Scheduler)
 
 
 @pytest.mark.parametrize(
-    "at", ["9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59-05:00", "2026-11-21T12:00:00"]
+    "place",
+    [
+        ["9999-12-31T23:59:59.999999Z", "", 0, "id"],
+        ["9999-12-31T23:59:59-05:00", "", 0, "id"],
+        ["2026-11-21T12:00:00", "", 0, "id"],
+        ["2026-11-21T12:00:00Z", "elsewhere", 0, "id"],
+        ["2026-11-21T12:00:00Z", "", -1, "id"],
+        ["2026-11-21T12:00:00Z", "", 0, 513 * "é"],
+    ],
 )
-def test_a_cursor_at_a_time_that_no_task_can_have_is_none(scheduler: Scheduler, at: str) -> None:
-    cursor = base64.urlsafe_b64encode(f'["{at}",true,0,"id"]'.encode()).decode()
+def test_a_cursor_at_a_place_that_no_task_can_have_is_none(scheduler: Scheduler, place: list[object]) -> None:
+    def cursor_at(place: list[object]) -> str:
+        return base64.urlsafe_b64encode(json.dumps(place).encode()).decode()
+
+    assert not scheduler.editor.list(cursor=cursor_at(["2026-11-21T12:00:00Z", "", 0, "id"])).tasks
+    cursor = cursor_at(place)
     with pytest.raises(
         InvalidQuery, match=r"^cursor: is not one that a listing gave: start again without it$"
     ):

@@ -4,13 +4,14 @@ import logging
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from duebell_editor import Editor
-from duebell_editor.http import create_app
+from duebell_editor.http import access_log, create_app
 from tests.serving import serving
 
 TOKEN = "secret-secret+secret"
@@ -52,6 +53,17 @@ def test_each_request_is_one_line(editor: Editor, told: Told) -> None:
         # Refused before anybody asks who it is
         {"method": "GET", "path": "/api/status", "status": 403, "client": "10.1.2.3"},
     ]
+
+
+def test_it_tells_the_milliseconds_that_a_request_took(
+    editor: Editor, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO, "duebell.http")
+    times = iter([10.0, 11.5])
+    monkeypatch.setattr(access_log, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    TestClient(create_app(editor), base_url="http://127.0.0.1").get("/api/status")
+    [record] = [record for record in caplog.records if record.name == "duebell.http"]
+    assert vars(record)["fields"]["duration_ms"] == 1500
 
 
 def test_it_holds_no_token_and_nothing_of_a_payload(

@@ -77,7 +77,7 @@ def test_without_a_token_it_serves_this_machine_only(editor: Editor, host: str) 
 
 @pytest.mark.parametrize("host", ["example.org", "", "127.0.0.1:80"])
 def test_it_serves_an_address_of_this_machine(editor: Editor, host: str) -> None:
-    with pytest.raises(InvalidSettings, match="must be an address of this machine"):
+    with pytest.raises(InvalidSettings, match=r"^host: must be an address of this machine"):
         serve(editor, host)
 
 

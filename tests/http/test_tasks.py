@@ -200,7 +200,7 @@ def test_follow_ups_are_given_and_told_as_json(client: TestClient) -> None:
         ({"then": {"payload": 1}}, "then.action: is missing"),
         ({"then": {"action": "b", "in": 1}}, "then.in: is not a field of Then"),
         ({"then": {"action": "b", "after": "1h"}}, "then.after: must be a number of seconds"),
-        ({"then": {"action": "b", "after": -1}}, "then.after"),
+        ({"then": {"action": "b", "after": -1}}, "then.after: must be from 0 to "),
         ({"then": "b"}, "must be a Then, or a mapping"),
         ({"on_failed": 7}, "must be the name of an action"),
     ],

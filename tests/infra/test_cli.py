@@ -13,6 +13,7 @@ from duebell_infra import cli, commands
 from duebell_infra.deploy import Deployment, settings_of
 from duebell_infra.editors import environment_of
 from duebell_infra.errors import DeployFailed
+from duebell_infra.template import parameter_names, template_text
 from duebell_shared.settings import Settings
 from tests.e2e.support import duebell
 
@@ -105,6 +106,51 @@ def test_the_intake_stays_as_it_was_unless_it_is_asked_for(
     monkeypatch.setattr(commands, "deploy_stack", deploy)
     CliRunner().invoke(commands.app, ["deploy", "--actions", "a:b", "--region", "eu-central-1", *options])
     assert seen == [given]
+
+
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [
+        ("--label production --color red", {"Label": "production", "Color": "red"}),
+        ("--memory 512 --timeout 60", {"MemorySize": "512", "Timeout": "60"}),
+        ("--lanes 8", {"Lanes": "8"}),
+        ("--retention-days 7 --history failed", {"RetentionDays": "7", "History": "failed"}),
+        ("--kept-payload 100", {"KeptPayload": "100"}),
+        (
+            "--capacity provisioned --read-units 1:2 --write-units 3:4",
+            {
+                "Capacity": "provisioned",
+                "MinReadUnits": "1",
+                "MaxReadUnits": "2",
+                "MinWriteUnits": "3",
+                "MaxWriteUnits": "4",
+            },
+        ),
+        ("--warm-throughput 5,6", {"WarmThroughput": "5,6"}),
+        ("--log-retention-days 30 --log-format json", {"LogRetentionDays": "30", "LogFormat": "JSON"}),
+        ("--bell schedule --precision second", {"Bell": "schedule", "Precision": "second"}),
+        ("--snap-start", {"SnapStart": "yes"}),
+        ("--no-snap-start", {"SnapStart": "no"}),
+        ("--alarm-mail a@b.c", {"AlarmMail": "a@b.c"}),
+        ("--alarm-topic arn:aws:sns:x", {"AlarmTopicArn": "arn:aws:sns:x"}),
+        ("--env SHOP=1", {"Environment": '{"SHOP": "1"}'}),
+        ("--parameter Anything=2", {"Anything": "2"}),
+    ],
+)
+def test_each_option_of_deploy_is_the_parameter_of_its_name(
+    options: str, given: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, str]] = []
+
+    def deploy(_: object, deployment: Deployment, **__: object) -> None:
+        seen.append(dict(deployment.parameters))
+        raise DeployFailed("seen")
+
+    monkeypatch.setattr(commands, "deploy_stack", deploy)
+    arguments = ["deploy", "--actions", "a:b", "--region", "eu-central-1", *options.split()]
+    result = CliRunner().invoke(commands.app, arguments)
+    assert seen == [given], result.output
+    assert given.keys() - {"Anything"} <= parameter_names(template_text())
 
 
 def test_editors_are_told_of_the_intake() -> None:

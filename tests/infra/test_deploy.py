@@ -125,6 +125,16 @@ def test_an_update_arms_the_rule(deployed: Any, parked: Callable[[], str]) -> No
     assert parked() != SENTINEL
 
 
+@pytest.mark.parametrize(("before", "given"), [(UPDATE, "no"), ({}, "yes")])
+def test_a_table_that_is_there_stays_in_the_stack_that_made_it(
+    deployed: Any, editor: Editor, before: Mapping[str, str], given: str
+) -> None:
+    editor.add("act", due=timedelta(hours=1))
+    applied: dict[str, str] = {}
+    deployed(applied.update, before=before, actions="jobs:worker")
+    assert applied["ExistingTable"] == given
+
+
 def test_a_worker_without_actions_is_warned_of(deployed: Any, backend: Backend) -> None:
     worker = Worker(backend=backend)
     worker.register()

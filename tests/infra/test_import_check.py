@@ -110,6 +110,11 @@ def test_a_module_with_a_computed_name_is_to_be_imported_by_name(built: Built, t
     ("lines", "why"),
     [
         ("import boto3; boto3.client('sqs').list_queues()", "NoCredentialsError.*network and AWS"),
+        (
+            "import botocore.exceptions as e; raise e.ClientError({'Error': {'Code': 'Denied'}}, 'Query')",
+            "ClientError.*network and AWS",
+        ),
+        ("raise TimeoutError", "TimeoutError.*network and AWS"),
         ("raise ConnectionRefusedError", "ConnectionRefusedError.*network and AWS"),
         ("import socket; raise socket.gaierror(1, 'no')", "gaierror.*network and AWS"),
     ],

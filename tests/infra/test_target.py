@@ -1,7 +1,9 @@
 """What a bundle is built for."""
 
+import platform
 import sys
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -33,6 +35,29 @@ def test_other_pythons_are_refused() -> None:
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
 def test_the_template_allows_what_can_be_built(python: str) -> None:
     assert Target(python=python).runtime in template_text()
+
+
+@pytest.mark.parametrize(
+    ("library", "target", "runs"),
+    [
+        (("glibc", "2.34"), {}, True),
+        (("glibc", "2.33"), {}, False),
+        (("glibc", "2.36.1"), {}, True),
+        (("", ""), {}, False),
+        (("glibc", "2.34"), {"python": "3.13"}, False),
+        (("glibc", "2.34"), {"architecture": Architecture.ARM64}, False),
+        (("", ""), {"place": Place.THIS_MACHINE}, True),
+    ],
+)
+def test_wheels_for_lambda_run_on_a_linux_like_it(
+    monkeypatch: pytest.MonkeyPatch, library: tuple[str, str], target: dict[str, Any], runs: bool
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(sys, "version_info", SimpleNamespace(major=3, minor=12))
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(platform, "libc_ver", lambda: library)
+    like_this = {"python": "3.12", "architecture": Architecture.X86_64, **target}
+    assert Target(**like_this).runs_here is runs
 
 
 def test_the_default_for_a_new_stack_is_the_python_that_builds(monkeypatch: pytest.MonkeyPatch) -> None:

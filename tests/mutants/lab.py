@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Self
 
@@ -51,7 +52,7 @@ class Lab:
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.root,
-            env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **environment},
+            env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "", **environment},
             capture_output=True,
             text=True,
             timeout=limit,
@@ -85,12 +86,17 @@ class Lab:
     @contextmanager
     def broken(self, module: Module, source: str) -> Iterator[None]:
         """Inside, this is the module's source here."""
-        file = self.root / module.name
-        file.write_text(source)
+        self._write(module, source)
         try:
             yield
         finally:
-            file.write_text(module.source)
+            self._write(module, module.source)
+
+    def _write(self, module: Module, source: str) -> None:
+        """Write the module, and delete its byte code: Python trusts it if size and second are the same."""
+        file = self.root / module.name
+        file.write_text(source)
+        Path(cache_from_source(str(file))).unlink(missing_ok=True)
 
 
 def difference(module: Module, source: str) -> str:

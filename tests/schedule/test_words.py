@@ -58,6 +58,8 @@ WORDS = {
     "5,10-20,40 * * * *": "every hour at :05, :10 to :20 and :40",
     "5/15 9-17 * * 1-5": "every 15 minutes from 09:05 to 17:50, on weekdays",
     "1-59/2 9,11,13 * * *": "every 2 minutes from :01 to :59 in the hours 09, 11 and 13",
+    "0,30 * * * *": "every 30 minutes",
+    "15,45 * * * *": "every hour at :15 and :45",
     "0 9-17 * * 1-5": "every hour from 09:00 to 17:00, on weekdays",
     "15 1-23/3 * * *": "every 3 hours from 01:15 to 22:15",
     "* */2 * * *": "every minute in every 2nd hour from 00 to 22",

@@ -114,6 +114,7 @@ def test_a_delivery_needs_one_permission_for_its_target() -> None:
         ({"name": "duebell.x"}, "^name: .*reserved|duebell's own"),
         ({"form": "xml"}, "^form: must be payload or envelope"),
         ({"attempts": 0}, "^attempts: must be 1 or more"),
+        ({"backoff": timedelta(minutes=1)}, r"^backoff: must be a Backoff\(first=…\), not "),
         ({"group": "ä"}, "^group: "),
         ({"group": ""}, "^group: "),
         ({"secret": SECRET}, "^secret: is for an https URL only, and this target is a queue"),
@@ -127,6 +128,13 @@ def test_a_delivery_needs_one_permission_for_its_target() -> None:
 def test_a_delivery_that_cannot_be_is_refused(given: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidSettings, match=words):
         Delivery(**{"name": "remind", "to": QUEUE, **given})
+
+
+@pytest.mark.parametrize("group", ["x", "7", "!", 128 * "x"])
+def test_a_group_has_one_to_128_characters(group: str) -> None:
+    assert Delivery(name="remind", to=f"{QUEUE}.fifo", group=group).group == group
+    with pytest.raises(InvalidSettings, match=r"^group: "):
+        Delivery(name="remind", to=f"{QUEUE}.fifo", group=128 * "x" + group)
 
 
 def test_deliveries_are_read_from_json_with_all_their_arguments() -> None:

@@ -222,6 +222,20 @@ def test_no_more_is_cut_than_must_be(lanes: Lanes) -> None:
     assert len(after.failures) == 2
 
 
+def test_an_edit_does_not_cut_what_a_task_has_behind_it(lanes: Lanes) -> None:
+    # Given a full lane, with a task in it that has failed
+    store = lanes.store
+    store.insert(task())
+    running = claimed(store, task())
+    store.save(running, running.to_retry(NOON, LONG, now=NOON))
+    before = stored(store, task())
+    lanes.fill()
+    # When it is to get a larger payload, then that is refused, and its failure is all there
+    with pytest.raises(QueueFull):
+        store.save(before, before.updated(payload="x" * 100))
+    assert stored(store, task()) == before
+
+
 def test_a_failure_leaves_the_room_that_the_next_claim_needs(lanes: Lanes) -> None:
     # Given a full lane, with a task in it that has failed, always started on time
     store, now = lanes.store, task()

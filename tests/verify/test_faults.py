@@ -9,6 +9,7 @@ import pytest
 
 from duebell_editor import Editor
 from duebell_infra.verify import Result, When
+from duebell_shared.errors import NotDeployed
 from duebell_shared.expression import SENTINEL
 from duebell_shared.keeping import Keeping
 from duebell_shared.status import Status
@@ -149,6 +150,14 @@ def test_a_ring_that_comes_late_is_the_slower_path(account: Account) -> None:
     assert found.result is Result.SLOWER
     assert found.figures["lateness_seconds"] >= 240
     assert "a later one did" in str(found.way_out)
+
+
+def test_without_a_rule_there_is_nothing_to_check(account: Account) -> None:
+    events = account.others.client("events")
+    events.remove_targets(Rule="duebell", Ids=["worker"])
+    events.delete_rule(Name="duebell")
+    with pytest.raises(NotDeployed, match="duebell"):
+        list(account.findings())
 
 
 def test_an_older_worker_is_told_to_be_deployed(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:

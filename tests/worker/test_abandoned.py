@@ -255,6 +255,35 @@ def test_a_beginning_that_is_not_answered_is_looked_up(
     assert editor.get("a").status is Status.DONE
 
 
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_last_attempt_that_may_have_been_recorded_as_begun_is_made_once(
+    editor: Editor, worker: Worker, backend: Backend, monkeypatch: pytest.MonkeyPatch, is_stored: bool
+) -> None:
+    # Given a DynamoDB that answers neither the write that records it as begun, nor what is stored
+    called: list[str] = []
+    worker.action("act", attempts=1)(lambda: called.append("act"))
+    editor.add("act", due=NOON, id="a")
+    save_many = backend.store.save_many
+
+    def unanswered(changes: Any) -> Any:
+        if is_stored:
+            save_many(changes)
+        monkeypatch.setattr(backend.store, "save_many", save_many)
+        return [Failed(AwsUnavailable("nobody answered")) for _ in changes]
+
+    def unread(*_: object) -> Any:
+        monkeypatch.undo()
+        raise AwsUnavailable("nobody answered")
+
+    monkeypatch.setattr(backend.store, "save_many", unanswered)
+    monkeypatch.setattr(backend.store, "get", unread)
+    # When a run comes
+    report = worker.run()
+    # Then its outcome is recorded over whichever of the two is stored
+    assert (called, report.done) == (["act"], 1)
+    assert editor.get("a").status is Status.DONE
+
+
 def test_a_task_left_running_that_fails_again_is_retried_like_any_other(
     editor: Editor, worker: Worker, backend: Backend, clock: Clock
 ) -> None:

@@ -1,6 +1,7 @@
 """What can be an action, how it is called, and what it is given."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -142,6 +143,12 @@ def test_an_action_is_attempted_at_least_once(worker: Worker, attempts: int) -> 
 
     with pytest.raises(ValueError, match=f"action 'act': attempts must be 1 or more, not {attempts}"):
         worker.action("act", attempts=attempts)(act)
+
+
+def test_a_backoff_that_is_none_is_refused(worker: Worker) -> None:
+    wrong: Any = timedelta(minutes=1)
+    with pytest.raises(TypeError, match=r"action 'act': backoff must be a Backoff\(first=…\), not "):
+        worker.action("act", backoff=wrong)(lambda: None)
 
 
 def test_an_annotation_that_cannot_be_resolved_is_said_to_be_so(worker: Worker) -> None:

@@ -84,6 +84,12 @@ def test_a_task_that_is_done_has_its_follow_up(scene: Scene) -> None:
     assert follow_up.payload == {"order": 42}
 
 
+def test_a_follow_up_without_a_wait_runs_in_the_same_run(scene: Scene) -> None:
+    scene.editor.add("act", due=NOON, id="a", then=Then("hear", {"order": 42}))
+    scene.run()
+    assert scene.followed == [("a/then", {"order": 42})]
+
+
 def test_a_task_that_failed_for_good_is_given_to_on_failed(scene: Scene, clock: Clock) -> None:
     # Given a task whose two attempts fail
     scene.error = ValueError("no such sale")

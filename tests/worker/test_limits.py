@@ -17,7 +17,7 @@ from duebell_shared.gauge import Gauge, Permits
 from duebell_shared.limits import Limits
 from duebell_shared.rule import Rule
 from duebell_shared.settings import Settings
-from duebell_worker import Task, Worker
+from duebell_worker import Backoff, Task, Worker
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
 from tests.worker.stage import Stage
@@ -26,12 +26,13 @@ SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hou
 
 
 class CountingStore(MemoryStore):
-    """Counts the calls about limits; `refuses` makes those of gauges fail."""
+    """Counts the calls about limits; `refuses` makes those of gauges fail, `loses` the changes of gauges."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls: Counter[str] = Counter()
         self.refuses = False
+        self.loses = False
 
     def read_limits(self) -> Limits | None:
         self.calls["read_limits"] += 1
@@ -47,7 +48,7 @@ class CountingStore(MemoryStore):
         self.calls["swap_gauge"] += 1
         if self.refuses:
             raise AwsUnavailable("as told")
-        return super().swap_gauge(action, old, new)
+        return None if self.loses else super().swap_gauge(action, old, new)
 
 
 @pytest.fixture
@@ -309,6 +310,34 @@ def test_a_gauge_that_cannot_be_changed_holds_its_tasks_back_and_no_others(
     assert len(starts) == 5
 
 
+def test_a_gauge_that_others_change_all_the_time_holds_its_tasks_back(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore
+) -> None:
+    declare(worker, starts, clock, at_most=5)
+    add(editor, 5)
+    store.loses = True
+    report = worker.run(time_left=SECOND)
+    assert (starts, report.limited) == ([], 5)
+    store.loses = False
+    clock.advance(MINUTE)
+    worker.run()
+    assert len(starts) == 5
+
+
+def test_a_place_that_is_an_estimate_is_within_minutes(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime], store: CountingStore
+) -> None:
+    # Given another run whose attempts take all permits, and which many tasks wait for
+    declare(worker, starts, clock, at_most=1)
+    store.swap_gauge("mail", None, Gauge(permits={"other": Permits(1, NOON + 2 * MINUTE)}))
+    add(editor, 1000)
+    worker.run(time_left=MINUTE)
+    # Then each looks again before they would all have ended
+    places = [editor.get(f"mail-{n}").queued or NOON for n in range(1000)]
+    assert min(places) > NOON
+    assert NOON + 9 * MINUTE < max(places) <= NOON + 10 * MINUTE
+
+
 def test_a_recurring_task_that_waits_keeps_its_schedule(
     editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
 ) -> None:
@@ -324,6 +353,34 @@ def test_a_recurring_task_that_waits_keeps_its_schedule(
     assert (len(starts), task.missed_runs, task.due) == (1, 0, NOON + 4 * HOUR)
     assert task.last
     assert (task.last.due, task.last.missed) == (NOON + 3 * HOUR, 2)
+
+
+def test_a_recurring_tasks_retry_that_waits_lets_its_schedule_go_on(
+    editor: Editor, worker: Worker, clock: Clock, starts: list[datetime]
+) -> None:
+    # Given a retry of a recurring task that is due after its action was paused
+    @worker.action("mail", attempts=3, backoff=Backoff(first=10 * MINUTE))
+    def mail() -> None:
+        starts.append(clock.now)
+        if len(starts) == 1:
+            raise OSError("not now")
+
+    editor.add("mail", schedule="rate(1 hour)", id="hourly")
+    clock.now = NOON + HOUR
+    assert worker.run(time_left=MINUTE).retried == 1
+    editor.limit("mail", per_second=0)
+    clock.now = NOON + HOUR + 20 * MINUTE
+    assert worker.run(time_left=MINUTE).limited == 1
+    # Then the next occurrence waits before it
+    task = editor.get("hourly")
+    assert (task.status, task.due, task.queued) == (Status.SCHEDULED, NOON + 2 * HOUR, NOON + 2 * HOUR)
+    assert task.limited_since is None
+    # And both are started once the action goes on
+    editor.limit("mail", per_second=None)
+    clock.now = NOON + 27 * HOUR
+    worker.run(time_left=MINUTE)
+    worker.run(time_left=MINUTE)
+    assert len(starts) == 3
 
 
 def test_an_expired_task_and_one_that_is_used_up_need_no_leave(

@@ -232,6 +232,9 @@ def new_action(
     check_name("action", name)
     if attempts < 1:
         raise ValueError(f"action {name!r}: attempts must be 1 or more, not {attempts}")
+    given: object = backoff
+    if not isinstance(given, Backoff):
+        raise TypeError(f"action {name!r}: backoff must be a Backoff(first=…), not {quoted(given)}")
     if isinstance(function, Action):  # one function may be several actions
         function = function.function
     parameters = Parameters.of(name, function, reserved=_RESERVED)

@@ -321,12 +321,4 @@ OF_ACTION_LIMITS = (
         why="tasks are claimed and put back again and again while other runs have the permits",
         killers=(Killer.GAUGE,),
     ),
-    Mutant(
-        name="what is due by a clock that is ahead",
-        file=_HELD,
-        line="is_due = task.limited_since and task.limited_since <= self._context.now()",
-        broken="is_due = task.limited_since",
-        why="the run claims the task and puts it back without end, until it is due by its own clock",
-        killers=(Killer.PARKED,),
-    ),
 )

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from duebell_editor import Editor
+from duebell_editor.cli.output import relative
 from duebell_editor.cli.tables import attempts_table, occurrences_table, times_table
 from duebell_editor.cli.tasks import tasks_table
 from tests.cli.program import Duebell, fail
@@ -90,6 +91,9 @@ def test_a_retry_says_when_it_is_and_what_recurs_is_marked(duebell: Duebell, edi
     heading, later, again = drawn(tasks_table(tasks, NOON, 140), 140)
     assert "next look" in heading
     assert later.count("2026-11-21 13:") == 2
+    assert tasks[0].queued
+    assert tasks[0].queued > tasks[0].due
+    assert relative(tasks[0].queued, NOON) in later
     assert "scheduled ↻" in again
     assert "(recurring)" in drawn(tasks_table(tasks, NOON, 140, encoding="ascii"), 140)[2]
 

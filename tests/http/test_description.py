@@ -73,6 +73,17 @@ def test_every_operation_says_what_its_answers_carry(client: TestClient) -> None
     assert all("_" in name for name in names)
 
 
+def test_every_answer_and_header_is_described_by_fields_of_openapi(client: TestClient) -> None:
+    document = client.get("/openapi.json").json()
+    operations = [one for path in document["paths"].values() for one in path.values()]
+    answers = [answer for operation in operations for answer in operation["responses"].values()]
+    headers = [header for answer in answers for header in answer.get("headers", {}).values()]
+    # https://spec.openapis.org/oas/v3.1.0#response-object, and #header-object
+    assert {field for answer in answers for field in answer} <= {"description", "headers", "content"}
+    assert {field for header in headers for field in header} <= {"description", "schema"}
+    assert all(one["description"] for one in [*answers, *headers])
+
+
 def test_the_api_describes_itself_with_its_problems(client: TestClient) -> None:
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) == {

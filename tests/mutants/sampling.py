@@ -190,6 +190,8 @@ def _coverage_map(jobs: int) -> CoverageMap:
                 DUEBELL_COVERAGE_MAP=str(folder),
             )
         print("\n".join(done.stdout.splitlines()[-20:]), flush=True)
+        if not any(folder.glob("*.jsonl")):  # with such a map, every mutant would survive
+            raise RuntimeError(f"no test could run: {done.stderr.strip()[-300:]}")
         (folder / "complete").touch()
     return CoverageMap.read(folder)
 

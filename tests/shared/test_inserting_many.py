@@ -6,6 +6,7 @@ import boto3
 import pytest
 
 from duebell_shared.backend import Backend
+from duebell_shared.batching import INSERT
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
 from duebell_shared.settings import Settings
 from duebell_shared.store import AT_ONCE, Failed, Inserted, Taken
@@ -187,6 +188,15 @@ def test_a_statement_that_names_each_attribute_is_taken_where_the_short_one_is_n
     assert store.insert_many([task("four")]) == [Inserted()]
     assert calls[BATCH] == 2
     assert calls["PutItem"] == 0
+
+
+def test_the_longer_statement_is_partiql() -> None:
+    # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.insert.html
+    _, longer = INSERT
+    assert longer("duebell", {"lane": {"N": "0"}, "id": {"S": "a"}}) == {
+        "Statement": "INSERT INTO \"duebell\" VALUE {'lane':?,'id':?}",
+        "Parameters": [{"N": "0"}, {"S": "a"}],
+    }
 
 
 @pytest.mark.parametrize("code", ["AccessDenied", "ValidationError"])

@@ -15,6 +15,7 @@ from .failure import FailedAttempt, Failure, bounded
 from .follow_up import FollowUp, Owed
 from .given import fit_changed_by
 from .instants import MILLISECOND, in_utc, parse, render, to_json
+from .intake_mark import IntakeMark
 from .packed_occurrences import bounded_occurrences, pack_occurrences, unpack_occurrences
 from .past_index import parse_past, render_past
 from .queue_order import parse_queued, render_queued
@@ -33,6 +34,7 @@ __all__ = [
     "Instant",
     "LaneNumber",
     "LastFailure",
+    "LastMessage",
     "Occurrences",
     "Owing",
     "PastPlace",
@@ -197,6 +199,10 @@ Occurrences = partial(
     unpack_occurrences,
     otherwise=lambda _: (),
     retyped=b"",
+)
+
+LastMessage = partial(
+    _Converted[IntakeMark], STRING, to_json, partial(_from_json, IntakeMark), otherwise=lambda _: None
 )
 
 ChangedBy = partial(_Converted[str], STRING, str, fit_changed_by, retyped="")

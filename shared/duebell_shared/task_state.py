@@ -15,6 +15,7 @@ from .errors import TaskConflict
 from .failure import FailedAttempt, Failure, in_short, latest
 from .follow_up import FollowUp, Owed
 from .instants import MILLISECOND, NEVER, Instant, to_utc
+from .intake_mark import IntakeMark
 from .keeping import History, Keeping
 from .owing import owing
 from .quoting import quoted
@@ -91,6 +92,7 @@ class TaskState(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     recurrence: Recurrence | None = None
     occurrences: tuple[Occurrence, ...] = ()
     changed_by: str | None = None
+    intake: IntakeMark | None = None
     on_failed: str | None = None
     then: FollowUp | None = None
     owes: Owed | None = None

@@ -8,9 +8,9 @@ import pytest
 
 from duebell_editor import InvalidTask
 from duebell_editor.intake.messages import Change, Entry, Message, Push, entries_of
-from duebell_editor.values import NewTask
-from duebell_shared.intake_mark import IntakeMark
-from duebell_shared.verbs import Verb
+from duebell_editor.library.values import NewTask
+from duebell_shared.tasks.intake_mark import IntakeMark
+from duebell_shared.tasks.verbs import Verb
 from tests.intake.conftest import record
 from tests.support import NOON
 
@@ -102,10 +102,8 @@ def test_changes_have_the_fields_of_the_api() -> None:
     assert wanted({"do": "update", "id": "a", "in": 60, "payload": 1}).verb is Verb.UPDATE
     # And each of a list has a mark of its own
     several = [{"do": "cancel", "id": "a"}, {"do": "cancel", "id": "a"}]
-    assert {entry.wanted.mark for entry in read(several)} == {
-        IntakeMark(source="m-1"),
-        IntakeMark(source="m-1", place=1),
-    }  # type: ignore[union-attr]
+    marks = [entry.wanted.mark for entry in read(several) if isinstance(entry.wanted, Change)]
+    assert marks == [IntakeMark(source="m-1"), IntakeMark(source="m-1", place=1)]
 
 
 def test_a_push_is_read_with_its_limit_and_counts_from_when_it_was_sent() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from duebell_editor import AwsUnavailable, Editor, Status, TaskNotFound
-from duebell_editor.adder import Adder
 from duebell_editor.intake import Intake
+from duebell_editor.library.adder import Adder
 from duebell_shared.backend import Backend
 from duebell_worker import Worker
 from tests.intake.conftest import Queues, again, record

@@ -9,7 +9,7 @@ from duebell_editor import Editor
 from duebell_editor.intake import Intake
 from duebell_editor.intake.made import Made
 from duebell_shared.backend import Backend
-from duebell_shared.intake_mark import MAX_WITHOUT, IntakeMark
+from duebell_shared.tasks.intake_mark import MAX_WITHOUT, IntakeMark
 from duebell_worker import Worker
 from tests.intake.conftest import Queues, again, record
 from tests.support import NOON, Clock

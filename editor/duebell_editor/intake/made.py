@@ -7,7 +7,7 @@ says which earlier changes of the list took effect.
 from collections.abc import Iterable
 from datetime import datetime
 
-from duebell_shared.intake_mark import MAX_WITHOUT, IntakeMark
+from duebell_shared.tasks.intake_mark import MAX_WITHOUT, IntakeMark
 
 __all__ = ["Made"]
 

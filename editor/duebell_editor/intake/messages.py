@@ -13,19 +13,18 @@ from typing import Any, Self
 import msgspec
 from msgspec import UNSET
 
-from duebell_shared import strict_json
+from duebell_editor.library.change_many import MAX_MANY
+from duebell_editor.library.debounce import check_at_most, check_not_recurring
+from duebell_editor.library.taken_ids import IfExists
+from duebell_editor.library.values import NewTask, TaskChange, read_seconds
 from duebell_shared.errors import InvalidInput, InvalidTask
-from duebell_shared.given import check_due, check_name
 from duebell_shared.instants import MOST_SKEW
-from duebell_shared.intake_mark import IntakeMark
-from duebell_shared.payload import MAX_LEVELS
+from duebell_shared.payloads import strict_json
+from duebell_shared.payloads.payload import MAX_LEVELS
 from duebell_shared.quoting import quoted, shortened
-from duebell_shared.verbs import Verb
-
-from ..change_many import MAX_MANY
-from ..debounce import check_at_most, check_not_recurring
-from ..taken_ids import IfExists
-from ..values import NewTask, TaskChange, read_seconds
+from duebell_shared.tasks.given import check_due, check_name
+from duebell_shared.tasks.intake_mark import IntakeMark
+from duebell_shared.tasks.verbs import Verb
 
 __all__ = ["Change", "Entry", "Message", "Push", "entries_of"]
 
@@ -197,8 +196,8 @@ def _event_fields(message: Message, event: Mapping[str, Any]) -> tuple[str, dict
     if "do" in detail:
         raise InvalidTask("do", "goes without a detail-type, which says what to do: leave it out")
     id = event.get("id")
-    is_ours = isinstance(id, str) and _UUID.fullmatch(id)
-    return id if is_ours else message.id, {**detail, "do": kind.removeprefix("duebell.")}
+    source = id if isinstance(id, str) and _UUID.fullmatch(id) else message.id
+    return source, {**detail, "do": kind.removeprefix("duebell.")}
 
 
 def _new_task(fields: dict[str, Any], sent: datetime, *, id: str) -> NewTask:
